@@ -12,12 +12,12 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 
 def frame() -> None:
     """Draw the frame that all pages share, then run the page; called on every script run."""
-    from explorer.browser.glossary import glossary
-    from explorer.browser.history import history, moved
-    from explorer.screens.lessons import lazy_sidebar as lesson_sidebar
-    from explorer.web import address, embedded, runtime, security, session, sidebar
+    from explorer.browser.frame import glossary, history, moved
+    from explorer.screens.lessons import sidebar as lesson_sidebar
+    from explorer.web import address, security, session, sidebar, warm_up
     from explorer.web import frame as shell
-    from explorer.web.faults import contain_callbacks, contained
+    from explorer.web.faults import contained, say_faults_of_callbacks
+    from explorer.web.streamlit_private import end_after_leaving
 
     st.set_page_config(
         page_title="Headlight",
@@ -27,7 +27,8 @@ def frame() -> None:
         menu_items={"About": ABOUT},
     )
 
-    contain_callbacks()
+    say_faults_of_callbacks()
+    end_after_leaving()
     pages = [
         st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
         # Streamlit serves the default page only at "/"; links to it by name must work too.
@@ -42,7 +43,7 @@ def frame() -> None:
         st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
         st.Page("pages/experiments.py", title="Experiments", icon=":material/science:", url_path="experiments"),
     ]
-    in_frame = embedded.is_embedded()
+    in_frame = shell.is_embedded()
     if not in_frame:
         st.logo(LOGO, size="large")
     page = st.navigation(pages, position="hidden" if in_frame else "sidebar")
@@ -50,10 +51,9 @@ def frame() -> None:
     if not security.let_in():
         return
 
-    with address.page_run(moved=moved()):
+    with address.page_run(page.url_path or "translate", moved=moved()):
         session.adopt_address()
         if in_frame:
-            embedded.style()
             sidebar.select()
         else:
             with contained("lesson_sidebar"):
@@ -62,7 +62,7 @@ def frame() -> None:
             with contained("sidebar"):
                 sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
         shell.enter_shell()
-        with runtime.page_run(), contained("page"):
+        with warm_up.page_run(), contained("page"):
             page.run()
     history()
     glossary()
@@ -71,14 +71,18 @@ def frame() -> None:
 if __name__ == "__main__":  # Streamlit executes this file for every page run
     frame()
 else:  # at start-up, the server looks up `app`
+    import os
+
     from starlette.middleware import Middleware
 
     from explorer.browser import assets
-    from explorer.web.ended_sessions import EndedSessions
-    from explorer.web.hosts import Hosts
-    from explorer.web.preload import Preload
-    from explorer.web.security import FramesError, SecurityHeaders, frame_sites
+    from explorer.web.security import FramesError, Hosts, SecurityHeaders, frame_sites
     from explorer.web.warm_up import WarmUp
+
+    if os.environ.get("HEADLIGHT_STARTER"):
+        from explorer.launch.server import end_with_the_starter
+
+        end_with_the_starter()
 
     try:
         sites = frame_sites()
@@ -87,7 +91,7 @@ else:  # at start-up, the server looks up `app`
 
     def shared() -> None:
         """What all pages need and a server without visitors has room for: the rest brings numpy, 11 MB."""
-        import explorer.browser.glossary
+        import explorer.browser.frame
         import explorer.web.runtime  # noqa: F401
 
     def libraries() -> None:
@@ -110,5 +114,5 @@ else:  # at start-up, the server looks up `app`
 
     warm_up = Middleware(WarmUp, frame=shared, later=(libraries, attention, probe))
     security = Middleware(SecurityHeaders, frames=sites)
-    middleware = [Middleware(Hosts), security, Middleware(Preload), warm_up, Middleware(EndedSessions)]
+    middleware = [Middleware(Hosts), security, warm_up]
     app = st.App(__file__, routes=assets.routes(), middleware=middleware)

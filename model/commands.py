@@ -55,6 +55,16 @@ def add_checkpoints(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_retired(parser: argparse.ArgumentParser, option: str, instead: str) -> None:
+    """Answer an option of earlier versions with one sentence on what to do `instead`, also with a value after it."""
+
+    class Retired(argparse.Action):
+        def __call__(self, *_: object) -> NoReturn:
+            raise CommandError(f"{option} is no longer an option: {instead}")
+
+    parser.add_argument(option, action=Retired, nargs="?", help=argparse.SUPPRESS)
+
+
 def add_length_penalty(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how beam search compares hypotheses of different lengths."""
     parser.add_argument(

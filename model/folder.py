@@ -55,7 +55,7 @@ BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _WINDOWS_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 _PICKLE_STARTS = (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
-_PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"})
+PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"})
 
 
 class CheckpointError(UserError):
@@ -242,7 +242,7 @@ def refuse_pickles(folder: Path) -> None:
     """
     inside = real_path(folder)
     for path in (*folder.iterdir(), *(folder / STATE).glob("*"), *(folder / SNAPSHOTS).glob("*")):
-        if path.suffix.lower() in _PICKLE_SUFFIXES:
+        if path.suffix.lower() in PICKLE_SUFFIXES:
             raise CheckpointError(
                 f"{label(path)} is a pickle, which could run code when opened; only .safetensors weights are read, "
                 f"so delete it or convert it."

@@ -5,8 +5,7 @@ targets. Each translation forms a new pair with the sentence that it was made fr
 --add-data FILE` trains on the union of these pairs with the originals. Source: Nguyen, Joty, Wu and Aw 2020, "Data
 Diversification: A Simple Strategy For Neural Machine Translation", §3.1, with one model per direction (k = 1) and one
 round (N = 1). Translations may be drawn instead of searched for: Edunov, Ott, Auli and Grangier 2018, "Understanding
-Back-Translation at Scale", §3. The models may read the sentences in a third language, as in Chen, Liu, Cheng and Li
-2017, "A Teacher-Student Framework for Zero-Resource Neural Machine Translation", where the teacher does so.
+Back-Translation at Scale", §3.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ import math
 import os
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +28,12 @@ from model.commands import (
     add_checkpoints,
     add_length_penalty,
     add_own_data,
+    add_retired,
     run_command,
     typed,
 )
 from model.config import DecodeConfig
-from model.data.added import direction, fits
+from model.data.files import direction, fits
 from model.plurals import plural
 
 if TYPE_CHECKING:
@@ -55,12 +54,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--task", required=True, metavar="TASK", help="task whose training pairs are translated")
     made.add_argument("--model", metavar="NAME", help="model that writes targets")
     made.add_argument("--reverse", metavar="NAME", help="model that writes sources")
-    made.add_argument(
-        "--through",
-        metavar="TASK",
-        help="a task that translates a third language into the sources of TASK above: the models read its sources "
-        "instead, and each translation is paired with the other side of TASK",
-    )
+    add_retired(made, "--through", "models read the sentences of TASK itself.")
     made.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
     made.add_argument("--overwrite", action="store_true", help="replace an existing file")
     made.add_argument("--beam", type=int, metavar="N", help="hypotheses of beam search (5)")
@@ -106,14 +100,13 @@ def main(arguments: Sequence[str]) -> int:
     device = resolve_device(options.device)
     torch.set_num_threads(1)  # a batch is too little work for several threads; two runs use two cores better
     task = _task(options)
-    third = _through(options, task)
     works = []
     for name, side in ((options.model, "target"), (options.reverse, "source")):
         if name is not None:
             loaded = load_model(find_model(options.checkpoints, name))
-            _check_direction(loaded, task, side, third)
+            _check_direction(loaded, task, side)
             loaded.model.to(device)
-            works.append(_work(loaded, task, side, third))
+            works.append(_work(loaded, task, side))
     rows: list[str] = []
     tell = _lines(works) if options.json else _bar(works)
     for work in works:
@@ -164,49 +157,10 @@ def _task(options: argparse.Namespace) -> Task:
     return get_task(options.task, data_dir=options.data_dir, fetch=True)
 
 
-@dataclass(frozen=True)
-class Third:
-    """The sources of a task in a third language, `lang`; a source may have several sentences there, or none."""
-
-    lang: str
-    sentences: Mapping[str, Sequence[str]]
-
-
-def _through(options: argparse.Namespace, task: Task) -> Third | None:
-    """What the models read instead of the pairs of `task`; None if they read those.
-
-    Raises:
-        CommandError: its targets are in another language than the sources of `task`, or are other sentences.
-    """
-    if options.through is None:
-        return None
-    from model.data import get_task
-
-    if options.through == "files":
-        raise CommandError("--through takes one of Headlight's own tasks, not a person's own data.")
-    own = options.task == "files"  # whose --data-dir is a folder of pairs
-    through = get_task(options.through, data_dir=None if own else options.data_dir, fetch=True)
-    if task.data.src_lang not in ("xx", through.data.tgt_lang):
-        raise CommandError(
-            f"{through.name} translates into {through.data.tgt_lang}, but the sources of {task.name} are "
-            f"{task.data.src_lang}."
-        )
-    sentences = defaultdict(list)
-    for pair in through.splits["train"]:
-        sentences[pair.target].append(pair.source)
-    sources = {example.source for example in task.splits["train"]}
-    if missing := len(sources - sentences.keys()):
-        if missing == len(sources):
-            raise CommandError(f"no target of {through.name} is a source of {task.name}; they are other sentences.")
-        print(f"{plural(missing, 'source')} of {task.name} not found in {through.name}: left out.", file=sys.stderr)
-    return Third(through.data.src_lang, dict(sentences))
-
-
-def _check_direction(loaded: LoadedModel, task: Task, side: str, third: Third | None) -> None:
+def _check_direction(loaded: LoadedModel, task: Task, side: str) -> None:
     """Refuse a model whose languages are not those of the task, in the direction that writes `side`."""
     have = (loaded.data_config.src_lang, loaded.data_config.tgt_lang)
-    reads, writes = direction(task.data, side)
-    want = (third.lang if third else reads, writes)
+    want = direction(task.data, side)
     if not fits(have, want):  # a person's own data need not say its languages
         raise CommandError(
             f"'{loaded.name}' translates {have[0]} to {have[1]}, but the {side}s of {task.name} need "
@@ -222,10 +176,10 @@ def columns(task: Task) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a pair, and what a model reads to write the other side, as ids: mostly the same sentence."""
+    """A sentence of a pair, and the ids by which a model reads it to write the other side."""
 
-    kept: str
-    read: tuple[int, ...]
+    text: str
+    ids: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -246,17 +200,14 @@ class _Work:
             yield self.sentences[at : at + BATCH]
 
 
-def _work(loaded: LoadedModel, task: Task, side: str, third: Third | None) -> _Work:
-    """The sentences of a task's training pairs that the model can read, or what stands for them in a third language."""
-    texts = []
-    for example in task.splits["train"]:
-        kept = example.source if side == "target" else example.target
-        texts += [(kept, read) for read in (third.sentences.get(example.source, ()) if third else (kept,))]
-    texts = list(dict.fromkeys(texts))  # a sentence with several translations has one translation by the model
+def _work(loaded: LoadedModel, task: Task, side: str) -> _Work:
+    """The sentences of a task's training pairs that the model can read."""
+    read = (example.source if side == "target" else example.target for example in task.splits["train"])
+    texts = list(dict.fromkeys(read))  # a sentence with several translations has one translation by the model
     limit = loaded.model_config.max_positions - 1
-    encoded = [Sentence(text, tuple(loaded.source.encode(read).ids)) for text, read in texts]
-    readable = [each for each in encoded if 0 < len(each.read) <= limit]
-    readable.sort(key=lambda each: len(each.read))
+    encoded = [Sentence(text, tuple(loaded.source.encode(text).ids)) for text in texts]
+    readable = [each for each in encoded if 0 < len(each.ids) <= limit]
+    readable.sort(key=lambda each: len(each.ids))
     return _Work(loaded, side, tuple(readable), len(texts) - len(readable))
 
 
@@ -266,11 +217,11 @@ def _translated(work: _Work, batch: tuple[Sentence, ...], task: Task, config: De
     from model.scoring import translate_pairs
 
     given, made = columns(task) if work.side == "target" else columns(task)[::-1]
-    pairs = EncodedPairs(tuple(each.read for each in batch), ((),) * len(batch))
+    pairs = EncodedPairs(tuple(each.ids for each in batch), ((),) * len(batch))
     translations = translate_pairs(work.loaded.model, pairs, work.loaded.target, config)
     for each, translation in zip(batch, translations, strict=True):
         if translation.strip():
-            yield {given: each.kept, made: translation, "made": made}
+            yield {given: each.text, made: translation, "made": made}
 
 
 Tell = Callable[[_Work, tuple[Sentence, ...]], None]
@@ -301,12 +252,12 @@ def _lines(works: Sequence[_Work]) -> Tell:
     or too long). The time left goes by tokens, as the longer sentences come last.
     """
     left_out = sum(work.left_out for work in works)
-    every = [len(each.read) for work in works for each in work.sentences]
+    every = [len(each.ids) for work in works for each in work.sentences]
     began, done, tokens = time.monotonic(), 0, 0
 
     def tell(work: _Work, batch: tuple[Sentence, ...]) -> None:
         nonlocal done, tokens
-        done, tokens = done + len(batch), tokens + sum(len(each.read) for each in batch)
+        done, tokens = done + len(batch), tokens + sum(len(each.ids) for each in batch)
         left = (time.monotonic() - began) * (sum(every) - tokens) / tokens
         counted = {"done": done, "sentences": len(every), "left_out": left_out}
         print(json.dumps({"model": work.loaded.name, **counted, "seconds_left": round(left, 1)}), flush=True)

@@ -7,13 +7,177 @@ not made again, so the same command continues after an interruption.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
-from model.chains import CHAINS, Step, carry_out, needed
 from model.commands import CommandError, OneSentenceParser, run_command, typed
 from model.config import nearest
 from model.folder import STATUS, WEIGHTS
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of a chain: `model.train` or `model.relabel`, the name of what it makes, and its options.
+
+    Of the options, `--name`, `--out` and folders are left out: they follow from the name and from where the chain runs.
+    """
+
+    command: Literal["train", "relabel"]
+    makes: str
+    options: str
+    added: tuple[str, ...] = ()
+
+    def words(self, folder: Path, data_dir: Path | None) -> list[str]:
+        """The whole command after `python -m`, with everything it makes and reads in `folder`."""
+        words = [f"model.{self.command}", *self.options.split(), "--checkpoints", str(folder)]
+        words += ["--name", self.makes] if self.command == "train" else ["--out", str(folder / self.makes)]
+        words += ["--add-data", *(str(folder / name) for name in self.added)] if self.added else []
+        return [*words, *_corpora(data_dir)]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What the command reads of what others make: the model to start from, the models that translate, the pairs."""
+        words = self.options.split()
+        models = (after for word, after in pairwise(words) if word in ("--init", "--model", "--reverse"))
+        return (*models, *self.added)
+
+    def is_done(self, folder: Path) -> bool:
+        """Whether what it makes is there, whole: a file is written at once, and a model's training has finished.
+
+        A model without a status was copied there without the traces of its training.
+        """
+        from model.training.runfolder import read_status
+
+        made = folder / self.makes
+        if (made / STATUS).is_file():
+            return read_status(made).get("state") == "finished"
+        return made.is_file() or (made / WEIGHTS).is_file()
+
+    def carry_out(self, folder: Path, data_dir: Path | None) -> None:
+        """Do it, or what is left of it.
+
+        Raises:
+            CommandError and this project's other errors: it cannot be carried out.
+        """
+        from model import relabel, train
+        from model.training.parts import find_first
+
+        arguments = self.words(folder, data_dir)[1:]
+        if self.command == "relabel":
+            relabel.main(arguments)
+        elif (folder / find_first(folder, self.makes)).exists():
+            train.main(["--resume", self.makes, "--checkpoints", str(folder), *_corpora(data_dir)])
+        else:
+            train.main(arguments)
+
+
+def _corpora(data_dir: Path | None) -> list[str]:
+    return ["--data-dir", str(data_dir)] if data_dir else []
+
+
+_SIZES = "norm_first=true share_embeddings=all max_positions=128 schedule=cosine"
+_COMMON = f"--preset small --device cpu --precision bf16 --threads 1 --set {_SIZES} patience=0 eval_sentences=300"
+_EVERY = "eval_every=500 save_every=250 snapshots=12"
+
+# A model of each direction learns from the corpus alone; each translates the training sentences of its language; and
+# a student goes on from there, with the corpus and both sets of translations (Nguyen, Joty, Wu and Aw 2020).
+_MULTI30K = (
+    Step(
+        "train",
+        "multi30k-en-de-alone",
+        f"--task multi30k-en-de {_COMMON} {_EVERY} dropout=0.2 learning_rate=2e-3 warmup_steps=400 max_steps=7500 "
+        "average_checkpoints=10 "
+        "--first learning_rate=3e-3 warmup_steps=800 max_steps=8000 bpe_dropout=0.1 average_checkpoints=5 "
+        "save_every=500",
+    ),
+    Step(
+        "train",
+        "multi30k-de-en-alone",
+        f"--task multi30k-de-en {_COMMON} {_EVERY} dropout=0.15 learning_rate=3e-3 warmup_steps=500 max_steps=4000 "
+        "average_checkpoints=5",
+    ),
+    Step("relabel", "ende.jsonl", "--task multi30k-en-de --model multi30k-en-de-alone"),
+    Step("relabel", "deen.jsonl", "--task multi30k-de-en --model multi30k-de-en-alone"),
+)
+
+
+_PAIRS = ("ende.jsonl", "deen.jsonl")
+
+
+def _student(name: str, direction: str) -> Step:
+    """The model of one direction that goes on from the weights of the one that learned from the corpus alone."""
+    return Step(
+        "train",
+        name,
+        f"--task multi30k-{direction} --init multi30k-{direction}-alone {_COMMON} {_EVERY} dropout=0.2 "
+        "learning_rate=2e-3 warmup_steps=400 max_steps=7000 average_checkpoints=10",
+        added=_PAIRS,
+    )
+
+
+# A second round: both students translate the training sentences, and the one from English grows and goes on.
+_GROWN = (
+    _student("multi30k-en-de-first-round", "en-de"),
+    _student("multi30k-de-en", "de-en"),
+    Step("relabel", "ende2.jsonl", "--task multi30k-en-de --model multi30k-en-de-first-round"),
+    Step("relabel", "deen2.jsonl", "--task multi30k-de-en --model multi30k-de-en"),
+    Step(
+        "train",
+        "multi30k-en-de",
+        f"--task multi30k-en-de --init multi30k-en-de-first-round {_COMMON} eval_every=400 save_every=100 snapshots=12 "
+        "dropout=0.2 learning_rate=2e-3 warmup_steps=400 max_steps=4200 average_checkpoints=10 d_ff=1024 log_every=20",
+        added=(*_PAIRS, "ende2.jsonl", "deen2.jsonl"),
+    ),
+)
+
+
+CHAINS: dict[str, tuple[Step, ...]] = {
+    "multi30k-en-de": (*_MULTI30K, *_GROWN),
+    "multi30k-de-en": (*_MULTI30K, _student("multi30k-de-en", "de-en")),
+}
+
+
+def needed(chain: Sequence[Step], wanted: Iterable[str], folder: Path) -> tuple[Step, ...]:
+    """Those steps of a chain that make what is wanted, or what one of them reads that is yet to be made in the folder.
+
+    Raises:
+        KeyError: no step makes it.
+    """
+    makers = {step.makes: step for step in chain}
+    kept: set[str] = set()
+    left = list(wanted)
+    while left:
+        step = makers[left.pop()]
+        kept.add(step.makes)
+        left += [] if step.is_done(folder) else step.reads
+    return tuple(step for step in chain if step.makes in kept)
+
+
+def carry_out(chain: Sequence[Step], folder: Path, data_dir: Path | None, *, dry_run: bool = False) -> int:
+    """Carry out the steps of a chain that are not done; returns the exit code.
+
+    Raises:
+        CommandError and this project's other errors: a step cannot be carried out.
+    """
+    if not dry_run:
+        folder.mkdir(parents=True, exist_ok=True)
+    for number, step in enumerate(chain, start=1):
+        module, *words = step.words(folder, data_dir)
+        told = f"{typed(module)} {shlex.join(words)}"
+        done = step.is_done(folder)
+        print(f"[{number}/{len(chain)}] {'done: ' if done else ''}{told}", file=None if dry_run else sys.stderr)
+        if done or dry_run:
+            continue
+        step.carry_out(folder, data_dir)
+        if not step.is_done(folder):
+            print("Stopped; the same command continues from here.", file=sys.stderr)
+            return 130
+    return 0
 
 
 def parser() -> argparse.ArgumentParser:

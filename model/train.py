@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     elif options.steps is not None:
         raise CommandError("--steps goes with --resume; --set max_steps=N says how long a new run is.")
     elif options.like:
-        from model.training.again import like
+        from model.training.parts import like
 
         if not options.name:
             raise CommandError("say what to call the new model: --like NAME --name NEW.")
@@ -97,7 +97,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         before, setup = None, _set_up(options, world)
     if options.dry_run:
         if world.is_main:
-            _print_estimate(setup, before, as_json=options.json, tune=options.tune)
+            _print_estimate(setup, before, as_json=options.json)
         return 0
     if world.is_main:
         folder = create_folder(setup, options.checkpoints, overwrite=options.overwrite)
@@ -110,7 +110,6 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         wait=not options.now,
         data_dir=options.data_dir,
         added_data=tuple(options.add_data),
-        tune=options.tune,
     )
     return _run(launch, setup, options)
 
@@ -124,7 +123,7 @@ def _check_free(options: argparse.Namespace, world: World) -> None:
 def _set_up(options: argparse.Namespace, world: World, first: Setup | None = None) -> Setup:
     """Everything before the first update; `first` is the first part if that has not been trained yet."""
     from model.checkpoint import find_model, load_model
-    from model.data.added import check_added, read_added, with_added
+    from model.data.files import check_added, read_added, with_added
     from model.presets import get_preset
     from model.training.device import Runtime, resolve_device
     from model.training.settings import make_settings, parse_assignments, parsed, settings_after
@@ -194,11 +193,10 @@ def _find_task(
 def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.checkpoint import find_model, load_model, read_run
     from model.data import get_task
-    from model.data.added import check_added, read_added, with_added
-    from model.training.again import EXTENDED, longer
+    from model.data.files import check_added, read_added, with_added
     from model.training.device import Runtime, resolve_device
     from model.training.launch import Launch
-    from model.training.parts import THEN, find_first
+    from model.training.parts import EXTENDED, THEN, find_first, longer
     from model.training.runfolder import read_status, refuse_running
     from model.training.settings import Settings
     from model.training.setup import prepare
@@ -254,7 +252,6 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
         extended=extended,
         data_dir=data_dir,
         added_data=tuple(added_data),
-        tune=options.tune,
     )
     return _run(launch, setup, options)
 
@@ -319,11 +316,11 @@ def _diagnosis(folder: Path) -> str:
     return diagnose(Curves.of(train, evals), ended=True).sentence
 
 
-def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool, tune: bool) -> None:
+def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool) -> None:
     from model.training.estimate import estimate
 
-    found = estimate(setup, tune=tune)
-    before = estimate(first, tune=tune) if first is not None else None
+    found = estimate(setup)
+    before = estimate(first) if first is not None else None
     if as_json:
         print(json.dumps(found | ({"first": before} if before is not None else {}), ensure_ascii=False))
         return

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from model.commands import OneSentenceParser, add_checkpoints, add_own_data, typed
+from model.commands import OneSentenceParser, add_checkpoints, add_own_data, add_retired, typed
 from model.config import DataConfig, ModelConfig, TrainConfig
 from model.data import TASKS
 from model.presets import PRESETS
@@ -51,11 +51,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--threads", type=int, default=None, metavar="N", help="CPU threads (default: by the size of a batch)"
     )
-    made.add_argument(
-        "--tune",
-        action="store_true",
-        help="choose precision and threads by timing them, instead of by the machine and the sizes alone",
-    )
+    add_retired(made, "--tune", "precision and threads follow from the machine and the sizes; leave it out.")
     made.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="folder with the corpora that tasks read, such as Multi30k"
     )
@@ -75,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--dry-run", action="store_true", help="estimate memory and time of the run, and write nothing")
     made.add_argument("--json", action="store_true", help="print the dry run as JSON")
     add_checkpoints(made)
-    made.set_defaults(then=None, own_from=None, added_as=None)  # see model.training.parts and model.training.again
+    made.set_defaults(then=None, own_from=None, added_as=None)  # see model.training.parts and model.training.parts
     return made
 
 

@@ -1,7 +1,5 @@
 """Attention: every head of a sentence at a glance, one head closely, and the numbers behind a single weight."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

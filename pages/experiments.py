@@ -1,7 +1,5 @@
 """Experiments: why the model is built and trained this way, answered by runs that anybody can repeat."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

@@ -1,7 +1,5 @@
 """Inside the model: the whole computation, from text to prediction, with every number on the way."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

@@ -1,7 +1,5 @@
 """Lessons: short guided tours, with questions that the models answer."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

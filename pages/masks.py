@@ -1,7 +1,5 @@
 """Masks: which cells of attention are closed, why, and what happens when they are not."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

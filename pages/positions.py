@@ -1,7 +1,5 @@
 """Positional encoding: how a model that sees all words at once knows their order."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

@@ -1,7 +1,5 @@
 """Probe: what each head does over many sentences, how sure we are, and what happens without it."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

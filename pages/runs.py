@@ -1,7 +1,5 @@
 """Runs: every run and model, what can be done with it, curves side by side, and how its heads formed."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

@@ -1,7 +1,5 @@
 """Train: a model from nothing, watched while it learns."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

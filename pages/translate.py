@@ -1,7 +1,5 @@
 """Translate: a sentence, its translation, and every head at every step of it."""
 
-from __future__ import annotations
-
 from explorer.web.frame import ensure_shell
 
 ensure_shell()

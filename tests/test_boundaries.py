@@ -37,7 +37,6 @@ SCRIPTS = sorted(
 # The packages of explorer/ from the bottom up: each may import itself and those before it.
 ROOMS = (
     "locale",
-    "byte_cache",
     "decoding",
     "probing",
     "runs",

@@ -40,7 +40,7 @@ _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "arrival": (("arrival",), "arrival"),
     "carrier": ((), ""),
     "copy_link": (("copy_link",), "copy_link"),
-    "film": (("film",), "film"),
+    "film": (("views", "film"), "film"),
     "glossary": (("glossary",), "glossary"),
     "heads": (("views", "heads"), "heads"),
     "history": ((), ""),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from explorer.browser.payload import encode, is_small
 from explorer.browser.registration import component
-from explorer.byte_cache import cached
+from explorer.decoding.cache import cached
 from explorer.decoding.decoding import Decoding
 from model.config import ATTENTION_KINDS, AttentionKind
 
@@ -15,7 +15,7 @@ _carrier = component("carrier", "carrier")
 
 def carry(message: bytes, *, key: str) -> None:
     """Bring one message."""
-    _carrier(key=key, data=message, height="content")
+    _carrier(key=key, data=message)
 
 
 def carry_decoding(decoding: Decoding, *, key: str, kinds: Sequence[AttentionKind] = ATTENTION_KINDS) -> None:

@@ -1,117 +1,92 @@
 """The machine: the whole model as one live diagram, stepped, opened and explored in the browser.
 
-A carrier brings the diagram of each decoding, and another one what is open. The browser reports its step, asks for what
-is opened, and says which page a link leads to.
+Carriers bring the decoding, its machine, and what is open. The browser reports its step, asks for what is opened, and
+says which page a link leads to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import msgspec
 import streamlit as st
 
-from explorer.browser.carrier import carry
-from explorer.browser.machine_details import check_opened
-from explorer.browser.machine_payload import MachineView, Opened
-from explorer.browser.registration import component
+from explorer.browser.carrier import carry, carry_decoding
+from explorer.browser.machine_payload import MachineView
+from explorer.browser.registration import component, nothing
+from explorer.browser.structs import Departure, MachineMount, MachinePlace
 from explorer.browser.sync import settle
-
-PLACES = ("attention", "cell", "positions", "masks", "translate", "ledger")
-"""What a link of the machine may lead to."""
 
 _component = component("machine", "machine")
 
 
 @dataclass(frozen=True)
-class Departure:
-    """A link that was clicked: where it leads, and from which block, head and token; rows count from 1."""
-
-    place: str
-    opened: Opened
-    step: int
-    row: int
-    column: int
-
-
-@dataclass(frozen=True)
 class MachineResult:
-    """The step on screen, what is open, and the link that was clicked in this run, if any."""
+    """The step on screen with what is open, and the link that was clicked in this run, if any."""
 
-    step: int
-    opened: Opened
+    place: MachinePlace
     departure: Departure | None
 
 
 def machine(
     view: MachineView,
     encoded: Callable[[], bytes],
-    details: Callable[[Opened, int], bytes | None],
+    details: Callable[[MachinePlace], bytes | None],
     *,
     stepped: Callable[[], None],
     key: str,
 ) -> MachineResult:
-    """Draw the view, opened at its step and block, and return what the browser reports.
+    """Draw the view, opened at its start, and return what the browser reports.
 
-    `encoded` makes the message of the view and `details` that of what is open at a step, None if nothing is. `stepped`
+    `encoded` makes the message of the view and `details` that of what is open at a place, None if nothing is. `stepped`
     is called before a run in which the browser reports another place (see :func:`step_reported`).
     """
-    settled = settle(key, view.seq, (view.step, view.opened), lambda place: _place(place, view))
-    start_step, start_opened = settled.start
+    decoding = view.decoding
+    settled = settle(key, decoding.seq, view.start, lambda place: _place(place, view))
     with st.container(gap=None):
-        carry(encoded(), key=f"{key}-decoding")
+        carry_decoding(decoding, key=f"{key}-decoding", kinds=())
+        carry(encoded(), key=f"{key}-blocks")
         result = _component(
             key=key,
-            data={
-                "seq": view.seq,
-                "turn": settled.turn,
-                "start": {"step": start_step, "opened": asdict(start_opened)},
-            },
+            data=asdict(MachineMount(decoding.seq, settled.turn, settled.start)),
             on_at_change=stepped,
-            on_go_change=_nothing,
-            width="stretch",
-            height="content",
+            on_go_change=nothing,
         )
-        step, opened = settled.now
-        if (message := details(opened, step)) is not None:
+        if (message := details(settled.now)) is not None:
             carry(message, key=f"{key}-details")
-    return MachineResult(step, opened, _departure(result.get("go"), view))
+    return MachineResult(settled.now, _departure(result.get("go"), view))
 
 
 def step_reported(key: str) -> int | None:
     """The step in the browser's last message, from 1, unchecked against any decoding; None if there is none."""
     state: Any = st.session_state.get(key)
     report = state.get("at") if state else None
-    place = report.get("place") if report else None
-    step = place.get("step") if isinstance(place, dict) else None
-    return step if type(step) is int and step > 0 else None
-
-
-def _place(place: Any, view: MachineView) -> tuple[int, Opened] | None:
-    """A reported place as one that exists. Messages are not trusted."""
-    if not isinstance(place, dict):
+    try:
+        step = msgspec.convert(report["place"] if report else None, MachinePlace).step
+    except msgspec.ValidationError:
         return None
-    return _whole(place.get("step"), len(view.trace.read_tokens)), check_opened(place, view.diagram.blocks, view.config)
+    return step if step > 0 else None
+
+
+def _place(message: Any, view: MachineView) -> MachinePlace | None:
+    """A reported place as one that exists. Messages are not trusted."""
+    try:
+        return view.fitting(msgspec.convert(message, MachinePlace))
+    except msgspec.ValidationError:
+        return None
 
 
 def _departure(message: Any, view: MachineView) -> Departure | None:
-    if not isinstance(message, dict) or message.get("seq") != view.seq or message.get("place") not in PLACES:
+    try:
+        asked = msgspec.convert(message, Departure)
+    except msgspec.ValidationError:
         return None
-    longest = max(len(view.trace.read_tokens), len(view.trace.src_tokens))
-    return Departure(
-        message["place"],
-        check_opened(message, view.diagram.blocks, view.config),
-        _whole(message.get("step"), len(view.trace.read_tokens)),
-        _whole(message.get("row"), longest),
-        _whole(message.get("column"), longest),
-    )
-
-
-def _whole(value: Any, most: int) -> int:
-    """A whole number from 1 to `most`."""
-    return max(1, min(most, value)) if type(value) is int else 1
-
-
-def _nothing() -> None:
-    """Registers a value with Streamlit, which then always exists in the result."""
+    if asked.seq != view.decoding.seq:
+        return None
+    at = view.fitting(MachinePlace(asked.block, asked.head, asked.part, asked.step))
+    trace = view.decoding.trace
+    longest = max(len(trace.read_tokens), len(trace.src_tokens))
+    row, column = (max(1, min(longest, number)) for number in (asked.row, asked.column))
+    return replace(asked, **asdict(at), row=row, column=column)

@@ -1,136 +1,145 @@
-"""The data of the machine as one message (wire.py): the whole diagram of one decoding, small enough to send at once.
+"""The data of the machine: what the diagram of a decoding shows beside the decoding itself, and of an opened block.
 
-Its one array, `numbers`, is float32, and each block's `picture` in the header points into it:
+Both are messages (wire.py). That of the diagram has one array, `numbers`, float32, into which the picture of each block
+points (structs.py). Rows of the target are those of a run over the whole path: a causal row is the same at every step.
+A decoder that is not causal computes all rows anew at every step; then row r of step t (both from 0) is at
+t · (t + 1) / 2 + r.
 
-- `rows`: the first numbers of each token's vector, [row, number], as recorded at the block's result. For the positions,
-  the vectors that are added; for the logits, those of the likeliest tokens.
-- `map`: the attention weights, mean over the heads, [query, key]; the `scale` of both is the number that has the full
-  colour.
+The arrays of an opened block, of all rows of the run, so that stepping through a causal decoding asks for nothing:
 
-Rows of the target are those of a run over the whole path: a causal row is the same at every step. A decoder that is not
-causal computes all rows anew at every step; then row r of step t (both from 0) is at t · (t + 1) / 2 + r.
-
-What is opened comes in a message of its own (machine_details.py).
+- of an attention block, `heads`: the weights of all heads; `W.…`, `x.…` and `…_proj`: the matrices of queries, keys and
+  values, the vectors that go in, and those that come out;
+- of a head, its queries, keys, values, scores, masked scores, weights and output; of any other block, its points.
+  Masked cells are NaN;
+- `numbers.…` for each point of the block, [row, 3 + n]: mean, standard deviation and length of the row, and its first
+  numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.browser import machine_words, wire
-from explorer.decoding.machine_blocks import MEMORY, Block
-from explorer.decoding.model_diagram import ModelDiagram
+from explorer.browser.structs import (
+    Code,
+    CodeFunction,
+    CodePlace,
+    MachineDetails,
+    MachineFacts,
+    MachineMessage,
+    MachinePart,
+    MachinePicture,
+    MachinePlace,
+    Opened,
+    PointNumbers,
+)
+from explorer.decoding.decoding import Decoding
+from explorer.decoding.model_diagram import MEMORY, Block
 from explorer.locale import glossary
-from explorer.locale.text import printable
-from model.config import AttentionKind, ModelConfig
+from model.analysis.point_code import NoCode, code_of
+from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
+from model.points import points
 
 if TYPE_CHECKING:
-    from model.analysis.operations import Walk
-    from model.trace import AttentionTrace
+    from torch import nn
+
+    from model.analysis.operations import Operation, Walk
 
 NUMBERS = 16
-"""How many numbers of a vector a picture shows; opening the block shows more."""
+"""How many numbers of a vector a picture shows."""
+COLUMNS = 64
+"""How many numbers of a vector the picture of an opened block shows."""
+FIRST = 8
+"""How many numbers of a row are written out."""
+MATRIX = 32
+"""At most so many rows and columns has the picture of a matrix."""
 
 Floats = NDArray[np.float32]
 
-
-@dataclass(frozen=True)
-class Opened:
-    """What is open: a block, a head of it (from 1; 0 = none) and a part of that head, such as `scores`."""
-
-    block: str = ""
-    head: int = 0
-    part: str = ""
+_PROJECTIONS = ("q_proj", "k_proj", "v_proj")
+_OF_KEYS = ("k_proj", "v_proj", "key", "value")
 
 
 @dataclass(frozen=True, eq=False)
 class MachineView:
-    """A decoding in the machine.
+    """A decoding in the machine: the blocks of its model, and the place where to start, unless the browser knows it."""
 
-    Args:
-        diagram: the model, with its blocks.
-        runs: the recorded run over the whole path; for a decoder that is not causal, the runs of all steps.
-        trace: of the same path: tokens and probabilities.
-        added: the vectors that the positions add [position, d_model], by the name of the block.
-        seq: names this decoding; the browser adopts `step` and `opened` when it sees a new one.
-        step: where to start, from 1.
-    """
-
-    diagram: ModelDiagram
+    decoding: Decoding
     config: ModelConfig
-    runs: Sequence[Walk]
-    trace: AttentionTrace
-    seq: str
-    model: str
-    added: Mapping[str, Floats] = field(default_factory=dict)
-    step: int = 1
-    opened: Opened = Opened()
-    trained: bool = True
+    blocks: tuple[Block, ...]
+    start: MachinePlace = MachinePlace()
 
     @property
     def stepwise(self) -> bool:
         """Whether each step has rows of its own."""
         return not self.config.causal
 
+    def fitting(self, asked: MachinePlace) -> MachinePlace:
+        """What a browser or a link asks for, as far as it exists in this model."""
+        steps = len(self.decoding.trace.read_tokens)
+        at = replace(asked, step=max(1, min(steps, asked.step)))
+        block = next((each for each in self.blocks if each.name == at.block), None)
+        if block is None:
+            return replace(at, block="", head=0, part="")
+        if not block.attention or not 1 <= at.head <= self.config.n_heads(_kind(block)):
+            return replace(at, head=0, part="")
+        return at if at.part in {_short(point) for point in block.points} else replace(at, part="")
 
-def encode(view: MachineView) -> bytes:
-    """The view as the message described at the top of this file.
+
+def encode(view: MachineView, runs: Sequence[Walk], added: Mapping[str, Floats]) -> bytes:
+    """The machine of a decoding as a message.
+
+    `runs` is the recorded run over the whole path; for a decoder that is not causal, the runs of all steps. `added` are
+    the vectors that the positions add [position, d_model], by the name of the block.
 
     Raises:
         ValueError: there are not as many runs as the model needs, or a recorded value is not a number.
     """
-    trace, config = view.trace, view.config
-    steps = len(trace.read_tokens)
-    if len(view.runs) != (steps if view.stepwise else 1):
-        raise ValueError(f"{len(view.runs)} runs do not fit {steps} steps.")
+    steps, config = len(view.decoding.trace.read_tokens), view.config
+    if len(runs) != (steps if view.stepwise else 1):
+        raise ValueError(f"{len(runs)} runs do not fit {steps} steps.")
     arrays: list[Floats] = []
-    facts, pictures, end = {}, {}, 0
-    for block in view.diagram.blocks:
-        found = _picture(view, block)
-        if found is not None:
-            pictured, numbers = found
+    pictures: dict[str, MachinePicture] = {}
+    end = 0
+    for block in view.blocks:
+        drawn = _picture(view, block, runs, added)
+        if drawn is not None:
+            side, numbers = drawn
             if not np.isfinite(numbers).all():
                 raise ValueError(f"{block.result} holds a value that is not a number; the model is broken.")
-            pictures[block.name] = {**pictured, "at": end, "rows": numbers.shape[0], "width": numbers.shape[1]}
+            scale = full_colour(numbers) if block.attention else _usual_size(numbers)
+            kind = "map" if block.attention else "rows"
+            pictures[block.name] = MachinePicture(kind, side, scale, end, *numbers.shape)  # type: ignore[arg-type]
             arrays.append(numbers)
             end += numbers.size
-        facts[block.name] = {
-            "title": machine_words.title_of(block, config),
-            "words": machine_words.words_of(block, config),
-            "formula": machine_words.formula_of(block, config),
-            "shape": shape_of(view, block),
-            "parameters": sum(view.runs[-1][point].parameters for point in block.points if _known(view, point)),
-            "picture": pictures[block.reads[0]] if block.name == MEMORY else pictures.get(block.name),
-        }
-    header = {
-        "part": "machine",
-        "seq": view.seq,
-        "model": printable(view.model),
-        "trained": view.trained,
-        "stepwise": view.stepwise,
-        "diagram": view.diagram.payload(),
-        "facts": facts,
-        "parts": _parts(view),
-        "terms": glossary.addresses("inside"),
-        "numbers": config.d_model,
-        "vocabulary": config.tgt_vocab_size,
-        "source": {"tokens": [printable(token) for token in trace.src_tokens]},
-        "target": {
-            "tokens": [printable(token) for token in trace.read_tokens],
-            "predicted": [printable(token) for token in trace.predicted_tokens],
-            "probabilities": _numbers(trace.probabilities),
+    known = runs[-1].operations
+    message = MachineMessage(
+        part="machine",
+        seq=view.decoding.seq,
+        stepwise=view.stepwise,
+        blocks=list(view.blocks),
+        facts={
+            block.name: MachineFacts(
+                title=machine_words.title_of(block, config),
+                words=machine_words.words_of(block, config),
+                formula=machine_words.formula_of(block, config),
+                shape=shape_of(view, block),
+                parameters=sum(known[point].parameters for point in block.points if point in known),
+                picture=pictures[block.reads[0]] if block.name == MEMORY else pictures.get(block.name),
+            )
+            for block in view.blocks
         },
-        "alternatives": {
-            "tokens": [[printable(token) for token in row] for row in trace.top_tokens],
-            "probabilities": [_numbers(row) for row in trace.top_probabilities],
-        },
-    }
-    return wire.write(header, {"numbers": np.concatenate([np.ravel(array) for array in arrays])})
+        parts=_parts(view, known),
+        terms=glossary.addresses(),
+        numbers=config.d_model,
+        vocabulary=config.tgt_vocab_size,
+    )
+    return wire.write(asdict(message), {"numbers": np.concatenate([np.ravel(array) for array in arrays])})
 
 
 def is_target(block: Block) -> bool:
@@ -138,53 +147,55 @@ def is_target(block: Block) -> bool:
     return block.stack in ("target", "decoder", "output") and block.kind != "initial"
 
 
-def _known(view: MachineView, point: str) -> bool:
-    return point in view.runs[-1].operations
+def _short(point: str) -> str:
+    """The last part of a point's name."""
+    return point.rsplit(".", 1)[-1]
 
 
-def _parts(view: MachineView) -> dict[str, Any]:
+def _kind(block: Block) -> AttentionKind:
+    return next(kind for kind in ATTENTION_KINDS if kind == block.attention)
+
+
+def _parts(view: MachineView, known: Mapping[str, Operation]) -> dict[AttentionKind, dict[str, MachinePart]]:
     """The parts of a head by kind of attention."""
-    found: dict[str, Any] = {}
-    for block in view.diagram.blocks:
-        if block.attention and block.attention not in found:
-            known = {point.rsplit(".", 1)[-1] for point in block.points if _known(view, point)}
-            parts = machine_words.parts_of(block, view.config)
-            found[block.attention] = {name: part for name, part in parts.items() if name in known | {"head"}}
-    return found
+    parts: dict[AttentionKind, dict[str, MachinePart]] = {}
+    for block in view.blocks:
+        if block.attention and block.attention not in parts:
+            names = {_short(point) for point in block.points if point in known} | {"head"}
+            every = machine_words.parts_of(block, view.config)
+            parts[_kind(block)] = {name: part for name, part in every.items() if name in names}
+    return parts
 
 
-def _picture(view: MachineView, block: Block) -> tuple[dict[str, Any], Floats] | None:
-    """The picture of a block's result, described and as numbers; None for a block that has none."""
+def _picture(
+    view: MachineView, block: Block, runs: Sequence[Walk], added: Mapping[str, Floats]
+) -> tuple[str, Floats] | None:
+    """The picture of a block's result: whose rows it has, and its numbers; None for a block that has none."""
+    side, trace = "target" if is_target(block) else "source", view.decoding.trace
+    each = runs if is_target(block) else runs[-1:]  # of the source, one run is enough
     if block.attention:
-        name = f"{block.name}.weights"
-        keys = view.trace.weights(_kind(block)).shape[-1]
-        maps = [_wide(run[name].value[0].float().mean(dim=0).numpy(), keys) for run in _runs_for(view, block)]
-        numbers = np.concatenate(maps)
-        return {"kind": "map", "side": _side(block), "scale": full_colour(numbers)}, numbers
+        keys = trace.weights(_kind(block)).shape[-1]
+        maps = [run[f"{block.name}.weights"].value[0].float().mean(dim=0).numpy() for run in each]
+        # Keys that did not exist yet have weight 0.
+        return side, np.concatenate([np.pad(rows, ((0, 0), (0, keys - rows.shape[1]))) for rows in maps])
     if block.kind == "linear":
-        rows = np.concatenate([run["logits"].value[0].float().numpy() for run in _runs_for(view, block)])
+        rows = np.concatenate([run["logits"].value[0].float().numpy() for run in each])
         if view.stepwise:  # only the newest row predicts
-            last = np.cumsum(np.arange(len(view.runs)) + 1) - 1
-            rows = rows[last]
-        numbers = np.take_along_axis(rows, view.trace.top_ids, axis=1)
-        return _described(numbers, "step"), numbers
+            rows = rows[np.cumsum(np.arange(len(runs)) + 1) - 1]
+        return "step", np.take_along_axis(rows, trace.top_ids, axis=1)
     if block.kind == "initial":
-        numbers = view.runs[-1][block.result].value[:, 0, :NUMBERS].float().numpy()
-        return _described(numbers, "source"), numbers
-    if block.kind == "positions" and block.name in view.added:
-        numbers = view.added[block.name][:, :NUMBERS]
-        return _described(numbers, "source" if block.stack == "source" else "once"), numbers
-    if not _known(view, block.result) or block.kind == "softmax":
+        return "source", runs[-1][block.result].value[:, 0, :NUMBERS].float().numpy()
+    if block.kind == "positions" and block.name in added:
+        return "source" if block.stack == "source" else "once", added[block.name][:, :NUMBERS]
+    if block.result not in runs[-1].operations or block.kind == "softmax":
         return None
-    runs = _runs_for(view, block)
-    numbers = np.concatenate([run[block.result].value[0, :, :NUMBERS].float().numpy() for run in runs])
-    return _described(numbers, _side(block)), numbers
+    return side, np.concatenate([run[block.result].value[0, :, :NUMBERS].float().numpy() for run in each])
 
 
-def _described(numbers: Floats, side: str) -> dict[str, Any]:
-    """`scale` is the size of a number that has the full colour: nearly all are smaller."""
+def _usual_size(numbers: Floats) -> float:
+    """The size of a number that has the full colour: nearly all are smaller."""
     scale = float(np.quantile(np.abs(numbers), 0.98)) if numbers.size else 1.0
-    return {"kind": "rows", "side": side, "scale": float(f"{max(scale, 1e-9):.4g}")}
+    return float(f"{max(scale, 1e-9):.4g}")
 
 
 def full_colour(weights: Floats) -> float:
@@ -195,31 +206,12 @@ def full_colour(weights: Floats) -> float:
     return float(f"{max(float(np.median(weights.max(axis=-1))), 1e-6):.4g}")
 
 
-def _runs_for(view: MachineView, block: Block) -> Sequence[Walk]:
-    """The runs whose rows a picture has: of the source, one is enough."""
-    return view.runs if is_target(block) else view.runs[-1:]
-
-
-def _side(block: Block) -> str:
-    return "target" if is_target(block) else "source"
-
-
-def _wide(weights: Floats, keys: int) -> Floats:
-    """[query, key] with 0 for keys that did not exist yet."""
-    return np.pad(weights, ((0, 0), (0, keys - weights.shape[1])))
-
-
-def _kind(block: Block) -> AttentionKind:
-    kinds: dict[str, AttentionKind] = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
-    return kinds[block.attention]
-
-
 def shape_of(view: MachineView, block: Block) -> list[int]:
     """The axes of a block's result without the batch; 0 stands for the number of target tokens that were read.
 
     That of attention is the shape of its weights: head, query, key.
     """
-    config, n_src = view.config, len(view.trace.src_tokens)
+    config, n_src = view.config, len(view.decoding.trace.src_tokens)
     rows = 0 if is_target(block) else n_src
     if block.attention:
         return [config.n_heads(_kind(block)), rows, 0 if block.attention == "decoder" else n_src]
@@ -234,6 +226,139 @@ def shape_of(view: MachineView, block: Block) -> list[int]:
     return [rows, config.d_model]
 
 
-def _numbers(values: Any) -> list[float]:
-    """float32 values as the shortest JSON numbers that give the same float32 back."""
-    return [float(str(value)) for value in np.asarray(values, dtype=np.float32)]
+def encode_details(
+    block: Block,
+    opened: Opened,
+    run: Walk,
+    model: nn.Module,
+    title_of: Callable[[str], str],
+    *,
+    seq: str,
+    step: int,
+    before: Block | None = None,
+) -> bytes:
+    """What the browser gets of an opened block of a recorded run; `title_of` names a point.
+
+    `step` is that of the run where each step has rows of its own, and 0 where one run serves all. `before` is the block
+    whose result this one is, where it computes nothing itself: the memory is what the encoder's last block gives.
+    """
+    computed = block.points or (before.points[-1:] if before is not None else ())
+    operations = [run[point] for point in computed if point in run.operations and point != "softmax"]
+    arrays: dict[str, Floats] = {}
+    numbers: list[PointNumbers] = []
+    for operation in operations:
+        rows = _rows(operation, max(opened.head, 1))
+        arrays[f"numbers.{operation.short}"] = _described(rows)
+        of_keys = block.attention == "cross" and operation.short in _OF_KEYS  # these belong to the source
+        numbers.append(
+            PointNumbers(
+                point=operation.short,
+                title=title_of(operation.name),
+                shape=list(operation.shape[1:]),
+                parameters=operation.parameters,
+                mean=_number(operation.mean),
+                deviation=_number(operation.standard_deviation),
+                side="target" if is_target(block) and not of_keys else "source",
+            )
+        )
+        if not block.attention and operation.name != "logits":
+            arrays[operation.short] = rows[:, :COLUMNS]
+    if block.attention:
+        arrays |= _attention(block, opened.head, run, model)
+    message = MachineDetails(
+        part="details",
+        seq=seq,
+        step=step,
+        opened=opened,
+        heads=run[f"{block.name}.weights"].shape[1] if block.attention else 0,
+        full=full_colour(arrays["heads"]) if block.attention else 1.0,
+        numbers=numbers,
+        code=_code(model, block),
+    )
+    return wire.write(asdict(message), arrays)
+
+
+def _rows(operation: Operation, head: int) -> Floats:
+    """[row, number] of an operation; of one head (from 1) where it has heads. Masked scores are NaN."""
+    value = operation.value.float()
+    if operation.name == "decoder.initial":  # [layer, batch, number]
+        return np.array(value[:, 0].numpy())
+    rows = np.array((value[0, head - 1] if value.dim() == 4 else value[0]).numpy())
+    if operation.short == "masked":
+        rows[rows <= np.finfo(np.float32).min] = np.nan
+    return rows
+
+
+def _described(rows: Floats) -> Floats:
+    """Mean, standard deviation and length of each row, and its first numbers; masked cells do not count."""
+    seen = np.ma.masked_invalid(rows.astype(np.float64))
+    columns = [seen.mean(axis=1), seen.std(axis=1), np.ma.sqrt((seen**2).sum(axis=1))]
+    told = np.stack([np.ma.filled(column, np.nan) for column in columns], axis=1)
+    return np.concatenate((told, rows[:, :FIRST]), axis=1).astype(np.float32)
+
+
+def _number(value: float) -> float | None:
+    return float(f"{value:.5g}") if np.isfinite(value) else None
+
+
+def _attention(block: Block, head: int, run: Walk, model: nn.Module) -> dict[str, Floats]:
+    """The weights of all heads, the projections, and everything of the open head."""
+    found: dict[str, Floats] = {"heads": run[f"{block.name}.weights"].value[0].float().numpy()}
+    found |= _projections(block, run, model)
+    if head:
+        for point in block.points:
+            short = _short(point)
+            if point in run.operations and run[point].value.dim() == 4:
+                found[short] = _rows(run[point], head)
+    return found
+
+
+def _projections(block: Block, run: Walk, model: nn.Module) -> dict[str, Floats]:
+    """What goes into the three matrices, the matrices as pictures, and what comes out; nothing for an LSTM."""
+    known = {point.name: point for point in points(model.config)}  # type: ignore[arg-type]
+    found: dict[str, Floats] = {}
+    for short in _PROJECTIONS:
+        name = f"{block.name}.{short}"
+        if name not in run.operations:
+            return {}
+        weight = model.get_submodule(known[name].module).weight
+        heads = run[f"{block.name}.weights"].shape[1]
+        found[f"W.{short}"] = pooled(np.abs(weight.detach().float().numpy()), heads)  # type: ignore[operator]
+        found[short] = run[name].value[0].float().numpy()
+        found[f"x.{short}"] = run[known[name].reads[0]].value[0].float().numpy()
+    if block.attention != "cross":  # all three read the same
+        del found["x.k_proj"]
+    del found["x.v_proj"]
+    return found
+
+
+def pooled(matrix: Floats, heads: int) -> Floats:
+    """A matrix [out, in] as a small picture [in, out]: means over equal tiles, none of which belongs to two heads."""
+    wide, high = matrix.shape
+    columns, rows = heads * _divisor(wide // heads, max(1, MATRIX // heads)), _divisor(high, MATRIX)
+    tiles = matrix.reshape(columns, wide // columns, rows, high // rows)
+    means: Floats = tiles.mean(axis=(1, 3), dtype=np.float64).astype(np.float32)
+    return means.T
+
+
+def _divisor(size: int, most: int) -> int:
+    """The largest divisor that is not above `most`."""
+    return next(part for part in range(min(size, most), 0, -1) if size % part == 0)
+
+
+def _code(model: nn.Module, block: Block) -> Code:
+    """The functions behind a block, each once, and the lines of each point by the last part of its name."""
+    names = {"result": "softmax"} if block.kind == "word" else {"result": MEMORY} if block.name == MEMORY else {}
+    names |= {_short(point): point for point in block.points}
+    functions: list[CodeFunction] = []
+    places: dict[str, CodePlace] = {}
+    for short, point in names.items():
+        try:
+            excerpt = code_of(model, point)
+        except NoCode:
+            continue
+        function = CodeFunction(excerpt.file, excerpt.function, excerpt.first_line, list(excerpt.lines))
+        if function not in functions:
+            functions.append(function)
+        places[short] = CodePlace(functions.index(function), list(excerpt.marked))
+    return Code(functions, places)

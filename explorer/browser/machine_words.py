@@ -7,13 +7,10 @@ parts stand to each other: `row`, `sub` (below), `sup` (above), `frac` or `sqrt`
 
 from __future__ import annotations
 
-from typing import Any
-
-from explorer.decoding.machine_blocks import Block
+from explorer.browser.structs import Formula, MachinePart
+from explorer.decoding.model_diagram import Block
 from explorer.locale.text import plural
 from model.config import ModelConfig
-
-Formula = Any  # str | list[Formula], which mypy cannot read recursively in a dataclass of JSON
 
 _TITLES = {
     "embedding": "Embedding",
@@ -228,7 +225,7 @@ def attention_formula(config: ModelConfig) -> Formula:
     )
 
 
-def parts_of(block: Block, config: ModelConfig) -> dict[str, dict[str, Any]]:
+def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
     """What the parts of one head are called, do and compute, by the last part of the name of their point.
 
     The entry "head" is about the head as a whole.
@@ -268,21 +265,17 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, dict[str, Any]]:
     scores = f"How well each query fits each key: the product of the two vectors{scale}.{distance}"
     mean = "Each token takes the mean of the values, weighted by its row of weights."
     return {
-        "head": _part("Head", head, _row(_sub("head", "i"), "=", softmax, "V")),
-        "query": _part("Queries Q", query, _projected("Q") if learned else _row("Q", "=", "h")),
-        "key": _part("Keys K", key, _projected("K")),
-        "value": _part("Values V", value, _projected("V") if learned else _row("V", "=", "m")),
-        "scores": _part("Scores", scores, _row(_scaled(config), *bias)),
-        "masked": _part("Mask", nothing, _row("score", "=", "−∞", " where closed")),
-        "weights": _part("Softmax", "The scores of each row become weights that sum to 1.", softmax),
-        "output": _part("Weighted values", mean, _row(softmax, "V")),
+        "head": MachinePart("Head", head, _row(_sub("head", "i"), "=", softmax, "V")),
+        "query": MachinePart("Queries Q", query, _projected("Q") if learned else _row("Q", "=", "h")),
+        "key": MachinePart("Keys K", key, _projected("K")),
+        "value": MachinePart("Values V", value, _projected("V") if learned else _row("V", "=", "m")),
+        "scores": MachinePart("Scores", scores, _row(_scaled(config), *bias)),
+        "masked": MachinePart("Mask", nothing, _row("score", "=", "−∞", " where closed")),
+        "weights": MachinePart("Softmax", "The scores of each row become weights that sum to 1.", softmax),
+        "output": MachinePart("Weighted values", mean, _row(softmax, "V")),
     }
 
 
 def _projected(letter: str) -> Formula:
     """Q = x W_i^Q."""
     return _row(letter, "=", "x", _sup(_sub("W", "i"), letter))
-
-
-def _part(title: str, words: str, formula: Formula) -> dict[str, Any]:
-    return {"title": title, "words": words, "formula": formula}

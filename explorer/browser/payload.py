@@ -30,7 +30,6 @@ from explorer.browser.structs import (
 )
 from explorer.decoding.attention_maps import FORMS, attention_maps, has_subwords
 from explorer.decoding.decoding import Decoding
-from explorer.decoding.head_summary import summarise
 from explorer.locale.text import printable
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.decoding.temperature import TEMPERATURES
@@ -88,7 +87,7 @@ def header(decoding: Decoding) -> DecodingHeader:
             tokens=_printable(trace.read_tokens),
             words=[int(word) for word in trace.tgt_words],
             predicted=_printable(trace.predicted_tokens),
-            predicted_ids=[int(i) for i in decoding.predicted_ids],
+            predicted_ids=[int(i) for i in decoding.path],
             probabilities=_numbers(trace.probabilities) if np.isfinite(trace.probabilities).all() else None,
             chosen=list(decoding.chosen),
             by=decoding.chosen_by,
@@ -101,7 +100,7 @@ def header(decoding: Decoding) -> DecodingHeader:
         heat=None
         if decoding.log_sums is None
         else Heat(list(TEMPERATURES), [_numbers(row) for row in decoding.log_sums]),
-        diagram=decoding.diagram.payload() if decoding.diagram else None,
+        diagram=decoding.diagram,
         checks=_sanity(trace),
         shapes={kind: Shape(*trace.weights(kind).shape) for kind in ATTENTION_KINDS},
         subwords=has_subwords(trace),
@@ -116,22 +115,21 @@ def forms(trace: AttentionTrace, kind: AttentionKind) -> dict[Form, FormOfMap]:
 
 def _form(trace: AttentionTrace, kind: AttentionKind, form: Form) -> FormOfMap:
     maps = attention_maps(trace, kind, form)
-    summary = summarise(maps)
-    layers, heads = summary.effective.shape
+    layers, heads = maps.effective.shape
     return FormOfMap(
         rows=_printable(maps.rows),
         predicted=_printable(maps.predicted),
         columns=_printable(maps.columns),
         row_spans=list(maps.row_spans),
         column_spans=list(maps.column_spans),
-        effective=_scores(summary.effective),
-        shares={name: _scores(share) for name, share in summary.shares.items()},
-        roles=[[summary.role(layer, head) for head in range(heads)] for layer in range(layers)],
+        effective=_scores(maps.effective),
+        shares={name: _scores(share) for name, share in maps.shares.items()},
+        roles=[[maps.role(layer, head) for head in range(heads)] for layer in range(layers)],
     )
 
 
 def _check(decoding: Decoding) -> None:
-    trace, ids, sums = decoding.trace, decoding.predicted_ids, decoding.log_sums
+    trace, ids, sums = decoding.trace, decoding.path, decoding.log_sums
     rows = len(trace.read_tokens)
     # Of all kinds, whichever are sent: the header says of all that their rows sum to 1.
     for kind in ATTENTION_KINDS:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.browser.registration import component
+from explorer.browser.registration import component, nothing
 
 KEY = "lesson_progress"
 
@@ -34,11 +34,6 @@ def keep_progress(text: str, seen: str) -> None:
     _component(
         key=KEY,
         data={"text": text, "seen": seen},
-        on_kept_change=_nothing,
-        on_blocked_change=_nothing,
-        height="content",
+        on_kept_change=nothing,
+        on_blocked_change=nothing,
     )
-
-
-def _nothing() -> None:
-    """Registers a value with Streamlit, which then always exists in the result."""

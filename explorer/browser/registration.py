@@ -9,6 +9,10 @@ import streamlit as st
 from explorer.browser import assets
 
 
+def nothing() -> None:
+    """Registers a value with Streamlit, which then always exists in the result."""
+
+
 def component(name: str, entry: str) -> Any:
     """Register the component `headlight_<name>`, whose code is the pack of this entry.
 

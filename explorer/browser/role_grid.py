@@ -1,17 +1,28 @@
 """Thumbnails of all heads, lettered and framed by their roles; a click opens a head or chooses it.
 
-Drawn by our own code: a Plotly figure would keep the Probe page waiting until the browser has read all of Plotly.
+Drawn by our own code: a Plotly figure would keep the Probe page waiting until the browser has read all of Plotly. The
+message (wire.py) has one byte for each cell of each map, a share of the grid's largest cell, 255 for all of it: as many
+steps as the colour scale has, and no number is read from them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
 
+import msgspec
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
+from explorer.browser import wire
 from explorer.browser.registration import component
-from explorer.browser.role_grid_payload import encode, head_from
+from explorer.browser.structs import GridHead, RoleGridHeader, RoleGridsHeader, RoleTile
+from explorer.charts.palette import HEAD_COLOURS
+from explorer.decoding.names import index_name
 from explorer.probing.role_grid import RoleGrid
+from explorer.probing.roles import LETTERS, Role
 from model.points import Head
 
 _component = component("role_grid", "role_grid")
@@ -36,6 +47,59 @@ def role_grid_view(
         key=key,
         data=encode(grids, choosing=choosing),
         on_clicked_change=clicked,
-        width="stretch",
-        height="content",
     )
+
+
+def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
+    """All grids. `choosing`: a click chooses a head or leaves it; otherwise it opens the head.
+
+    Raises:
+        ValueError: a cell is not a number.
+    """
+    for grid in grids:
+        if not np.isfinite(grid.maps).all():
+            raise ValueError(f"The mean maps of the {grid.kind} heads hold a value that is not a number.")
+    header = RoleGridsHeader(choosing, [_header(grid) for grid in grids])
+    return wire.write(asdict(header), {grid.kind: _bytes(grid) for grid in grids})
+
+
+def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[int, int]] | None:
+    """The grid and the head (layer and head from 0) of a browser's message, unchecked; None if there is none such."""
+    try:
+        asked = msgspec.convert(message, GridHead)
+    except msgspec.ValidationError:
+        return None
+    grid, place = next((grid for grid in grids if grid.kind == asked.kind), None), (asked.layer - 1, asked.head - 1)
+    return None if grid is None or place not in grid.roles else (grid, place)
+
+
+def colour_of(role: Role) -> int:
+    """The colour of a role's frame, the same in all kinds; -1 without a clear role. The letters tell roles apart."""
+    return list(LETTERS).index(role.name.split(" + ")[-1]) % len(HEAD_COLOURS) if role.clear else -1
+
+
+def _header(grid: RoleGrid) -> RoleGridHeader:
+    layers, heads, bins, _ = grid.maps.shape
+    return RoleGridHeader(
+        kind=grid.kind,
+        layers=layers,
+        heads=heads,
+        bins=bins,
+        largest=grid.largest,
+        caption=grid.caption(),
+        tiles=[
+            RoleTile(
+                name=index_name(*place),
+                role=role.name,
+                letters=role.letters,
+                colour=colour_of(role),
+                mark=grid.marks.get(place, ""),
+                chosen=place in grid.chosen,
+            )
+            for place, role in sorted(grid.roles.items())
+        ],
+    )
+
+
+def _bytes(grid: RoleGrid) -> NDArray[np.uint8]:
+    return np.rint(255 * np.clip(grid.maps / grid.largest, 0, 1)).astype(np.uint8)

@@ -11,32 +11,24 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from explorer.decoding.coordinates import Place
+from explorer.decoding.model_diagram import Block, ModelDiagram
 from model.config import AttentionKind
 
 Form = Literal["tokens", "words", "words-next"]
 Span = tuple[int, int]
+Formula = Any  # str | list[Formula], which the checkers cannot read in a dataclass; `Formula` in types.d.ts
 
 
 @dataclass(frozen=True)
-class Position:
-    """A place in a decoding.
+class Position(Place):
+    """A place in a decoding, and the view of heads with its options, as in the address."""
 
-    `step` is the decoder row in view; `row` is the query, the same as `step` except in encoder self-attention; `column`
-    the key, None while no cell is chosen. `view` is the view of heads with its options, as in the address.
-    """
-
-    kind: AttentionKind
-    layer: int
-    head: int
-    step: int
-    row: int
-    column: int | None
-    view: str
+    view: str = ""
 
     @classmethod
     def of(cls, place: Place, view: str) -> Position:
-        """A place, and the view of heads with its options, as they are sent."""
-        return cls(place.kind, place.layer, place.head, place.step, place.row, place.col, view)
+        """A place and a view as they are sent."""
+        return cls(**vars(place), view=view)
 
 
 @dataclass(frozen=True)
@@ -130,7 +122,7 @@ class DecodingHeader:
     target: Target
     alternatives: Alternatives
     heat: Heat | None
-    diagram: Any  # Diagram, in types.d.ts
+    diagram: ModelDiagram | None
     checks: Checks
     shapes: dict[AttentionKind, Shape]
     subwords: bool
@@ -179,3 +171,260 @@ class ForkReport:
     seq: str
     place: Position
     token_id: int
+
+
+@dataclass(frozen=True)
+class MachinePicture:
+    """A picture of a block's result in the array `numbers`: where it begins, and its rows and columns.
+
+    `rows` are the first numbers of each token's vector, as recorded at the block's result; for the positions, of the
+    vectors that are added; for the logits, those of the likeliest tokens. A `map` has the attention weights, mean over
+    the heads. A number as large as `scale` has the full colour. `side` says whose rows they are: of the source, of the
+    target by step, one per step, or of the target at any step.
+    """
+
+    kind: Literal["rows", "map"]
+    side: Literal["source", "target", "step", "once"]
+    scale: float
+    at: int
+    rows: int
+    width: int
+
+
+@dataclass(frozen=True)
+class MachineFacts:
+    """What is said of a block. In `shape`, 0 stands for the number of target tokens that were read."""
+
+    title: str
+    words: str
+    formula: Formula
+    shape: list[int]
+    parameters: int
+    picture: MachinePicture | None
+
+
+@dataclass(frozen=True)
+class MachinePart:
+    """What is said of a part of a head."""
+
+    title: str
+    words: str
+    formula: Formula
+
+
+@dataclass(frozen=True)
+class MachineMessage:
+    """What the machine needs beside its decoding: its blocks, and what is said of each.
+
+    `stepwise`: each step has rows of its own. `terms` has the address of the explanation of each form of a term in
+    lower case. `numbers` is d_model, `vocabulary` the number of target tokens.
+    """
+
+    part: Literal["machine"]
+    seq: str
+    stepwise: bool
+    blocks: list[Block]
+    facts: dict[str, MachineFacts]
+    parts: dict[AttentionKind, dict[str, MachinePart]]
+    terms: dict[str, str]
+    numbers: int
+    vocabulary: int
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What is open: a block, a head of it (from 1; 0 = none) and a part of that head, such as `scores`."""
+
+    block: str = ""
+    head: int = 0
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class MachinePlace(Opened):
+    """What is open in the machine, and the step."""
+
+    step: int = 1
+
+
+@dataclass(frozen=True)
+class MachineMount:
+    """What the machine is mounted with: which decoding, and where it starts in which turn of the server's."""
+
+    seq: str
+    turn: int
+    start: MachinePlace
+
+
+@dataclass(frozen=True)
+class Departure(MachinePlace):
+    """A link that was clicked: which page or part of one it leads to, and from which token of which row."""
+
+    seq: str = ""
+    place: Literal["attention", "cell", "positions", "masks", "translate", "ledger"] = "attention"
+    row: int = 1
+    column: int = 1
+
+
+@dataclass(frozen=True)
+class PointNumbers:
+    """A point of an opened block; `side` says to which tokens its rows belong."""
+
+    point: str
+    title: str
+    shape: list[int]
+    parameters: int
+    mean: float | None
+    deviation: float | None
+    side: Literal["source", "target"]
+
+
+@dataclass(frozen=True)
+class CodeFunction:
+    """A function of ours: its file, its name, the number of its first line, and its lines."""
+
+    file: str
+    name: str
+    first: int
+    lines: list[str]
+
+
+@dataclass(frozen=True)
+class CodePlace:
+    """Where a point is computed: in which of the functions, and in which lines."""
+
+    function: int
+    marked: list[int]
+
+
+@dataclass(frozen=True)
+class Code:
+    """The functions that compute the points of a block, and the place of each point by the last part of its name."""
+
+    functions: list[CodeFunction]
+    places: dict[str, CodePlace]
+
+
+@dataclass(frozen=True)
+class MachineDetails:
+    """What the machine shows of an opened block; `step` is 0 where one run serves all.
+
+    `full` is the weight that has the full colour in the maps of heads.
+    """
+
+    part: Literal["details"]
+    seq: str
+    step: int
+    opened: Opened
+    heads: int
+    full: float
+    numbers: list[PointNumbers]
+    code: Code
+
+
+@dataclass(frozen=True)
+class FrameHeader:
+    """The labels of one moment of training in the film."""
+
+    step: int
+    rows: list[str]
+    columns: list[str]
+    predicted: list[str]
+
+
+@dataclass(frozen=True)
+class FilmPlace:
+    """A position in the film: the frame counts from 0, layer and head from 1."""
+
+    frame: int
+    layer: int
+    head: int
+
+
+@dataclass(frozen=True)
+class FilmReport(FilmPlace):
+    """Where the view of a film is."""
+
+    seq: str
+
+
+@dataclass(frozen=True)
+class FilmHeader:
+    """The film without its weights, and where it starts."""
+
+    seq: str
+    kind: AttentionKind
+    layers: int
+    heads: int
+    place: FilmPlace
+    frames: list[FrameHeader]
+
+
+@dataclass(frozen=True)
+class RoleTile:
+    """A head with its role; `colour` is that of its frame, -1 without a clear role."""
+
+    name: str
+    role: str
+    letters: str
+    colour: int
+    mark: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class RoleGridHeader:
+    """The heads of one kind in layer and head order; `bins` are the rows and columns of a map."""
+
+    kind: AttentionKind
+    layers: int
+    heads: int
+    bins: int
+    largest: float
+    caption: str
+    tiles: list[RoleTile]
+
+
+@dataclass(frozen=True)
+class RoleGridsHeader:
+    """Grids of heads. `choosing`: a click chooses a head or leaves it; otherwise it opens the head."""
+
+    choosing: bool
+    grids: list[RoleGridHeader]
+
+
+@dataclass(frozen=True)
+class GridHead:
+    """A head that was clicked."""
+
+    kind: AttentionKind
+    layer: int
+    head: int
+
+
+@dataclass(frozen=True)
+class WalkRow:
+    """An operation in the ledger; `reads` are its inputs, rows of the same part counted from 0; `words` names them.
+
+    A `learned` operation has parameters, a `sum` adds its inputs (a residual connection), and a `given` one was
+    computed in another part.
+    """
+
+    name: str
+    title: str
+    cells: list[str]
+    words: str
+    reads: list[int]
+    learned: bool
+    sum: bool
+    given: bool
+
+
+@dataclass(frozen=True)
+class WalkData:
+    """The operations of one part, and the open one."""
+
+    part: str
+    chosen: str
+    columns: list[str]
+    rows: list[WalkRow]

@@ -36,7 +36,7 @@ def _type(hint: object) -> str:
         return " | ".join(f'"{value}"' for value in arguments)
     if origin in (typing.Union, types.UnionType):
         return " | ".join(_type(argument) for argument in arguments)
-    if origin is list:
+    if origin is list or arguments[1:] == (...,):
         inner = _type(arguments[0])
         return f"({inner})[]" if " | " in inner else f"{inner}[]"
     if origin is tuple:

@@ -3,66 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
 
-from explorer.browser.registration import component
+from explorer.browser.registration import component, nothing
+from explorer.browser.structs import WalkData, WalkRow
 
-COLUMNS = ("row", "operation", "shape", "parameters", "mean", "std. dev.", "reads")
-
-
-@dataclass(frozen=True)
-class WalkRow:
-    """One operation on screen; `reads` are its inputs, rows of the same part counted from 0; `words` names them.
-
-    A `learned` operation has parameters, a `sum` adds its inputs (a residual connection), and a `given` one was
-    computed in another part.
-    """
-
-    name: str
-    title: str
-    shape: str
-    parameters: str
-    mean: str
-    standard_deviation: str
-    words: str
-    reads: tuple[int, ...]
-    learned: bool
-    sum: bool
-    given: bool = False
+COLUMNS = ["row", "operation", "shape", "parameters", "mean", "std. dev.", "reads"]
 
 
 _component = component("walk", "walk")
-
-
-def payload(part: str, rows: Sequence[WalkRow], chosen: str) -> dict[str, Any]:
-    """The data for the browser: JSON values only, shown as text."""
-    return {
-        "part": part,
-        "chosen": chosen,
-        "columns": list(COLUMNS),
-        "rows": [
-            {
-                "name": row.name,
-                "title": row.title,
-                "cells": [
-                    row.shape,
-                    row.parameters,
-                    row.mean,
-                    row.standard_deviation,
-                    ", ".join(str(i + 1) for i in row.reads),
-                ],
-                "words": row.words,
-                "reads": list(row.reads),
-                "learned": row.learned,
-                "sum": row.sum,
-                "given": row.given,
-            }
-            for row in rows
-        ],
-    }
 
 
 def walk_view(part: str, rows: Sequence[WalkRow], *, key: str, asked: str = "") -> str:
@@ -72,7 +24,7 @@ def walk_view(part: str, rows: Sequence[WalkRow], *, key: str, asked: str = "") 
     """
     names = [row.name for row in rows]
     first = _asked(st.session_state.get(key), part, names) or (asked if asked in names else names[0])
-    result = _component(key=key, data=payload(part, rows, first), on_chosen_change=lambda: None)
+    result = _component(key=key, data=asdict(WalkData(part, first, COLUMNS, list(rows))), on_chosen_change=nothing)
     return _asked({"chosen": result.chosen}, part, names) or first
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from explorer.charts.chart import GREY
 from explorer.decoding.labelled_map import LabelledMap
-from explorer.locale.text import cell_number
+from explorer.locale.text import cell_number, shortened
 from model.trace import VISIBLE
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ TICKS_UP_TO = 80
 DIVERGING = [[0.0, "#2a6da3"], [0.25, "#8fb8d9"], [0.5, "#d9dde1"], [0.75, "#efb178"], [1.0, "#bf641c"]]
 
 
-def map_figure(shown: LabelledMap, *, height: int | None = None, wide: bool = False) -> go.Figure:
+def map_figure(shown: LabelledMap, *, wide: bool = False) -> go.Figure:
     """The heatmap with query 1 in the top row, key labels above, titled axes, and numbers in the cells if they fit."""
     import plotly.graph_objects as go  # takes half a second, which only pages with such a map should pay for
 
@@ -68,7 +68,7 @@ def map_figure(shown: LabelledMap, *, height: int | None = None, wide: bool = Fa
     _axes(figure, shown)
     figure.update_layout(
         margin={"l": 10, "r": 10, "t": 10, "b": 30 if n_rows <= FEW else 10},
-        height=height or (150 + 44 * n_rows if n_rows <= FEW else min(640, max(LEAST_HIGH, 120 + 26 * n_rows))),
+        height=150 + 44 * n_rows if n_rows <= FEW else min(640, max(LEAST_HIGH, 120 + 26 * n_rows)),
         plot_bgcolor="rgba(0,0,0,0)",
         dragmode=False if n_columns * n_rows <= NUMBERS_UP_TO else "zoom",
     )
@@ -115,5 +115,4 @@ def _safe(labels: tuple[str, ...]) -> list[str]:
 
 
 def _short(label: str) -> str:
-    text = html.unescape(label)
-    return label if len(text) <= 28 else html.escape(f"{text[:27]}…")
+    return html.escape(shortened(html.unescape(label), 28))

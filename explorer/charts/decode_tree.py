@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from explorer.charts.chart import GREY
 from explorer.decoding.decode_tree import Fate, Node, Tree
+from explorer.locale.text import shortened
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -21,11 +22,7 @@ LOOKS: dict[Fate, tuple[str, str, str, int, str]] = {
 }
 LABELS_UP_TO = 120  # nodes; more labels would overlap
 ROOM, LETTER = 900, 7  # pixels: the width of the tree on a laptop, and of a letter; labels are cut to fit between steps
-ROW, CLOSEST, HIGHEST = (
-    32,
-    20,
-    1360,
-)  # pixels: a row, the smallest row with labels, and the largest height of full rows
+ROW, CLOSEST, HIGHEST = 32, 20, 1360  # pixels: a row, the smallest with labels, and the largest height of full rows
 
 
 def tree_figure(tree: Tree) -> go.Figure:
@@ -55,7 +52,7 @@ def tree_figure(tree: Tree) -> go.Figure:
             x=[len(node.path) for _, node in chosen],
             y=[node.row for _, node in chosen],
             mode="markers+text" if named else "markers",
-            text=[_label(node, letters) for _, node in chosen],
+            text=[html.escape(shortened(node.token, letters)) for _, node in chosen],
             textposition="top center",
             textfont={"size": 12},
             marker={"symbol": symbol, "color": colour, "size": size, "line": {"width": 1.5, "color": colour}},
@@ -76,11 +73,6 @@ def tree_figure(tree: Tree) -> go.Figure:
         dragmode=False,
     )
     return figure
-
-
-def _label(node: Node, letters: int) -> str:
-    text = node.token if len(node.token) <= letters else f"{node.token[: letters - 1]}…"
-    return html.escape(text)
 
 
 def hover(node: Node) -> str:

@@ -10,8 +10,8 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.charts.chart import GREY, HEIGHT, Figure, Table
-from explorer.charts.vega_chart import marker, step_axis
+from explorer.charts.chart import GREY, Figure, Table
+from explorer.charts.vega_chart import marker, specification, step_axis, value_axis
 from explorer.decoding.names import index_name, short_name
 
 CHOSEN, OTHER = "the chosen head", "another head"
@@ -64,7 +64,7 @@ def _spec(title: str) -> dict[str, Any]:
     """Grey lines for all heads, a thick one for the chosen head, a rule at the chosen step."""
     base = alt.Chart().encode(
         x=step_axis(),
-        y=alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),
+        y=value_axis(top=100),
         detail="head:N",
         tooltip=[
             alt.Tooltip("head:N", title="head"),
@@ -72,18 +72,9 @@ def _spec(title: str) -> dict[str, Any]:
             alt.Tooltip("value:Q", format=".1f", title=f"{title} (%)"),
         ],
     )
-    is_chosen = alt.datum.role == CHOSEN
-    accent = alt.Color("role:N", legend=None, scale=alt.Scale(domain=[CHOSEN]))
     thin = base.transform_filter(alt.datum.role == OTHER).mark_line(strokeWidth=1, opacity=0.6, color=GREY)
-    heavy = base.transform_filter(is_chosen).mark_line(strokeWidth=3).encode(color=accent)
-    dots = base.transform_filter(is_chosen).mark_circle(size=26, opacity=1).encode(color=accent)
-    ends = (
-        base.transform_filter(is_chosen)
-        .transform_joinaggregate(end="max(step)")
-        .transform_filter("datum.step == datum.end")
-        .mark_text(align="right", dx=-6, dy=-10, fontWeight=600, fontSize=12)
-        .encode(text="head:N", color=accent)
-    )
-    made: dict[str, Any] = alt.layer(thin, heavy, dots, ends, marker()).properties(height=HEIGHT).to_dict()
-    made.pop("config", None)
-    return made
+    accent = alt.Color("role:N", legend=None, scale=alt.Scale(domain=[CHOSEN]))
+    chosen = base.transform_filter(alt.datum.role == CHOSEN).encode(color=accent)
+    end = chosen.transform_joinaggregate(end="max(step)").transform_filter("datum.step == datum.end")
+    name = end.mark_text(align="right", dx=-6, dy=-10, fontWeight=600, fontSize=12).encode(text="head:N")
+    return specification(thin, chosen.mark_line(strokeWidth=3), chosen.mark_circle(size=26, opacity=1), name, marker())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,30 +21,27 @@ WORDS = {VISIBLE: "open", FUTURE: "closed: the future", PADDING: "closed: paddin
 _GREY = "rgba(125, 136, 147, 0.25)"  # readable on white and on black, and in no colour scale
 _THIRD = 310  # pixels of a figure in a third of the page
 _ACROSS, _UP, _SIDE = 4, 6.5, 180  # half the size of a sign where cells are large, and the size of a map; pixels
+Floats = NDArray[np.float32]
 _OPEN = "#000014"  # Streamlit replaces it by a colour from the lower part of the theme's sequential scale
 
 
-def mask_plot(
-    codes: Codes, kind: AttentionKind, rows: Sequence[str], columns: Sequence[str], title: str, *, height: int = 320
-) -> Plot:
+@dataclass(frozen=True)
+class MapLabels:
+    """The places of a map: its kind of attention, labels of its rows and columns, and why each cell is open or not."""
+
+    kind: AttentionKind
+    rows: Sequence[str]
+    columns: Sequence[str]
+    codes: Codes
+
+
+def mask_plot(places: MapLabels, title: str) -> Plot:
     """Open and closed cells, [query, key]; each closed one has the sign of its reason."""
-    y_title, x_title = AXIS_TITLES[kind]
-    figure = heatmap(
-        np.where(codes == VISIBLE, 1.0, np.nan),
-        x=labels(columns),
-        y=labels(rows),
-        x_title=x_title,
-        y_title=y_title,
-        hover=_words(codes),
-        height=height,
-        width=_THIRD,
-    )
+    figure = _map(np.where(places.codes == VISIBLE, 1.0, np.nan), places, closed="", hover=_words(places.codes))
     figure.data[0].update(colorscale=[[0, _OPEN], [1, _OPEN]], autocolorscale=False, showscale=False)
     figure.update_layout(margin_r=40)  # there is no colour bar, but the last label is slanted
-    _close(figure, codes, labels(rows), labels(columns), np.full(codes.shape, ""))
-    return Plot(
-        figure, mask_words(codes), title, _table(rows, columns, [[WORDS[int(c)] for c in row] for row in codes])
-    )
+    cells = [[WORDS[int(code)] for code in row] for row in places.codes]
+    return Plot(figure, mask_words(places.codes), title, _table(places, cells))
 
 
 def mask_words(codes: Codes) -> str:
@@ -55,72 +53,49 @@ def mask_words(codes: Codes) -> str:
     return f"{every - future - padding} of {plural(every, 'cell')} are open; closed: {', '.join(parts)}."
 
 
-def score_plot(
-    values: NDArray[np.float32],
-    codes: Codes,
-    kind: AttentionKind,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    title: str,
-    *,
-    masked: bool,
-    span: float,
-) -> Plot:
-    """Scores, [query, key], before the mask or after it (`masked`); the colour scale runs from -span to span."""
-    y_title, x_title = AXIS_TITLES[kind]
-    shown = np.where(codes == VISIBLE, values, np.nan) if masked else values
-    figure = heatmap(
-        shown,
-        x=labels(columns),
-        y=labels(rows),
-        x_title=x_title,
-        y_title=y_title,
-        span=(-span, span),
-        height=320,
-        width=_THIRD,
+def score_plots(scores: Floats, masked: Floats, weights: Floats, places: MapLabels) -> dict[str, Plot]:
+    """One head before the mask, after it and after softmax, [query, key] each, by the names of these stages."""
+    span = float(np.abs(scores).max()) or 1.0
+    lowest = f"{float(np.finfo(np.float32).min):.1e}"
+    is_open = places.codes == VISIBLE
+    cells = [[round(float(value), 3) for value in row] for row in scores]
+    before = Plot(
+        _map(scores, places, span=(-span, span)),
+        f"Query · key / √d_head, from {float(scores.min()):.2f} to {float(scores.max()):.2f}: computed for every cell, "
+        f"closed or not.",
+        "1. Scores before masking",
+        _table(places, cells),
     )
-    cells: list[list[float | None]] = [[round(float(value), 3) for value in row] for row in values]
-    if masked:
-        closed = f"{float(np.finfo(np.float32).min):.1e}"
-        _close(figure, codes, labels(rows), labels(columns), np.full(codes.shape, f"score {closed}, "))
-        for row, column in np.argwhere(codes != VISIBLE):
-            cells[row][column] = None
-        n_closed = int((codes != VISIBLE).sum())
-        caption = f"{n_closed} closed cells hold the lowest float32 number ({closed}), the others their score."
-    else:
-        low, high = float(values.min()), float(values.max())
-        caption = f"Query · key / √d_head, from {low:.2f} to {high:.2f}: computed for every cell, closed or not."
-    return Plot(figure, caption, title, _table(rows, columns, cells))
+    open_cells = [[cell if is_open[i, j] else None for j, cell in enumerate(row)] for i, row in enumerate(cells)]
+    after = Plot(
+        _map(np.where(is_open, masked, np.nan), places, closed=f"score {lowest}, ", span=(-span, span)),
+        f"{int((~is_open).sum())} closed cells hold the lowest float32 number ({lowest}), the others their score.",
+        "2. After masking",
+        _table(places, open_cells),
+    )
+    return {"scores": before, "masked": after, "weights": weight_plot(weights, places, "3. After softmax")}
 
 
-def weight_plot(
-    weights: NDArray[np.float32],
-    codes: Codes,
-    kind: AttentionKind,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    title: str,
-    caption: str = "",
-) -> Plot:
+def weight_plot(weights: Floats, places: MapLabels, title: str, caption: str = "") -> Plot:
     """Attention weights, [query, key], after softmax; closed cells look different from small weights."""
-    y_title, x_title = AXIS_TITLES[kind]
-    figure = heatmap(
-        np.where(codes == VISIBLE, weights, np.nan),
-        x=labels(columns),
-        y=labels(rows),
-        x_title=x_title,
-        y_title=y_title,
-        height=320,
-        width=_THIRD,
-    )
-    _close(figure, codes, labels(rows), labels(columns), np.full(codes.shape, "weight 0, "))
-    closed = codes != VISIBLE
+    closed = places.codes != VISIBLE
     caption = caption or (
         f"Each row sums to 1 over its open cells; the {int(closed.sum())} closed cells got "
         f"{float(weights[closed].sum()) if closed.any() else 0.0:.0f} exactly."
     )
     cells = [[round(100 * float(v), 2) for v in row] for row in weights]
-    return Plot(figure, caption, title, _table(rows, columns, cells))
+    figure = _map(np.where(closed, np.nan, weights), places, closed="weight 0, ")
+    return Plot(figure, caption, title, _table(places, cells))
+
+
+def _map(values: NDArray[Any], places: MapLabels, *, closed: str | None = None, **options: Any) -> go.Figure:
+    """A heatmap in a third of the page; `closed` says of closed cells what they hold, None leaves them as they are."""
+    y_title, x_title = AXIS_TITLES[places.kind]
+    y, x = labels(places.rows), labels(places.columns)
+    figure = heatmap(values, x=x, y=y, x_title=x_title, y_title=y_title, height=320, width=_THIRD, **options)
+    if closed is not None:
+        _close(figure, places.codes, y, x, closed)
+    return figure
 
 
 def loss_plot(runs: dict[str, Metrics]) -> Plot:
@@ -159,8 +134,8 @@ def _words(codes: Codes) -> NDArray[Any]:
     return np.array([WORDS[code] for code in (VISIBLE, FUTURE, PADDING)])[codes]
 
 
-def _close(figure: go.Figure, codes: Codes, y: list[str], x: list[str], said: NDArray[Any]) -> None:
-    """Draw closed cells over a heatmap: grey, with the sign of their reason, and the reason in words on hover."""
+def _close(figure: go.Figure, codes: Codes, y: list[str], x: list[str], contents: str) -> None:
+    """Draw closed cells over a heatmap: grey, with the sign of their reason; on hover their contents and the reason."""
     if not (codes != VISIBLE).any():
         return
     figure.add_trace(
@@ -168,7 +143,7 @@ def _close(figure: go.Figure, codes: Codes, y: list[str], x: list[str], said: ND
             z=np.where(codes == VISIBLE, np.nan, 1.0),
             x=x,
             y=y,
-            customdata=np.char.add(said.astype(str), _words(codes)),
+            customdata=np.char.add(contents, _words(codes)),
             hovertemplate="%{y}, %{x}: %{customdata}<extra></extra>",
             hoverongaps=False,
             colorscale=[[0, _GREY], [1, _GREY]],
@@ -194,8 +169,6 @@ def _signs(codes: Codes) -> str:
     return "".join(strokes)
 
 
-def _table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Any]]) -> Columns:
-    made: Columns = {"query": numbered(rows)}
-    for i, key in enumerate(numbered(columns)):
-        made[key] = [row[i] for row in cells]
-    return made
+def _table(places: MapLabels, cells: Sequence[Sequence[Any]]) -> Columns:
+    keys = numbered(places.columns)
+    return {"query": numbered(places.rows)} | {key: [row[i] for row in cells] for i, key in enumerate(keys)}

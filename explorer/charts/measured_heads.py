@@ -1,8 +1,8 @@
-"""Figures of the Probe page: layer × head maps, similar heads in a plane, one head's rows, and the pruning curve."""
+"""Figures of the Probe page: layer × head maps, heads in a plane, one head's rows, pruning and patches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,17 @@ from explorer.charts.plotly_charts import (
 )
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.text import fixed, rounded
+from explorer.probing.cross_checks import SentenceSources
+from explorer.probing.formulas import coverage, head_map
+from explorer.probing.head_card import coverage_caption
+from explorer.probing.patching import Patched, Stack, point_names
+from explorer.probing.roles import Role
+from model.config import AttentionKind
+from model.points import Head
+from model.trace import VISIBLE, AttentionTrace
 
 Scores = NDArray[np.float64]
+Marks = NDArray[np.bool_]
 
 
 def layer_head_map(
@@ -35,7 +44,7 @@ def layer_head_map(
     span: tuple[float, float],
     baseline: float | None = None,
     decimals: int = 2,
-    clear: NDArray[np.bool_] | None = None,
+    clear: Marks | None = None,
 ) -> Plot:
     """One score of all heads of one kind, [layer, head], with the number in each cell.
 
@@ -53,12 +62,11 @@ def layer_head_map(
         span=span,
         height=140 + 40 * n_layers,
     )
-    words = [[fixed(float(value), decimals) if np.isfinite(value) else "" for value in line] for line in values]
-    if clear is not None:
-        words = [
-            [word if sure else f"({word})" for word, sure in zip(line, marks, strict=True)]
-            for line, marks in zip(words, clear, strict=True)
-        ]
+    sure = np.ones(values.shape, dtype=np.bool_) if clear is None else clear
+    words = [
+        [_word(value, decimals, clear) for value, clear in zip(*line, strict=True)]
+        for line in zip(values, sure, strict=True)
+    ]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     caption = _extremes(values, kind, title, decimals)
     if clear is not None:
@@ -66,8 +74,13 @@ def layer_head_map(
     if baseline is not None and np.isfinite(baseline):
         caption += f" Uniform attention: {baseline:.{decimals}f}."
     table: dict[str, list[Any]] = {"layer": [i + 1 for i in range(n_layers)]}
-    table |= {short_head(j + 1): [_number(value, decimals) for value in values[:, j]] for j in range(n_heads)}
+    table |= {short_head(j + 1): [rounded(float(value), decimals) for value in values[:, j]] for j in range(n_heads)}
     return Plot(figure, caption, f"{kind.capitalize()}", table)
+
+
+def _word(value: float, decimals: int, clear: bool) -> str:
+    word = fixed(float(value), decimals) if np.isfinite(value) else ""
+    return word if clear else f"({word})"
 
 
 def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
@@ -81,36 +94,22 @@ def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
     )
 
 
-def _number(value: float, decimals: int) -> float | None:
-    return rounded(float(value), decimals)
-
-
-def similarity_plot(places: Scores, similarity: Scores, names: Sequence[str], roles: Sequence[str]) -> Plot:
-    """Heads of one kind in a plane, [head, 2]: similar heads lie together; symbols show their roles."""
-    symbols = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star", "hexagon")
-    figure = go.Figure(
-        layout=go.Layout(
-            height=400,
-            margin=margin(top=legend_room(list(dict.fromkeys(roles)), 800)),
-            xaxis={"title": {"text": "first axis (√bits)", "standoff": 10}},
-            yaxis={"title": {"text": "second axis (√bits)", "standoff": 14}, "scaleanchor": "x"},
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
-        )
-    )
+def similarity_plot(similarity: Scores, names: Sequence[str], roles: Sequence[str]) -> Plot:
+    """Heads of one kind in a plane: similar heads lie together; symbols show their roles. `similarity` [head, head]."""
+    places = head_map(similarity)
+    shapes = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star", "hexagon")
+    groups = {}
     for i, role in enumerate(dict.fromkeys(roles)):
         chosen = [j for j, other in enumerate(roles) if other == role]
-        figure.add_trace(
-            go.Scatter(
-                x=places[chosen, 0],
-                y=places[chosen, 1],
-                text=[names[j] for j in chosen],
-                name=label(role),
-                mode="markers+text",
-                textposition="top center",
-                marker={"size": 11, "symbol": symbols[i % len(symbols)]},
-                hovertemplate=f"%{{text}}: {label(role)}<extra></extra>",
-            )
-        )
+        style = {
+            "name": label(role),
+            "marker": {"size": 11, "symbol": shapes[i % len(shapes)]},
+            "hovertemplate": f"%{{text}}: {label(role)}<extra></extra>",
+        }
+        groups[role] = places[chosen, 0], places[chosen, 1], [names[j] for j in chosen], style
+    room = margin(top=legend_room(list(groups), 800))
+    figure = _scatter(groups, ("first axis (√bits)", "second axis (√bits)"), height=400, margin=room)
+    figure.update_yaxes(scaleanchor="x")
     pairs = [(float(similarity[i, j]), i, j) for i in range(len(names)) for j in range(i)]
     if pairs and np.isfinite(similarity).all():
         near, far = min(pairs), max(pairs)
@@ -122,54 +121,111 @@ def similarity_plot(places: Scores, similarity: Scores, names: Sequence[str], ro
     else:
         caption = "There are no two heads to compare."
     table: dict[str, list[Any]] = {"head": list(names), "role": list(roles)}
-    table |= {name: [_number(value, 3) for value in similarity[:, i]] for i, name in enumerate(names)}
+    table |= {name: [rounded(float(value), 3) for value in similarity[:, i]] for i, name in enumerate(names)}
     return Plot(figure, caption, "Similar heads", table)
 
 
-def head_plot(
-    weights: NDArray[np.float32],
-    mask: NDArray[np.uint8],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    kind: str,
-    caption: str,
+def score_scatter(
+    x: Mapping[AttentionKind, Scores],
+    y: Mapping[AttentionKind, Scores],
+    titles: tuple[str, str],
+    roles: Mapping[Head, Role],
 ) -> Plot:
-    """One head [query, key] over one sentence; masked cells stay empty."""
-    values = np.where(mask == 0, weights, np.nan)
-    titles = {
-        "encoder": ("source (key)", "source (query)"),
-        "decoder": ("decoder has read (key)", "decoder reads (query)"),
-        "cross": ("source (key)", "decoder reads (query)"),
-    }[kind]
+    """One score of every head against another, a symbol for each kind; x and y by kind, [layer, head]."""
+    symbols: dict[AttentionKind, str] = {"encoder": "circle", "decoder": "square", "cross": "diamond"}
+    groups: dict[str, tuple[Any, ...]] = {}
+    rows: list[tuple[Any, ...]] = []
+    for kind in (kind for kind in symbols if kind in x and kind in y):
+        places = [place for place in np.ndindex(x[kind].shape) if np.isfinite(x[kind][place] + y[kind][place])]
+        values = [[float(scores[kind][place]) for place in places] for scores in (x, y)]
+        names, of = [index_name(*place) for place in places], [roles[kind, *place].name for place in places]
+        style = {
+            "name": kind,
+            "customdata": [label(role) for role in of],
+            "marker": {"size": 10, "symbol": symbols[kind]},
+            "hovertemplate": "%{text}: %{customdata}<br>%{x:.3f}, %{y:.3f}<extra></extra>",
+        }
+        groups[kind] = *values, names, style
+        rows += zip([kind] * len(names), names, of, *values, strict=True)
+    figure = _scatter(groups, titles, height=420, margin=margin(top=40))
+    columns = list(zip(*rows, strict=True)) or [()] * 5
+    table: dict[str, list[Any]] = {
+        "kind": list(columns[0]),
+        "head": list(columns[1]),
+        "role": list(columns[2]),
+        titles[0]: [round(value, 4) for value in columns[3]],
+        titles[1]: [round(value, 4) for value in columns[4]],
+    }
+    return Plot(figure, _correlation([row[3:] for row in rows], titles), "", table)
+
+
+def _scatter(groups: Mapping[str, tuple[Any, ...]], titles: tuple[str, str], **layout: Any) -> go.Figure:
+    """Named points in a plane by group: x, y, names and style of each."""
+    figure = go.Figure(
+        layout=go.Layout(
+            xaxis={"title": {"text": titles[0], "standoff": 10}},
+            yaxis={"title": {"text": titles[1], "standoff": 14}},
+            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+            **layout,
+        )
+    )
+    for x, y, names, style in groups.values():
+        figure.add_trace(go.Scatter(x=x, y=y, text=names, mode="markers+text", textposition="top center", **style))
+    return figure
+
+
+def _correlation(pairs: Sequence[tuple[float, float]], titles: tuple[str, str]) -> str:
+    """Spearman's rank correlation (1904) of both scores over the heads."""
+    if len(pairs) < 3:
+        return "There are too few heads with both scores to compare."
+    ranks = [_ranks(np.array(values)) for values in zip(*pairs, strict=True)]
+    if min(float(rank.std()) for rank in ranks) == 0:
+        return f"All {len(pairs)} heads have one value of a score: nothing to compare."
+    correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+    return f"{len(pairs)} heads: {titles[0]} and {titles[1]} have a rank correlation of {correlation:+.2f} (Spearman)."
+
+
+def _ranks(values: Scores) -> Scores:
+    """Ranks from 0, equal values sharing the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    shared: Scores = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
+    return shared
+
+
+def head_plot(trace: AttentionTrace, values: NDArray[np.float32], *, kind: AttentionKind, caption: str) -> Plot:
+    """The map [query, key] of a head or a layer over one sentence; masked cells stay empty."""
+    rows = trace.src_tokens if kind == "encoder" else trace.read_tokens
+    columns = trace.read_tokens if kind == "decoder" else trace.src_tokens
+    visible = np.where(trace.mask(kind) == VISIBLE, values, np.nan)
     figure = heatmap(
-        values,
+        visible,
         x=labels(columns),
         y=labels(rows),
-        x_title=titles[0],
-        y_title=titles[1],
+        x_title="decoder has read (key)" if kind == "decoder" else "source (key)",
+        y_title="source (query)" if kind == "encoder" else "decoder reads (query)",
         height=150 + 22 * len(rows),
     )
     table: dict[str, list[Any]] = {"query": numbered(rows)}
-    table |= {name: [_number(value, 4) for value in values[:, j].tolist()] for j, name in enumerate(numbered(columns))}
+    table |= {name: [rounded(v, 4) for v in visible[:, j].tolist()] for j, name in enumerate(numbered(columns))}
     return Plot(figure, caption, "", table)
 
 
-def coverage_plot(total: Scores, tokens: Sequence[str], caption: str) -> Plot:
-    """The attention that each source token received over the whole translation, [src], and the mean."""
+def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:
+    """The attention that each source token received over the whole translation, and the mean; weights [query, key]."""
+    total = coverage(weights)
     figure = bars({"coverage": total.tolist()}, tokens, y_title="weight over all rows", height=230)
     rule(figure, y=float(total.mean()), text="even")
     table: dict[str, list[Any]] = {"source": numbered(tokens), "coverage": [round(float(v), 4) for v in total]}
-    return Plot(figure, caption, "Coverage of the source", table)
+    return Plot(figure, coverage_caption(weights, tokens), "Coverage of the source", table)
 
 
-def source_share_plot(shares: Scores, on_end: Scores, predicted: Sequence[str], caption: str) -> Plot:
-    """The share of each prediction that comes from the source, beside the weight on <eos>, both [tgt]."""
-    series = {"comes from the source": shares.tolist(), "weight on <eos>": on_end.tolist()}
-    figure = bars(series, predicted, y_title="share", height=250)
-    table: dict[str, list[Any]] = {"predicts": numbered(predicted)}
+def source_share_plot(sources: SentenceSources) -> Plot:
+    """The share of each prediction that comes from the source, beside the weight on <eos>."""
+    series = {"comes from the source": sources.shares.tolist(), "weight on <eos>": sources.on_end.tolist()}
+    figure = bars(series, sources.words, y_title="share", height=250)
+    table: dict[str, list[Any]] = {"predicts": numbered(sources.words)}
     table |= {name: [round(float(value), 4) for value in values] for name, values in series.items()}
-    return Plot(figure, caption, "", table)
+    return Plot(figure, sources.caption(), "", table)
 
 
 def pruning_plot(
@@ -206,3 +262,30 @@ def pruning_plot(
     table: dict[str, list[Any]] = {"heads switched off": list(counts)} | ends
     table |= {f"{name} (%)": [round(value, 1) for value in values] for name, values in series.items()}
     return Plot(figure, caption, "Quality with heads switched off", table)
+
+
+_TITLES: dict[Stack, str] = {"encoder": "Source side", "decoder": "Target side"}
+
+
+def patch_plot(found: Patched, stack: Stack) -> Plot:
+    """One stack: how the log-probability of the predicted token changes with the vector at each place replaced."""
+    change = found.change(stack)
+    top = max(float(np.abs(found.change(each)).max()) for each in _TITLES) or 1e-9
+    rows, columns = point_names(len(change)), found.columns(stack)
+    figure = heatmap(
+        change,
+        x=labels(columns),
+        y=rows,
+        x_title="source token (← of the other sentence)" if stack == "encoder" else "decoder has read",
+        y_title="output of layer",
+        span=(-top, top),
+        scale_title="nats",
+        height=200 + 30 * len(rows),
+    )
+    words = [[fixed(float(value), 1, signed=True) for value in line] for line in change]
+    figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
+    table: dict[str, list[Any]] = {"position": numbered(columns)}
+    for name, values, instead in zip(rows, change, found.instead[stack], strict=True):
+        table[f"{name}: change (nats)"] = [rounded(float(value), 3) for value in values]
+        table[f"{name}: likeliest"] = list(instead)
+    return Plot(figure, found.caption(stack), _TITLES[stack], table)

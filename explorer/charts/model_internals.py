@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,9 @@ from explorer.charts.plotly_charts import (
     numbered,
     width_of,
 )
+from explorer.locale.messages import t
 from explorer.locale.text import count, quoted
-from model.analysis.operations import Projection
+from model.analysis.operations import Operation, Projection, Walk
 from model.analysis.size import Part
 
 Floats = NDArray[np.float32]
@@ -247,7 +248,49 @@ def budget_plot(parts: Sequence[Part], *, flops: bool) -> Plot:
     return Plot(figure, caption, "Where the FLOPs are" if flops else "Where the parameters are", table)
 
 
-def row_table(tokens: Sequence[str], first: int = 1, **numbers: Sequence[float]) -> Columns:
+def row_table(tokens: Sequence[str], first: int = 1, **numbers: Sequence[float] | NDArray[Any]) -> Columns:
     """One row per position, counted from `first`; underscores in names become spaces."""
-    table: dict[str, list[Any]] = {"position": numbered(tokens, first)}
+    table: Columns = {"position": numbered(tokens, first)}
     return table | {name.replace("_", " "): [round(float(v), 4) for v in values] for name, values in numbers.items()}
+
+
+def operation_table(run: Walk, operation: Operation, tokens: Sequence[str], first: int) -> tuple[Columns, str] | None:
+    """What a norm, residual, scaling or embedding does to each position, and what the table says; otherwise None."""
+    value, before = operation.numbers, [run[name].numbers for name in operation.reads]
+    if operation.short.startswith("norm"):
+        table = row_table(
+            tokens,
+            first,
+            mean_before=before[0].mean(axis=1),
+            standard_deviation_before=before[0].std(axis=1),
+            mean_after=value.mean(axis=1),
+            standard_deviation_after=value.std(axis=1),
+        )
+        return table, t("Mean and standard deviation of each position before and after the norm")
+    if operation.short.startswith("residual"):
+        names = ("length_of_input", "length_of_sublayer", "length_of_sum")
+        sizes = {name: np.linalg.norm(each, axis=1) for name, each in zip(names, (*before, value), strict=True)}
+        return row_table(tokens, first, **sizes), t("Length of the input, of what the sublayer added, and of their sum")
+    if operation.short in ("scaled", "positions"):
+        sizes = {"length_before": np.linalg.norm(before[0], axis=1), "length_after": np.linalg.norm(value, axis=1)}
+        return row_table(tokens, first, **sizes), t("Length of each vector before and after")
+    if operation.short == "embedding":
+        ids = run.src_ids if operation.name.startswith("src") else run.read_ids
+        table = row_table(tokens, first, id=ids[-len(tokens) :])
+        return table, t("The id of each token, which is its row in the embedding table")
+    return None
+
+
+def highest_values(operation: Operation, label_of: Callable[[int], str]) -> Columns:
+    """The highest logits of the last row, or its highest probabilities, with their tokens."""
+    values = operation.numbers if operation.numbers.ndim == 1 else operation.numbers[-1]
+    order = np.argsort(-values, kind="stable")[:12]
+    is_share = operation.name == "softmax"
+    return {
+        "rank": list(range(1, len(order) + 1)),
+        "token": [label_of(int(i)) for i in order],
+        "id": order.tolist(),
+        "probability (%)" if is_share else "logit": [
+            round(float(100 * values[i] if is_share else values[i]), 4) for i in order
+        ],
+    }

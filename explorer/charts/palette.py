@@ -6,7 +6,10 @@ Source tokens have one hue and target tokens another; attention weights take the
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -26,16 +29,30 @@ class Palette:
 LIGHT = Palette(source="#7b3f98", target="#b4530a", masked="#ececec", hatch="#bdbdbd")
 DARK = Palette(source="#cda6e6", target="#f5b06a", masked="#34373b", hatch="#5b5f65")
 
-# Colours of exported figures, which are drawn on white: those of the light theme in .streamlit/config.toml.
-ATTENTION_SCALE = (  # chartSequentialColors: weights from 0 to 1
-    "#f7fbfc", "#e3f0f4", "#c8e1ea", "#a5cddc", "#7db4ca", "#5499b5", "#317d9c", "#186382", "#0b4963", "#063246",
-)  # fmt: skip
+# Colours of exported figures, which are drawn on white: those of the light theme.
+_CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
+THEME: dict[str, Any] = tomllib.loads(_CONFIG.read_text(encoding="utf-8"))["theme"]
+ATTENTION_SCALE = tuple(THEME["light"]["chartSequentialColors"])  # weights from 0 to 1
+# The colours of heads that are shown together. Each head keeps its own, whatever is shown.
+HEAD_COLOURS = tuple(THEME["light"]["chartCategoricalColors"])
+_CIVIDIS = (
+    "#fee838",
+    "#e1cc55",
+    "#c3b369",
+    "#a59c74",
+    "#8a8678",
+    "#707173",
+    "#575d6d",
+    "#3b496c",
+    "#123570",
+    "#00224e",
+)
+# By the name in a view's text, as in explorer/browser/js/heads_pictures.js.
+SCALES = {"theme": ATTENTION_SCALE, "cividis": _CIVIDIS, "grey": ("#ffffff", "#000000")}
 # Differences, as chartDivergingColors: blue below zero, orange above.
 DIFFERENCE_SCALE = (
     "#0b4a7a", "#2a6da3", "#5e96c3", "#9abfdc", "#f5f5f5", "#f0b98a", "#df8d4b", "#bf641c", "#8a4307",
 )  # fmt: skip
-# chartCategoricalColors: the colours of heads that are shown together. Each head keeps its own, whatever is shown.
-HEAD_COLOURS = ("#0f5e7d", "#c2600c", "#3f7d3b", "#8a4a9e", "#a8323e", "#6b6f76", "#8a7200", "#2b8fb3")
 N_DASHES = 8
 
 
@@ -43,7 +60,7 @@ def head_stroke(head: int) -> tuple[int, int]:
     """Colour and dashes of a head, counted from 0; the mean (head 0) has the colour of text (-1) and no dashes.
 
     Colours repeat after eight heads, but then with other dashes. The browser takes the same ones
-    (explorer/browser/js/head_strokes.js).
+    (explorer/browser/js/head_list.js).
     """
     if not head:
         return -1, 0

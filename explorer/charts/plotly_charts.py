@@ -19,6 +19,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.decoding import names
+from explorer.locale.text import shortened
 
 HEIGHT = 340
 MOST_SLANTED = 10  # column names that fit side by side at 45 degrees, even in a narrow figure
@@ -171,8 +172,7 @@ def _widest(names: Sequence[str]) -> int:
 
 
 def _short(name: str) -> str:
-    text = unescape(name)
-    return name if len(text) <= MOST_LETTERS else label(f"{text[: MOST_LETTERS - 1]}…")
+    return label(shortened(unescape(name), MOST_LETTERS))
 
 
 def curves(

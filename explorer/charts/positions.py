@@ -8,12 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.charts.plotly_charts import Plot, curves, heatmap, label, labels, numbered, rule
+from explorer.charts.plotly_charts import Columns, Plot, curves, heatmap, label, labels, numbered, rule
 from explorer.locale.text import percent, plural, quoted
 from model.analysis.position_scores import ByDistance
+from model.analysis.sinusoidal_checks import RotationCheck
 from model.analysis.word_order import Length
 
 Floats = NDArray[np.float64]
+MAX_COLUMNS = 32  # of a table of numbers
+
+
+def _columns(first: str, rows: Sequence[Any], values: NDArray[Any], name: str = "dim {}") -> Columns:
+    """Rows by name, and the values [row, column] as columns, at most `MAX_COLUMNS` of them."""
+    shown = range(min(values.shape[1], MAX_COLUMNS))
+    return {first: list(rows)} | {name.format(i): values[:, i].round(4).tolist() for i in shown}
+
+
+def _span(values: NDArray[Any]) -> tuple[float, float]:
+    """The ends of the colour scale: from 0 where nothing is below it, otherwise as far below as above."""
+    top = float(np.abs(values).max()) or 1.0
+    return (0.0, top) if values.min() >= 0 else (-top, top)
 
 
 def table_plot(table: Floats, wavelengths: Floats) -> Plot:
@@ -28,10 +42,7 @@ def table_plot(table: Floats, wavelengths: Floats) -> Plot:
         f"within these {plural(length, 'position')}, {still} do not."
     )
     figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(-1.0, 1.0), height=420)
-    shown = min(d_model, 32)
-    columns: dict[str, list[Any]] = {"position": list(range(length))}
-    columns |= {f"dim {i}": table[:, i].round(4).tolist() for i in range(shown)}
-    return Plot(figure, caption, "The table", columns)
+    return Plot(figure, caption, "The table", _columns("position", range(length), table))
 
 
 def curves_plot(table: Floats, wavelengths: Floats, dimensions: Sequence[int]) -> Plot:
@@ -43,7 +54,7 @@ def curves_plot(table: Floats, wavelengths: Floats, dimensions: Sequence[int]) -
     )
     periods = [f"dimension {i} repeats every {wavelengths[i // 2]:,.1f} positions" for i in dimensions]
     caption = "; ".join(periods) + "." if periods else "Choose one or more dimensions."
-    columns: dict[str, list[Any]] = {"position": positions.tolist()}
+    columns: Columns = {"position": positions.tolist()}
     columns |= {names[i]: table[:, i].round(4).tolist() for i in dimensions}
     return Plot(figure, caption[0].upper() + caption[1:], "Curves of chosen dimensions", columns)
 
@@ -64,7 +75,7 @@ def wavelength_plot(wavelengths: Floats, length: int) -> Plot:
         f"Evenly spaced on this logarithmic axis: each pair is "
         f"{wavelengths[min(1, len(wavelengths) - 1)] / wavelengths[0]:.3f} × slower than the one before."
     )
-    columns: dict[str, list[Any]] = {
+    columns: Columns = {
         "dimensions": [f"{2 * i}, {2 * i + 1}" for i in pairs],
         "wavelength (positions)": wavelengths.round(3).tolist(),
         "angle per position (rad)": (2 * np.pi / wavelengths).round(8).tolist(),
@@ -86,25 +97,14 @@ def product_plot(table: Floats, *, distance: bool) -> Plot:
         f"The {noun} of two positions depends only on how far apart they are: along each diagonal it varies by at most "
         f"{variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}."
     )
-    top = float(np.abs(values).max()) or 1.0
-    figure = heatmap(
-        values,
-        x_title="position (from 0)",
-        y_title="position (from 0)",
-        span=(0.0, top) if values.min() >= 0 else (-top, top),
-        height=380,
-    )
-    columns: dict[str, list[Any]] = {"offset": list(range(length)), noun: values[0].round(4).tolist()}
+    figure = heatmap(values, x_title="position (from 0)", y_title="position (from 0)", span=_span(values), height=380)
+    columns: Columns = {"offset": list(range(length)), noun: values[0].round(4).tolist()}
     return Plot(figure, caption, "Distance" if distance else "Dot product", columns)
 
 
 def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) -> Plot:
     """One token's embedding × √d_model, the row of its position, and their sum; each [d_model]."""
     strips = {"embedding": embedding}
-    columns: dict[str, list[Any]] = {
-        "dimension": list(range(len(embedding))),
-        "embedding": embedding.round(4).tolist(),
-    }
     size = float(np.linalg.norm(embedding))
     if row is None:
         caption = (
@@ -112,12 +112,13 @@ def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) 
         )
     else:
         strips |= {"+ position": row, "= sum": embedding + row}
-        columns |= {"position": row.round(4).tolist(), "sum": (embedding + row).round(4).tolist()}
         added = float(np.linalg.norm(row))
         caption = (
             f"{quoted(token)} at position {position}: the embedding has length {size:.2f}, the position {added:.2f} "
             f"({100 * added / max(size, 1e-12):.0f} % of it), and their sum {np.linalg.norm(embedding + row):.2f}."
         )
+    columns: Columns = {"dimension": list(range(len(embedding)))}
+    columns |= {name.lstrip("+= "): strip.round(4).tolist() for name, strip in strips.items()}
     values = np.stack(list(strips.values()))  # [strip, d_model]
     top = float(np.abs(values).max()) or 1.0
     figure = heatmap(values, x_title="dimension", y_title="", span=(-top, top), height=110 + 50 * len(strips))
@@ -154,6 +155,18 @@ def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:
     return Plot(figure, caption, "One pair is a clock hand")
 
 
+def rotation_columns(check: RotationCheck) -> Columns:
+    """M_k of every pair as the columns of a table."""
+    return {
+        "pair": list(range(1, len(check.angles) + 1)),
+        "angle k·ω (°)": np.degrees(check.angles).round(4).tolist(),
+        "cos": check.matrices[:, 0, 0].round(6).tolist(),
+        "sin": check.matrices[:, 0, 1].round(6).tolist(),
+        "−sin": check.matrices[:, 1, 0].round(6).tolist(),
+        "largest error (10⁻¹⁵)": (1e15 * check.errors).round(2).tolist(),
+    }
+
+
 def length_plot(lengths: Sequence[Length], trained: int) -> Plot:
     """Sentences exactly right by source length, with the longest trained length marked."""
     tokens = [length.tokens for length in lengths]
@@ -167,7 +180,7 @@ def length_plot(lengths: Sequence[Length], trained: int) -> Plot:
         f"Up to {plural(trained, 'token')}, {_share(inside)} are exactly right; beyond, {_share(beyond)}: in training, "
         f"the model never saw a token at these positions."
     )
-    columns: dict[str, list[Any]] = {
+    columns: Columns = {
         "source tokens": tokens,
         "sentences": [length.sentences for length in lengths],
         "exactly right (%)": right,
@@ -185,27 +198,18 @@ def shuffle_plot(weights: NDArray[np.float32], tokens: Sequence[str], title: str
     names = labels(tokens)
     figure = heatmap(weights, x=names, y=names, x_title="source (key)", y_title="source (query)", height=330, width=310)
     plain = numbered(tokens)
-    columns: dict[str, list[Any]] = {"query": plain}
+    columns: Columns = {"query": plain}
     columns |= {key: (100 * weights[:, i]).round(1).tolist() for i, key in enumerate(plain)}
     return Plot(figure, caption, label(title), columns)
 
 
 def score_map(name: str, scores: Floats) -> Plot:
     """Scores of the same word at every two positions, [query, key]."""
+    x_title, y_title = "position of the key (from 0)", "position of the query (from 0)"
+    figure = heatmap(scores, x_title=x_title, y_title=y_title, span=_span(scores), height=380)
     low, high = float(scores.min()), float(scores.max())
-    top = max(abs(low), abs(high)) or 1.0
-    figure = heatmap(
-        scores,
-        x_title="position of the key (from 0)",
-        y_title="position of the query (from 0)",
-        span=(0.0, top) if low >= 0 else (-top, top),
-        height=380,
-    )
     caption = f"{name}: scores of one word with itself at {len(scores)} positions, from {low:.2f} to {high:.2f}."
-    shown = min(len(scores), 32)
-    columns: dict[str, list[Any]] = {"query at": list(range(len(scores)))}
-    columns |= {f"key at {i}": scores[:, i].round(4).tolist() for i in range(shown)}
-    return Plot(figure, caption, "Every two positions", columns)
+    return Plot(figure, caption, "Every two positions", _columns("query at", range(len(scores)), scores, "key at {}"))
 
 
 def by_distance_plot(name: str, found: ByDistance, noun: str = "score") -> Plot:
@@ -221,7 +225,7 @@ def by_distance_plot(name: str, found: ByDistance, noun: str = "score") -> Plot:
         f"where the pair stands."
     )
     caption = f"{name}: {words} At distance 0 the mean is {here:.2f}, at the largest {found.mean[-1]:.2f}."
-    columns: dict[str, list[Any]] = {
+    columns: Columns = {
         "key − query": distances,
         "mean": [round(value, 4) for value in found.mean],
         "lowest": [round(value, 4) for value in found.low],
@@ -232,15 +236,10 @@ def by_distance_plot(name: str, found: ByDistance, noun: str = "score") -> Plot:
 
 def scheme_plot(name: str, table: Floats) -> Plot:
     """The table of a scheme, [pos, d_model], with its own colour scale."""
-    top = float(np.abs(table).max()) or 1.0
-    low = -top if table.min() < 0 else 0.0
     distinct = len(np.unique(table.round(9), axis=0))
     caption = (
         f"{name}: {plural(table.shape[0], 'row')}, {distinct} of them distinct; entries from {table.min():.2g} to "
         f"{table.max():.2g}."
     )
-    figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(low, top))
-    shown = min(table.shape[1], 32)
-    columns: dict[str, list[Any]] = {"position": list(range(table.shape[0]))}
-    columns |= {f"dim {i}": table[:, i].round(4).tolist() for i in range(shown)}
-    return Plot(figure, caption, "", columns)
+    figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=_span(table))
+    return Plot(figure, caption, "", _columns("position", range(table.shape[0]), table))

@@ -7,6 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from explorer.charts.chart import GREY
 from explorer.charts.plotly_charts import COLOURS, Plot, label, legend_room, margin
 from explorer.runs.experiment_rests import MEASURES, UNIFORM, Place, caption
 
@@ -18,30 +19,34 @@ def rests_plot(found: Sequence[Place], measure: str) -> Plot:
     names = [place.name for place in found]
     labels = list(dict.fromkeys(variant for place in found for variant in place.values))
     figure = go.Figure()
+    columns: dict[str, list[Any]] = {"place": names}
     if any(place.uniform is not None for place in found):
+        columns[UNIFORM] = [None if place.uniform is None else round(place.uniform, 1) for place in found]
         figure.add_scatter(
             x=names,
             y=[place.uniform for place in found],
             name=UNIFORM,
             mode="markers",
-            marker={"symbol": "line-ew-open", "size": 26, "color": "#7d8893", "line": {"width": 2}},
+            marker={"symbol": "line-ew-open", "size": 26, "color": GREY, "line": {"width": 2}},
         )
     for i, variant in enumerate(labels):
-        here = [place for place in found if variant in place.values]
-        means = [place.values[variant].mean for place in here]
+        values = {place.name: place.values[variant] for place in found if variant in place.values}
         figure.add_scatter(
-            x=[place.name for place in here],
-            y=means,
+            x=list(values),
+            y=[value.mean for value in values.values()],
             name=label(variant),
             mode="markers",
             marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 11, "color": COLOURS[i % len(COLOURS)]},
             error_y={
                 "type": "data",
                 "symmetric": False,
-                "array": [place.values[variant].high - mean for place, mean in zip(here, means, strict=True)],
-                "arrayminus": [mean - place.values[variant].low for place, mean in zip(here, means, strict=True)],
+                "array": [value.high - value.mean for value in values.values()],
+                "arrayminus": [value.mean - value.low for value in values.values()],
             },
         )
+        for part in ("mean", "low", "high"):
+            numbers = {name: round(getattr(value, part), 1) for name, value in values.items()}
+            columns[f"{variant}, {part}"] = [numbers.get(name) for name in names]
     figure.update_layout(
         height=380,
         margin=margin(top=legend_room([UNIFORM, *labels])),
@@ -50,12 +55,4 @@ def rests_plot(found: Sequence[Place], measure: str) -> Plot:
         yaxis={"title": {"text": MEASURES[measure]}, "rangemode": "tozero"},
         xaxis={"type": "category"},
     )
-    columns: dict[str, list[Any]] = {"place": names}
-    if any(place.uniform is not None for place in found):
-        columns[UNIFORM] = [None if place.uniform is None else round(place.uniform, 1) for place in found]
-    for variant in labels:
-        for part in ("mean", "low", "high"):
-            columns[f"{variant}, {part}"] = [
-                round(getattr(place.values[variant], part), 1) if variant in place.values else None for place in found
-            ]
     return Plot(figure, caption(found, measure), "", columns)

@@ -13,7 +13,7 @@ from typing import Any
 import altair as alt
 
 from explorer.charts.chart import DASHES, HEIGHT, Figure, Table
-from explorer.charts.vega_chart import marker, step_axis
+from explorer.charts.vega_chart import dots, marker, named, specification, step_axis, value_axis
 from explorer.runs.metrics import Metrics, Point, logs_plain_loss, optimises_another_loss, plain_loss
 from model.headline import headline_name
 
@@ -34,15 +34,13 @@ TRAINING_LOSS = "training_loss"
 COMPARED = {name: (f"validation {of[0]}", of[1]) for name, of in MEASURES.items()} | {
     TRAINING_LOSS: ("training loss", MEASURES["loss"][1])
 }
+_AFTER_PEAK = {
+    "inverse_sqrt": "then falls with 1/√step",
+    "constant": "then stays",
+    "cosine": "then falls along half a cosine",
+}
 
-
-def thin(points: Sequence[Point], most: int = MAX_DRAWN) -> list[Point]:
-    """About `most` of the points at regular intervals, and always the last one."""
-    stride = -(-len(points) // most) or 1
-    thinned = list(points[::stride])
-    if points and thinned[-1] is not points[-1]:
-        thinned.append(points[-1])
-    return thinned
+Rows = list[tuple[float, float, str]]  # step, value, curve
 
 
 @lru_cache(maxsize=CACHED)
@@ -52,42 +50,32 @@ def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -
     Training is drawn as validation is measured, and as optimised where that is another number or the only one known. A
     dashed rule is drawn at step `mark`, if given.
     """
-    rows = _training_rows(metrics) + _rows(metrics.evals, "loss", VALIDATION)
     plain, both = logs_plain_loss(metrics), optimises_another_loss(metrics)
+    rows = _rows(metrics.train, "nll", TRAINING) if plain else []
+    rows += _rows(metrics.train, "loss", OPTIMISED) if both or not plain else []
     curves = [TRAINING] if plain or not metrics.train else []
     curves += [OPTIMISED] if both or (metrics.train and not plain) else []
-    spec = _spec("loss", MEASURES["loss"][1], max_steps, (*curves, VALIDATION), marked=mark is not None)
-    data = _columns(rows)
+    spec = _spec(MEASURES["loss"][1], max_steps, (*curves, VALIDATION), dotted=(VALIDATION,), marked=mark is not None)
+    data = _columns(rows + _rows(metrics.evals, "loss", VALIDATION))
     if mark is not None:
-        data["mark"] = [mark] * len(rows)
+        data["mark"] = [mark] * len(data["step"])
     return Figure(spec, data, loss_caption(metrics), "Loss, in nats per target token")
-
-
-def _training_rows(metrics: Metrics) -> list[tuple[float, float, str]]:
-    """The training loss, and the optimised one where it differs or stands alone."""
-    if not logs_plain_loss(metrics):
-        return _rows(metrics.train, "loss", OPTIMISED)
-    plain = _rows(metrics.train, "nll", TRAINING)
-    return plain + _rows(metrics.train, "loss", OPTIMISED) if optimises_another_loss(metrics) else plain
 
 
 def loss_caption(metrics: Metrics) -> str:
     """The latest losses, where they started, the lowest one, and which of them can be compared, in a few sentences."""
-    train = [
-        {"step": point["step"], "loss": loss} for point in metrics.train if (loss := plain_loss(point)) is not None
-    ]
-    evals = [point for point in metrics.evals if "loss" in point]
+    train = _measured(metrics, TRAINING_LOSS)
+    evals = _measured(metrics, "loss")
     parts = []
     if train:
-        first, last = train[0], train[-1]
-        parts.append(f"Training loss {_nats(last['loss'])} at step {last['step']:,.0f}")
-        if last is not first:
-            parts[-1] += f", from {_nats(first['loss'])} at step {first['step']:,.0f}"
+        parts.append(f"Training loss {_loss_at(train[-1], TRAINING_LOSS)}")
+        if len(train) > 1:
+            parts[-1] += f", from {_loss_at(train[0], TRAINING_LOSS)}"
     if evals:
-        best, last = min(evals, key=lambda point: point["loss"]), evals[-1]
-        parts.append(f"Validation loss {_nats(last['loss'])} at step {last['step']:,.0f}")
-        if best["step"] != last["step"]:
-            parts[-1] += f"; lowest {_nats(best['loss'])} at step {best['step']:,.0f}"
+        best = min(evals, key=lambda point: point["loss"])
+        parts.append(f"Validation loss {_loss_at(evals[-1], 'loss')}")
+        if best["step"] != evals[-1]["step"]:
+            parts[-1] += f"; lowest {_loss_at(best, 'loss')}"
     if not parts:
         return "Nothing has been measured yet."
     return " ".join([". ".join(parts) + ".", *_which_loss(metrics)])
@@ -115,40 +103,52 @@ def score_name(metrics: Metrics) -> str:
 def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """Exact match and token accuracy, or BLEU, at each evaluation of one run."""
     main = score_name(metrics)
-    names = ("bleu",) if main == "bleu" else ("exact_match", "token_accuracy")
-    heading = "BLEU on validation" if main == "bleu" else "Right on validation, in %"
+    bleu = main == "bleu"
+    names, title, top = (("bleu",), "BLEU", None) if bleu else (_IN_PERCENT, "right (%)", 100.0)
     rows = [row for name in names for row in _rows(metrics.evals, name, MEASURES[name][0])]
-    title = "BLEU" if main == "bleu" else "right (%)"
-    top = None if main == "bleu" else 100.0
-    last, best = metrics.latest("evals", main), max((p[main] for p in metrics.evals if main in p), default=None)
-    if last is None or best is None:
-        caption = "Not scored yet: the first evaluation is still to come."
+    points = _measured(metrics, main)
+    if points:
+        write = "BLEU {:.1f}" if bleu else "{:.1f} % exactly right"
+        last, best = (write.format(_in_unit(main, value)) for value in _ends(points, main))
+        caption = f"{last} at step {metrics.evals[-1]['step']:,.0f}; best so far {best}."
     else:
-        caption = f"{_score(main, last)} at step {metrics.evals[-1]['step']:,.0f}; best so far {_score(main, best)}."
-        caption = caption[0].upper() + caption[1:]
-    spec = _spec("score", title, max_steps, tuple(MEASURES[name][0] for name in names), top)
-    return Figure(spec, _columns(rows), caption, heading)
+        caption = "Not scored yet: the first evaluation is still to come."
+    curves = tuple(MEASURES[name][0] for name in names)
+    spec = _spec(title, max_steps, curves, dotted=curves, top=top)
+    return Figure(spec, _columns(rows), caption, "BLEU on validation" if bleu else "Right on validation, in %")
 
 
 @lru_cache(maxsize=CACHED)
 def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """The learning rate of each logged update."""
-    rows = _rows(metrics.train, "lr", "learning rate")
-    last, top = metrics.latest("train", "lr"), max((p["lr"] for p in metrics.train if "lr" in p), default=None)
-    known = last is not None and top is not None
-    caption = f"Learning rate {last:.3g} now; highest so far {top:.3g}." if known else "No update has been logged yet."
-    return Figure(_spec("rate", "learning rate", max_steps), _columns(rows), caption, "Learning rate")
+    caption = "No update has been logged yet."
+    if points := [point for point in metrics.train if "lr" in point]:
+        last, top = _ends(points, "lr")
+        caption = f"Learning rate {last:.3g} now; highest so far {top:.3g}."
+    data = _columns(_rows(metrics.train, "lr", "learning rate"))
+    return Figure(_spec("learning rate", max_steps), data, caption, "Learning rate")
 
 
 @lru_cache(maxsize=CACHED)
 def speed_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """Source and target tokens per second, padding not counted."""
-    rows = _rows(metrics.train, "tokens_per_s", "tokens/s")
     last = metrics.latest("train", "tokens_per_s")
-    caption = (
-        f"{last:,.0f} source and target tokens per second now." if last is not None else "No speed is measured yet."
-    )
-    return Figure(_spec("speed", "tokens/s", max_steps), _columns(rows), caption, "Tokens per second")
+    caption = "No speed is measured yet." if last is None else f"{last:,.0f} source and target tokens per second now."
+    data = _columns(_rows(metrics.train, "tokens_per_s", "tokens/s"))
+    return Figure(_spec("tokens/s", max_steps), data, caption, "Tokens per second")
+
+
+def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figure:
+    """The planned learning rate; `points` are (step, rate) pairs that include its peak and both ends."""
+    caption = "The schedule is not known yet."
+    if points:
+        step, peak = max(points, key=lambda point: point[1])
+        last_step, last = points[-1]
+        rises = f"rises linearly to {peak:.3g} at step {step:,}" if step > 1 else f"begins at {peak:.3g}"
+        after = _AFTER_PEAK.get(schedule, "then changes")
+        caption = f"The learning rate {rises}, {after}, and ends with {last:.2g} at step {last_step:,}."
+    data = _columns([(step, rate, "learning rate") for step, rate in points])
+    return Figure(_spec("learning rate", 0, height=160), data, caption, "The learning rate")
 
 
 def comparison_figure(
@@ -162,21 +162,30 @@ def comparison_figure(
     points = {name: _measured(metrics, measure) for name, metrics in chosen.items()}
     if over_time:
         points = {name: [{**p, "step": p["seconds"]} for p in of if "seconds" in p] for name, of in points.items()}
-    rows = [row for name, of in points.items() for row in _rows(of, measure, name)]
     lasts = {name: of[-1] for name, of in points.items() if of}
     title, axis = COMPARED[measure]
-    if not lasts:
-        caption = f"None of these runs has measured {title}{', or logged its time' if over_time else ''}."
-    else:
+    if lasts:
         order = sorted(lasts, key=lambda name: lasts[name][measure], reverse="loss" not in measure)
-        values = [f"{name} {_value(measure, lasts[name][measure])} ({_at(lasts[name], over_time)})" for name in order]
+        unit = "{:,.0f} s" if over_time else "step {:,.0f}"
+        values = [f"{name} {_value(measure, lasts[name])} ({unit.format(lasts[name]['step'])})" for name in order]
         caption = f"{title[0].upper()}{title[1:]} at the end, best first: {', '.join(values)}."
         if over_time and (silent := [name for name in chosen if name not in lasts]):
             caption += f" No times were logged by {', '.join(silent)}."
-    top = 100.0 if measure in _IN_PERCENT else None
-    x_title = "seconds of training, without evaluations" if over_time else "step"
-    spec = _spec("comparison", axis, 0, tuple(chosen), top, log=log and "loss" in measure, x_title=x_title)
-    return Figure(spec, _columns(rows), caption, _heading(title, axis))
+    else:
+        caption = f"None of these runs has measured {title}{', or logged its time' if over_time else ''}."
+    curves = tuple(chosen)
+    spec = _spec(
+        axis,
+        0,
+        curves,
+        dotted=curves,
+        top=100.0 if measure in _IN_PERCENT else None,
+        zero=False,
+        log=log and "loss" in measure,
+        x_title="seconds of training, without evaluations" if over_time else "step",
+    )
+    data = _columns([row for name, of in points.items() for row in _rows(of, measure, name)])
+    return Figure(spec, data, caption, _heading(title, axis))
 
 
 def _heading(title: str, axis: str) -> str:
@@ -185,31 +194,14 @@ def _heading(title: str, axis: str) -> str:
     return f"{capital}{axis.removeprefix(word)}" if axis.startswith(word) else f"{capital}: {axis}"
 
 
-def _measured(metrics: Metrics, measure: str) -> list[Point]:
-    """The points of a run that have this measure."""
-    if measure != TRAINING_LOSS:
-        return [point for point in metrics.evals if measure in point]
-    known = ((point, plain_loss(point)) for point in metrics.train)
-    return [{**point, measure: loss} for point, loss in known if loss is not None]
-
-
-def _at(point: Point, over_time: bool) -> str:
-    return f"{point['step']:,.0f} s" if over_time else f"step {point['step']:,.0f}"
-
-
 def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
     """The evaluations as a table, newest first, each with the latest training loss before it."""
+    train = _measured(metrics, TRAINING_LOSS)
     rows = []
     for point in reversed(metrics.evals):
+        before = (p[TRAINING_LOSS] for p in reversed(train) if p["step"] <= point["step"])
         row: dict[str, Any] = {"step": int(point["step"]), "validation loss": point.get("loss")}
-        row["training loss"] = next(
-            (
-                loss
-                for p in reversed(metrics.train)
-                if p["step"] <= point["step"] and (loss := plain_loss(p)) is not None
-            ),
-            None,
-        )
+        row["training loss"] = next(before, None)
         for name in ("exact_match", "token_accuracy", "bleu"):
             if name in point:
                 unit = " (%)" if name in _IN_PERCENT else ""
@@ -218,76 +210,75 @@ def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(points: Sequence[Point], name: str, curve: str) -> list[tuple[float, float, str]]:
-    known = thin([point for point in points if name in point])
-    return [(point["step"], _in_unit(name, point[name]), curve) for point in known]
+def _measured(metrics: Metrics, measure: str) -> list[Point]:
+    """The points of a run that have this measure."""
+    if measure != TRAINING_LOSS:
+        return [point for point in metrics.evals if measure in point]
+    return [{**point, measure: loss} for point in metrics.train if (loss := plain_loss(point)) is not None]
+
+
+def _ends(points: Sequence[Point], name: str) -> tuple[float, float]:
+    """The newest and the highest value."""
+    return points[-1][name], max(point[name] for point in points)
+
+
+def _loss_at(point: Point, name: str) -> str:
+    return f"{_value(name, point)} at step {point['step']:,.0f}"
+
+
+def _value(name: str, point: Point) -> str:
+    value = point[name]
+    if name in ("loss", TRAINING_LOSS):
+        return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+    return f"{100 * value:.1f} %" if name in _IN_PERCENT else f"{value:.1f}"
 
 
 def _in_unit(name: str, value: float) -> float:
     return 100.0 * value if name in _IN_PERCENT else value
 
 
-def _columns(rows: Sequence[tuple[float, float, str]]) -> Table:
-    steps, values, curves = zip(*rows, strict=True) if rows else ((), (), ())
-    return {"step": list(steps), "value": list(values), "curve": list(curves)}
+def _rows(points: Sequence[Point], name: str, curve: str) -> Rows:
+    """One number of the points as a curve: at most about `MAX_DRAWN` at regular intervals, and always the last one."""
+    known = [point for point in points if name in point]
+    stride = -(-len(known) // MAX_DRAWN) or 1
+    drawn = known[::stride] + (known[-1:] if (len(known) - 1) % stride else [])
+    return [(point["step"], _in_unit(name, point[name]), curve) for point in drawn]
 
 
-def _nats(loss: float) -> str:
-    return f"{loss:.2f}" if loss >= 0.1 else f"{loss:.2g}"
-
-
-def _value(name: str, value: float) -> str:
-    if name in ("loss", TRAINING_LOSS):
-        return _nats(value)
-    return f"{100 * value:.1f} %" if name in _IN_PERCENT else f"{value:.1f}"
-
-
-def _score(name: str, value: float) -> str:
-    return f"BLEU {value:.1f}" if name == "bleu" else f"{100 * value:.1f} % exactly right"
+def _columns(rows: Rows) -> Table:
+    return {name: [row[at] for row in rows] for at, name in enumerate(("step", "value", "curve"))}
 
 
 @lru_cache(maxsize=64)
 def _spec(
-    kind: str,
     title: str,
     max_steps: int,
     curves: tuple[str, ...] = (),
-    top: float | None = None,
     *,
+    dotted: tuple[str, ...] = (),
+    top: float | None = None,
+    zero: bool = True,
     marked: bool = False,
     log: bool = False,
     x_title: str = "step",
+    height: int = HEIGHT,
 ) -> dict[str, Any]:
-    """A chart of curves against the step, with a legend for `curves`, which differ in dashes as well as colours."""
-    scale = alt.Scale(zero=kind != "comparison", nice=True) if top is None else alt.Scale(domain=[0, top])
-    if log:
-        scale = alt.Scale(type="log", nice=True)
+    """A chart of curves against the step, with a legend for `curves`, and dots on those in `dotted`."""
     base = alt.Chart().encode(
-        x=step_axis(max_steps).title(x_title),
-        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5)),
+        x=step_axis(max_steps, x_title),
+        y=value_axis(top=top, **({"type": "log"} if log else {"zero": zero})),
         tooltip=[
             alt.Tooltip("curve:N", title=" "),
             alt.Tooltip("step:Q", format=",d", title=x_title),
             alt.Tooltip("value:Q", format=".4~g", title=title),
         ],
+        **(named("curve", curves, labelLimit=220) if curves else {}),
     )
-    if curves:
-        legend = alt.Legend(orient="top", title=None, labelLimit=220, symbolSize=400, symbolType="stroke")
-        dashes = alt.Scale(domain=list(curves), range=list(DASHES[: len(curves)]))
-        base = base.encode(
-            color=alt.Color("curve:N", legend=legend, sort=None, scale=alt.Scale(domain=list(curves))),
-            strokeDash=alt.StrokeDash("curve:N", legend=legend, sort=None, scale=dashes),
-        )
     layers = [base.mark_line(strokeWidth=2)]
-    if kind in ("score", "comparison"):
-        dots = base.encode(strokeDash=alt.Undefined, color=alt.Color("curve:N", legend=None))
-        layers.append(dots.mark_circle(size=28, opacity=1))
-    if kind == "loss":  # a first evaluation alone would be a line without length
-        dots = base.encode(strokeDash=alt.Undefined, color=alt.Color("curve:N", legend=None))
-        dots = dots.transform_filter(alt.datum.curve == VALIDATION)
-        layers.append(dots.mark_circle(size=28, opacity=1))
+    if dotted:  # a first evaluation alone would be a line without length
+        points = dots(base, "curve")
+        some = points.transform_filter(alt.FieldOneOfPredicate(field="curve", oneOf=list(dotted)))
+        layers.append(points if dotted == curves else some)
     if marked:
         layers.append(marker())
-    made: dict[str, Any] = alt.layer(*layers).properties(height=HEIGHT).to_dict()
-    made.pop("config", None)
-    return made
+    return specification(*layers, height=height)

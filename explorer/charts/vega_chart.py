@@ -1,19 +1,53 @@
-"""What all Altair charts share: the axis of steps, and the rule that marks one of them."""
+"""What all Altair charts share: axes, named curves in colours and dashes, dots, and the rule that marks a place."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import altair as alt
 
-from explorer.charts.chart import GREY
+from explorer.charts.chart import DASHES, GREY, HEIGHT
 
 
-def step_axis(max_steps: int = 0) -> alt.X:
+def step_axis(max_steps: int = 0, title: str = "step") -> alt.X:
     """The axis of steps, which ends at `max_steps` or, without it, at the last step of the data."""
     axis = alt.Axis(format=",d", tickCount=6, grid=False)
     scale = alt.Scale(domain=[0, max_steps]) if max_steps else alt.Scale(nice=False)
-    return alt.X("step:Q", title="step", scale=scale, axis=axis)
+    return alt.X("step:Q", title=title, scale=scale, axis=axis)
+
+
+def value_axis(field: str = "value", top: float | None = None, **scale: Any) -> alt.Y:
+    """The axis of values, from 0 to `top` where that is given."""
+    domain = alt.Scale(**({"nice": True} | scale)) if top is None else alt.Scale(domain=[0, top])
+    return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(tickCount=5))
+
+
+def named(field: str, names: Sequence[str], **legend: Any) -> dict[str, Any]:
+    """Colour and dashes of curves by name, with one legend for both; `legend` are options of Altair's."""
+    options = {"orient": "top", "title": None, "symbolSize": 400, "symbolType": "stroke", **legend}
+    scale, dashes = alt.Scale(domain=list(names)), alt.Scale(domain=list(names), range=list(DASHES[: len(names)]))
+    key = alt.Legend(**options)
+    return {
+        "color": alt.Color(f"{field}:N", legend=key, sort=None, scale=scale),
+        "strokeDash": alt.StrokeDash(f"{field}:N", legend=key, sort=None, scale=dashes),
+    }
+
+
+def dots(lines: alt.Chart, field: str) -> alt.Chart:
+    """A dot at each value of some curves."""
+    chart = lines.encode(strokeDash=alt.Undefined, color=alt.Color(f"{field}:N", legend=None))
+    return chart.mark_circle(size=28, opacity=1)
 
 
 def marker() -> alt.Chart:
-    """A dashed rule at the step in the column `mark`, which is the same in every row."""
+    """A dashed rule at the place in the column `mark`, which is the same in every row."""
     return alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(x="max(mark):Q")
+
+
+def specification(*layers: Any, height: int = HEIGHT) -> dict[str, Any]:
+    """The chart as a Vega-Lite specification that takes its look from the page's theme."""
+    chart = alt.layer(*layers) if len(layers) > 1 else layers[0]
+    values: dict[str, Any] = chart.properties(height=height).to_dict()
+    values.pop("config", None)
+    return values

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.array_file import FileError, read_json, read_npz
+from explorer.decoding.decoding import Decoding
 from explorer.locale.text import plural, shortened
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
@@ -69,22 +69,12 @@ class OwnAttentionError(UserError):
     """A file that cannot be shown; the message says why."""
 
 
-@dataclass(frozen=True, eq=False)
-class OwnAttention:
-    """Attention from a file: its name, a hash of its content, remarks for the reader, and the trace for the views.
-
-    Kinds missing from the file have no layers in the trace; `model.trace.kinds_of` names the others. Without predicted
-    tokens or probabilities in the file, `predicted_tokens` are `UNKNOWN` and `probabilities` NaN.
-    """
-
-    name: str
-    seq: str
-    trace: AttentionTrace
-    notes: tuple[str, ...]
-
-
-def read_own(content: bytes, name: str) -> OwnAttention:
+def read_own(content: bytes, name: str) -> Decoding:
     """Read an attention file; its format is :data:`CONTENT`.
+
+    The decoding is named by a hash of the content, and has the name of the file in the place of the model's. Kinds
+    missing from the file have no layers in the trace; `model.trace.kinds_of` names the others. Without predicted tokens
+    or probabilities in the file, `predicted_tokens` are `UNKNOWN` and `probabilities` NaN.
 
     Raises:
         OwnAttentionError: the file has another format, is too large, or its parts do not fit together.
@@ -100,7 +90,7 @@ def read_own(content: bytes, name: str) -> OwnAttention:
         trace, notes = trace_of(arrays)
     except (FileError, TraceError, OwnAttentionError) as unfit:
         raise OwnAttentionError(f"{label} cannot be shown: {unfit}") from None
-    return OwnAttention(label, f"own-{hashlib.sha256(content).hexdigest()[:16]}", trace, tuple(notes))
+    return Decoding(trace, f"own-{hashlib.sha256(content).hexdigest()[:16]}", label, notes=tuple(notes))
 
 
 def trace_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[AttentionTrace, list[str]]:

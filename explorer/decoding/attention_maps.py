@@ -1,12 +1,14 @@
-"""Attention between words instead of subwords: summed over the keys of a word, averaged over its queries.
+"""All heads of one kind of attention, between tokens or words, and the numbers that tell them apart at a glance.
 
-So do Clark et al. (2019), "What Does BERT Look At?", section 4.1; rows of words sum to 1, as rows of tokens do.
+Between words, attention is summed over the keys of a word and averaged over its queries, as in Clark et al. (2019),
+"What Does BERT Look At?", section 4.1; rows of words sum to 1, as rows of tokens do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +20,10 @@ from model.trace import AttentionTrace
 Form = Literal["tokens", "words", "words-next"]
 FORMS: tuple[Form, ...] = ("tokens", "words", "words-next")
 Spans = tuple[tuple[int, int], ...]
+Scores = NDArray[np.float64]
+MIXED = "mixed"
+PLACES = ("itself", "previous", "next", "first", "last", "diagonal", "mirror")
+_CLEAR, _ABOVE_CHANCE = 0.5, 1.5  # least share of a favourite, and least multiple of chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +34,9 @@ class AttentionMaps:
         weights: [layer, head, query, key] float32; mask: [query, key] uint8 codes as in model.trace.
         rows, predicted [query] and columns [key]: labels; `predicted` is empty for the encoder.
         row_spans, column_spans: first token and end (exclusive, from 0) of each row and column.
+
+    Scores of heads are means over those rows that had a choice, that is, more than one visible key: otherwise the
+    causal rows that see one key would make every decoder head look focused. NaN where there is no such row.
     """
 
     kind: AttentionKind
@@ -39,6 +48,54 @@ class AttentionMaps:
     columns: tuple[str, ...]
     row_spans: Spans
     column_spans: Spans
+
+    @cached_property
+    def effective(self) -> Scores:
+        """exp(entropy in nats) of every head, in keys: [layer, head]."""
+        return _mean(effective_keys(self.weights), (self.mask == 0).sum(axis=-1) > 1)
+
+    @cached_property
+    def shares(self) -> dict[str, Scores]:
+        """The mean weight at each position relative to the query, 0 to 1, by name: [layer, head].
+
+        Positions: `itself`, `previous`, `next` and `first` for self-attention; `diagonal` (equally far along the
+        sentence), `mirror` (equally far from its end), `first` and `last` for cross-attention. The last source token is
+        <eos>.
+        """
+        shares = {}
+        for name, (at, rows) in self._places.items():
+            weights = self.weights[..., np.arange(len(at)), at].astype(np.float64)
+            shares[name] = _mean(weights, rows)
+        return shares
+
+    @cached_property
+    def chance(self) -> dict[str, float]:
+        """The share under uniform attention, by the name of the position."""
+        counts = (self.mask == 0).sum(axis=-1)
+        return {
+            name: float((1 / counts[rows]).mean()) if rows.any() else float("nan")
+            for name, (_, rows) in self._places.items()
+        }
+
+    def role(self, layer: int, head: int) -> str:
+        """The favourite relative position of a head (indices from 0), or `mixed` if none has half of the weight."""
+        clear = [
+            (float(share[layer, head]), name)
+            for name, share in self.shares.items()
+            if share[layer, head] >= max(_CLEAR, _ABOVE_CHANCE * min(self.chance[name], 0.66))
+        ]
+        return max(clear)[1] if clear else MIXED
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+        """The key at each relative position, by query, and the rows that have it and a choice."""
+        visible, n_keys = self.mask == 0, self.mask.shape[1]
+        places = {}
+        for name, keys in _places(self).items():
+            at = np.clip(keys, 0, n_keys - 1)
+            exists = (visible.sum(axis=-1) > 1) & (keys >= 0) & (keys < n_keys)
+            places[name] = (at, exists & np.take_along_axis(visible, at[:, None], axis=1)[:, 0])
+        return places
 
 
 def attention_maps(trace: AttentionTrace, kind: AttentionKind, form: Form = "tokens") -> AttentionMaps:
@@ -107,3 +164,60 @@ def _single(count: int) -> Spans:
 
 def _joined(tokens: Sequence[str], parts: Spans) -> tuple[str, ...]:
     return tuple("".join(tokens[start:end]) for start, end in parts)
+
+
+def most_focused(maps: AttentionMaps) -> tuple[int, int]:
+    """Layer and head, from 1, whose rows have the largest weights on average."""
+    means = maps.weights.max(axis=-1).mean(axis=-1)  # [layer, head]
+    layer, head = divmod(int(means.argmax()), means.shape[1])
+    return layer + 1, head + 1
+
+
+def entropy(weights: NDArray[np.floating]) -> Scores:
+    """Entropy in nats of the last axis, in double precision; 0 · ln 0 counts as 0.
+
+    Shapes: weights [..., key] → [...].
+    """
+    exact = weights.astype(np.float64)
+    # The smallest number in place of 0 keeps the logarithm finite, and is quicker than leaving the zeros out.
+    logs = np.log(np.maximum(exact, np.finfo(np.float64).tiny))
+    total: Scores = -(exact * logs).sum(axis=-1)
+    return total
+
+
+def effective_keys(weights: NDArray[np.floating]) -> Scores:
+    """exp(entropy): the number of keys that uniform attention of the same entropy looks at, from 1.
+
+    Shapes: weights [..., key] → [...].
+    """
+    keys: Scores = np.exp(entropy(weights))
+    return keys
+
+
+def _places(maps: AttentionMaps) -> dict[str, NDArray[np.int64]]:
+    """The key at each relative position, by query; out of range if there is none."""
+    n_rows, n_keys = maps.mask.shape
+    rows = np.arange(n_rows)
+    if maps.kind != "cross":
+        places = {"itself": rows, "previous": rows - 1}
+        if maps.kind == "encoder":
+            places["next"] = rows + 1
+        return places | {"first": np.zeros_like(rows)}
+    last = max(n_rows - 1, 1)
+    diagonal = np.rint(rows * (n_keys - 1) / last).astype(np.int64)
+    # The last row and the last key are the ends of sentence; only what precedes them is mirrored.
+    mirror = np.where(rows < n_rows - 1, np.rint((n_keys - 2) - rows * (n_keys - 2) / max(n_rows - 2, 1)), n_keys - 1)
+    return {
+        "diagonal": diagonal,
+        "mirror": mirror.astype(np.int64),
+        "first": np.zeros_like(rows),
+        "last": np.full_like(rows, n_keys - 1),
+    }
+
+
+def _mean(values: Scores, rows: NDArray[np.bool_]) -> Scores:
+    """Mean over the chosen rows of the last axis; NaN if there are none."""
+    if not rows.any():
+        return np.full(values.shape[:-1], np.nan)
+    mean: Scores = values[..., rows].mean(axis=-1)
+    return mean

@@ -9,6 +9,8 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import LabelledMap, difference, head_map
 from explorer.decoding.names import KIND_NAMES
 from explorer.locale.text import plural
+from model.config import AttentionKind
+from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
 from model.user_error import UserError
 
@@ -98,3 +100,17 @@ def single_row(shown: LabelledMap, row: int) -> LabelledMap:
         predicted=shown.predicted[cut],
         first_row=row,
     )
+
+
+def head_counts(trace: AttentionTrace, kind: AttentionKind) -> tuple[int, int]:
+    """How many layers there are of a kind, and heads in each."""
+    layers, heads = trace.weights(kind).shape[:2]
+    return layers, heads
+
+
+def with_edit(edits: HeadEdits | None, head: Place, operation: Operation) -> HeadEdits:
+    """Edits with another one of this head, in place of what was done to it before."""
+    others = (
+        edit for edit in (edits or HeadEdits()).edits if (edit.kind, edit.layer, edit.head) != (head.kind, *head.index)
+    )
+    return HeadEdits((*others, HeadEdit(head.kind, *head.index, operation)))

@@ -21,15 +21,15 @@ class NoSingleHead(UserError):
 class Place:
     """One kind, layer, head, row and column, all counted from 1, and all of tokens, even where words are shown.
 
-    `head` 0 is the mean over the heads of the layer. `row` is the query; `col` the key, None while no cell is chosen.
-    `step` is the decoder row in view: the same as `row`, except in encoder self-attention.
+    `head` 0 is the mean over the heads of the layer. `row` is the query; `column` the key, None while no cell is
+    chosen. `step` is the decoder row in view: the same as `row`, except in encoder self-attention.
     """
 
     kind: AttentionKind
     layer: int
     head: int
     row: int = 1
-    col: int | None = None
+    column: int | None = None
     step: int = 1
 
     @classmethod

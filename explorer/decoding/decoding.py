@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.choices import chosen_rows
 from explorer.decoding.coordinates import Place
 from explorer.decoding.model_diagram import ModelDiagram
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 
-if TYPE_CHECKING:
-    from explorer.decoding.translator import Translation
-
 
 @dataclass(frozen=True, eq=False)
 class Decoding:
-    """A decoding to draw.
+    """A decoding to draw: of one of our models (a Translation), or read from a file.
 
     Args:
         trace: the recorded attention of the whole decoding, `tgt` rows; kinds without weights are left out.
         seq: names this decoding, for instance a hash of model, sentence and path.
         model: the model's name, shown in titles.
-        predicted_ids: id of each of the trace's `predicted_tokens` (labels of two ids may look the same); empty where
-            they are not known.
+        path: id of each of the trace's `predicted_tokens` (labels of two ids may look the same); empty where they are
+            not known.
+        notes: sentences to show beside it.
         src_unknown: which source tokens the model sees as <unk>; may leave out the final <eos>.
         trained: False puts an "untrained" badge on the views.
         chosen: rows, from 0, whose token is not the one that the model finds likeliest.
@@ -39,7 +36,8 @@ class Decoding:
     trace: AttentionTrace
     seq: str
     model: str
-    predicted_ids: tuple[int, ...] = ()
+    path: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
     src_unknown: tuple[bool, ...] = ()
     trained: bool = True
     chosen: tuple[int, ...] = ()
@@ -47,23 +45,27 @@ class Decoding:
     log_sums: NDArray[np.float32] | None = None
     diagram: ModelDiagram | None = None
 
-    @classmethod
-    def of(
-        cls, shown: Translation, *, trained: bool, chosen_by: str = "chosen", diagram: ModelDiagram | None
-    ) -> Decoding:
-        """The decoding of a translation by one of our models."""
-        return cls(
-            trace=shown.trace,
-            seq=shown.seq,
-            model=shown.model,
-            predicted_ids=shown.path,
-            src_unknown=shown.source.unknown,
-            trained=trained,
-            chosen=chosen_rows(shown.trace, shown.path),
-            chosen_by=chosen_by,
-            log_sums=shown.log_sums,
-            diagram=diagram,
-        )
+
+def chosen_rows(trace: AttentionTrace, path: Sequence[int]) -> tuple[int, ...]:
+    """Rows, from 0, whose token on `path` [tgt] (ids) is not the one that the model finds likeliest there."""
+    likeliest = np.asarray(trace.top_ids)[:, 0]
+    return tuple(int(row) for row in np.flatnonzero(likeliest != np.asarray(path)))
+
+
+def step_worth_seeing(trace: AttentionTrace, word: str = "") -> int:
+    """The step, from 1, at which to open a translation.
+
+    It is the one that predicts `word`, if there is one; else the closest race: the smallest difference between the
+    probabilities of the likeliest token and the next, ties to the earlier step. The end of the sentence counts only
+    where nothing else is predicted.
+    """
+    if word in trace.predicted_tokens:
+        return trace.predicted_tokens.index(word) + 1
+    best = np.sort(np.asarray(trace.top_probabilities, dtype=np.float64), axis=1)[:, ::-1]
+    if best.shape[1] < 2:
+        return 1
+    leads = best[:, 0] - best[:, 1]
+    return int(np.argmin(leads[: max(1, len(leads) - 1)])) + 1
 
 
 def place_in(
@@ -94,7 +96,7 @@ def place_in(
         _within(layer, 1, layers) if layer else layers,
         _within(head, 0, heads),
         row=_within(row, 1, queries) if encoder else step,
-        col=min(column, keys) if column > 0 else None,
+        column=min(column, keys) if column > 0 else None,
         step=step,
     )
 

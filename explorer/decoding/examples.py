@@ -1,18 +1,19 @@
-"""Example sentences of a model: those of its task, or those that its training was validated on."""
+"""Example sentences of a model: those of its task, or those that it was validated on; and their right translations."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.choices import step_worth_seeing
-from explorer.decoding.head_summary import summarise
+from explorer.decoding.decoding import step_worth_seeing
 from model.data import TASKS, get_task
 from model.data.scenes import scenes
-from model.data.task import IMPORTED, Prompt
+from model.data.task import IMPORTED, DataError, Prompt
 from model.file_formats import Evaluation, FormatError, check, decode
 from model.folder import METRICS
 
@@ -80,8 +81,8 @@ def _looks(trace: AttentionTrace, written: str, source: str) -> bool:
 
 
 def _has_pattern(trace: AttentionTrace, pattern: str) -> bool:
-    """Whether a head of cross-attention has at least half of its weight on a pattern of `head_summary`."""
-    return float(np.nanmax(summarise(attention_maps(trace, "cross")).shares[pattern])) >= CLEAR
+    """Whether a head of cross-attention has at least half of its weight on a pattern."""
+    return float(np.nanmax(attention_maps(trace, "cross").shares[pattern])) >= CLEAR
 
 
 def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:
@@ -112,3 +113,29 @@ def _samples(folder: Path) -> list[str]:
         if evaluation.get("samples"):
             return [sample["source"] for sample in evaluation["samples"]]
     return []
+
+
+FILES = "files"  # the task of a person's own data, which their run keeps
+
+
+def references(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Each known source of a model's task with its target; empty where no data are at hand. Nothing is downloaded."""
+    task = str(summary.get("task"))
+    if task not in TASKS and task != FILES:
+        return {}
+    known: dict[str, str] = {}
+    with suppress(DataError):  # a corpus that is not here: what came with Headlight is known all the same
+        made = get_task(task, data_dir=Path(summary["folder"]) if task == FILES else None)
+        for split in made.own_splits:
+            known |= {example.source: example.target for example in made.split(split) or ()}
+        for examples in made.splits.values():
+            known |= {example.source: example.target for example in examples}
+    return known
+
+
+def reference(text: str, known: Mapping[str, str]) -> str:
+    """The target of this source, "" where it is not known; the case of letters does not matter."""
+    text = text.strip()
+    if text in known:
+        return known[text]
+    return next((target for source, target in known.items() if source.casefold() == text.casefold()), "")

@@ -1,4 +1,4 @@
-"""One map with its labels, mask and scale, as the panels draw, compare and export it."""
+"""One map with its labels, mask and scale: its caption, computed from its numbers, and its table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.attention_maps import AttentionMaps
+from explorer.decoding.attention_maps import AttentionMaps, effective_keys
+from explorer.decoding.coordinates import Place
 from explorer.decoding.names import AXIS_TITLES, head_title, numbered
+from explorer.locale.text import fixed, plural, quoted, weight_percent
 from model.trace import VISIBLE
 
 Floats = NDArray[np.float32]
@@ -106,3 +108,101 @@ def difference(one: LabelledMap, other: LabelledMap, title: str) -> LabelledMap 
         top=None,
         signed=True,
     )
+
+
+def head_caption(weights: NDArray[np.float32], rows: tuple[str, ...], columns: tuple[str, ...], *, causal: bool) -> str:
+    """One head in a sentence: its sharpest row, and how many tokens a row looks at on average.
+
+    Shapes: weights [query, key]. `causal` leaves out the first row, which can see one token only.
+    """
+    first = 1 if causal and len(rows) > 1 else 0
+    query = first + int(weights[first:].max(axis=-1).argmax())
+    key = int(weights[query].argmax())
+    tokens = float(effective_keys(weights[first:]).mean())
+    reads, looked_at = quoted(numbered(rows)[query]), quoted(numbered(columns)[key])
+    return (
+        f"Its sharpest row is {reads}, which looks at {looked_at} ({weight_percent(float(weights[query, key]))}); on "
+        f"average a row looks at {fixed(tokens, 1)} of {plural(len(columns), 'token')}."
+    )
+
+
+def map_caption(shown: LabelledMap) -> str:
+    """A map in a sentence: its largest number and where it stands, and how many cells are masked."""
+    seen = shown.seen()
+    if np.isnan(seen).all():
+        return "Every cell of this map is masked."
+    strength = np.abs(seen) if shown.signed else seen
+    row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
+    closed = int((shown.mask != VISIBLE).sum())
+    cells = f" {closed} of {plural(shown.mask.size, 'cell')} are masked." if closed else ""
+    if shown.signed and not np.nanmax(strength):
+        return f"Both maps are equal in every cell.{cells}"
+    largest = "largest difference" if shown.signed else f"largest {shown.unit}"
+    value = fixed(float(seen[row, column]), 3, signed=shown.signed)
+    query, key = quoted(shown.row_labels[row]), quoted(shown.column_labels[column])
+    return f"The {largest} is {value}, where {query} looks at {key}.{cells}"
+
+
+def summary_caption(maps: AttentionMaps, place: Place) -> str:
+    """A head's two most telling numbers: how many keys it looks at, and its favourite or else largest relation."""
+    at = place.index
+    effective = float(maps.effective[at])
+    keys = "no choice" if np.isnan(effective) else f"{effective:.1f} keys"
+    shares = {name: float(share[at]) for name, share in maps.shares.items()}
+    known = {name: share for name, share in shares.items() if not np.isnan(share)}
+    if not known:
+        return keys
+    role = maps.role(*at)
+    name = role if role in known else max(known, key=known.__getitem__)
+    return f"{keys}, {name} {weight_percent(known[name])}"
+
+
+def row_in_view(one: LabelledMap, row: int) -> str:
+    """The label of a row (from 0), or of the last one where the map has fewer."""
+    return one.row_labels[min(row, len(one.rows) - 1)]
+
+
+def row_caption(one: LabelledMap, row: int) -> str:
+    """One row (from 0) in a sentence: the three keys that it looks at most."""
+    query, seen = quoted(row_in_view(one, row)), one.seen()[min(row, len(one.rows) - 1)]
+    order = [int(key) for key in np.argsort(-np.nan_to_num(seen, nan=-1.0), kind="stable")[:3] if seen[int(key)] > 0]
+    if not order:
+        return f"{query} can see nothing."
+    keys = ", ".join(f"{quoted(one.column_labels[key])} ({weight_percent(float(seen[key]))})" for key in order)
+    return f"{query} looks at {keys}."
+
+
+MAX_ROWS = 200
+
+
+def head_table(
+    weights: NDArray[np.float32], rows: tuple[str, ...], columns: tuple[str, ...], predicted: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    """The two keys with the largest weights in each row of one head; weights in percent."""
+    table = []
+    for query, token in enumerate(rows[:MAX_ROWS]):
+        order = np.argsort(-weights[query], kind="stable")[:2]
+        row: dict[str, Any] = {"query": f"{query + 1} {token}"}
+        if predicted:
+            row["predicts"] = predicted[query]
+        for name, key in zip(("looks most at", "and then at"), order, strict=False):
+            row[name] = f"{key + 1} {columns[key]}"
+            row[f"{name} (%)"] = round(100 * float(weights[query, key]), 1)
+        table.append(row)
+    return table
+
+
+def map_table(shown: LabelledMap) -> list[dict[str, Any]]:
+    """One row per query and one column per key, with the numbers themselves; empty where masked."""
+    seen = shown.seen()
+    table = []
+    for i, label in enumerate(shown.row_labels):
+        row: dict[str, Any] = {"query": label}
+        if shown.predicted:
+            row["predicts"] = shown.predicted[i]
+        row |= {
+            column: None if np.isnan(value) else round(float(value), 4)
+            for column, value in zip(shown.column_labels, seen[i], strict=True)
+        }
+        table.append(row)
+    return table

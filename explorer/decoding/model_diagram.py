@@ -1,16 +1,17 @@
-"""A model as a diagram: its layers and what each consists of, taken from the configuration, for the browser to draw.
+"""A model as a diagram, for the browser to draw: its layers, and its blocks with what each of them reads.
 
-The small diagram beside the stage (js/diagram.js) draws the places of attention. The machine on Inside (js/machine.js)
-draws every block, with what it reads.
+The small diagram beside the stage (js/diagram.js) draws the places of attention; the machine on Inside draws every
+block, taken from the points of the model (model/points.py). Blocks and connections therefore follow the configuration,
+whatever it is: post-norm or pre-norm, layers without residual connections, positions that are added or not, an LSTM.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
-from explorer.decoding.machine_blocks import Block, blocks_of
 from model.config import AttentionKind, ModelConfig
+from model.points import SCOPES, points
 
 FEED_FORWARD, LSTM_CELL = "feed_forward", "lstm"
 
@@ -25,7 +26,6 @@ class ModelDiagram:
         heads: heads per layer, by kind of attention.
         norm: "pre", "post", or "" for a model without layer norms.
         positions: how positions are encoded; "" for a model that reads in order.
-        blocks: every block and what it reads; empty where only the places of attention are drawn.
     """
 
     encoder: tuple[tuple[str, ...], ...]
@@ -33,16 +33,6 @@ class ModelDiagram:
     heads: dict[AttentionKind, int]
     norm: str
     positions: str
-    blocks: tuple[Block, ...] = ()
-
-    def payload(self) -> dict[str, Any]:
-        """The diagram as JSON."""
-        return asdict(self)
-
-
-def whole_diagram_of(config: ModelConfig) -> ModelDiagram:
-    """The diagram of a model with this configuration, with all of its blocks."""
-    return replace(diagram_of(config), blocks=blocks_of(config))
 
 
 def diagram_of(config: ModelConfig) -> ModelDiagram:
@@ -60,3 +50,106 @@ def diagram_of(config: ModelConfig) -> ModelDiagram:
         "pre" if config.norm_first else "post",
         config.positions,
     )
+
+
+MEMORY, SOFTMAX, WORD = "memory", "softmax", "word"
+"""Blocks without a point of their own: the encoder's last result, the probabilities, and the word that they choose."""
+
+ADDED = ("sinusoidal", "learned")
+"""Kinds of positions that are added to the embeddings, so that there is a block that adds them."""
+
+_KINDS: dict[tuple[str, str], AttentionKind] = {place: kind for kind, place in SCOPES.items()}
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of the diagram.
+
+    Args:
+        name: unique in the model: the common part of the names of its points, such as `decoder.0.cross_attn`.
+        kind: tokens, embedding, positions, norm, attention, add, feed_forward, lstm, initial, combine, memory, linear,
+            softmax or word.
+        stack: source, encoder, target, decoder or output.
+        layer: counted from 1; 0 outside the layers.
+        attention: the kind of attention; empty for other blocks.
+        points: its points in the order of the computation, of which the last is its result.
+        reads: the names of the blocks that it reads.
+    """
+
+    name: str
+    kind: str
+    stack: str
+    layer: int
+    attention: AttentionKind | Literal[""]
+    points: tuple[str, ...]
+    reads: tuple[str, ...]
+
+    @property
+    def result(self) -> str:
+        """The point that the next block reads; empty for a block without points."""
+        return self.points[-1] if self.points else ""
+
+
+def blocks_of(config: ModelConfig) -> tuple[Block, ...]:
+    """The blocks of a model with this configuration, in the order in which they compute.
+
+    The memory follows the encoder, and the probabilities and the next word follow the logits.
+    """
+    listed = points(config)
+    home = {point.name: _block_name(point.name, config) for point in listed}
+    members: dict[str, list[str]] = {}
+    for point in listed:
+        # A block stands where its result is computed: cross-attention's keys are computed before the first layer.
+        name = home[point.name]
+        members[name] = [*members.pop(name, []), point.name]
+    read: dict[str, list[str]] = {name: [] for name in members}
+    for point in listed:
+        for source in point.reads:
+            if home[source] != home[point.name] and home[source] not in read[home[point.name]]:
+                read[home[point.name]].append(home[source])
+    end = _last_of_encoder(members)
+    found: list[Block] = []
+    for name, inside in members.items():
+        kind, stack, layer, attention = _describe(name, config)
+        reads = tuple(MEMORY if each == end and stack not in ("source", "encoder") else each for each in read[name])
+        found.append(Block(name, kind, stack, layer, attention, tuple(inside), reads))
+        if name == end:
+            found.append(Block(MEMORY, "memory", "encoder", 0, "", (), (end,)))
+    found.append(Block(SOFTMAX, "softmax", "output", 0, "", ("softmax",), ("logits",)))
+    found.append(Block(WORD, "word", "output", 0, "", (), (SOFTMAX,)))
+    return tuple(found)
+
+
+def _last_of_encoder(members: dict[str, list[str]]) -> str:
+    """The block whose result is the memory."""
+    return [name for name in members if name.startswith("encoder.")][-1]
+
+
+def _block_name(point: str, config: ModelConfig) -> str:
+    """The name of the block that a point belongs to."""
+    first, *rest = point.split(".")
+    if first in ("src", "tgt"):
+        merged = rest[0] == "scaled" or (rest[0] == "positions" and config.positions not in ADDED)
+        return f"{first}.embedding" if merged else point
+    if len(rest) > 2 or (len(rest) == 2 and not rest[1].startswith(("norm", "residual"))):
+        return ".".join((first, *rest[:2]))
+    return point
+
+
+def _describe(name: str, config: ModelConfig) -> tuple[str, str, int, AttentionKind | Literal[""]]:
+    """The kind, stack, layer and kind of attention of a block with points."""
+    first, *rest = name.split(".")
+    if first in ("src", "tgt"):
+        kind = rest[0]
+        return kind, "source" if first == "src" else "target", 0, ""
+    if name == "logits":
+        return "linear", "output", 0, ""
+    if len(rest) == 2:
+        layer = int(rest[0]) + 1
+        attention: AttentionKind | Literal[""] = _KINDS.get((first, rest[1]), "")
+        # The attention of an LSTM stands behind all its layers (model/lstm.py).
+        layer = layer if config.architecture == "transformer" else 0
+        kind = "attention" if attention else "add" if rest[1].startswith("residual") else rest[1].rstrip("0123456789")
+        return kind, first, layer, attention
+    kinds = {"memory": "lstm", "states": "lstm", "initial": "initial", "combined": "combine"}
+    return kinds.get(rest[0], rest[0]), first, 0, ""

@@ -26,6 +26,12 @@ class Fork:
     probability: float
     text: str
 
+    @property
+    def detail(self) -> str:
+        """Where it leaves the path before it, in words."""
+        chosen, instead = quoted(self.chosen), quoted(self.instead)
+        return f"step {self.step}: {chosen} ({percent(self.probability, 1)}) instead of {instead}"
+
 
 @dataclass(frozen=True)
 class OtherPath:
@@ -83,18 +89,7 @@ def chosen_paths(
     """
     if not forks:
         return ()
-    first = OtherPath(own.text, "the model's own choice", None, 0, on_own_path)
     return (
-        first,
-        *(
-            OtherPath(
-                text=fork.text,
-                detail=f"step {fork.step}: {quoted(fork.chosen)} ({percent(fork.probability, 1)}) instead of "
-                f"{quoted(fork.instead)}",
-                path=fork.path,
-                step=fork.step,
-                is_shown=fork.path == shown.path,
-            )
-            for fork in forks
-        ),
+        OtherPath(own.text, "the model's own choice", None, 0, on_own_path),
+        *(OtherPath(fork.text, fork.detail, fork.path, fork.step, fork.path == shown.path) for fork in forks),
     )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.decoding.coordinates import Place
 from explorer.decoding.names import short_head, short_layer
 from explorer.locale.text import fixed, percent, plural, quoted, rounded
-from model.analysis.score_terms import Part
+from model.analysis.score_terms import HeadTerms, Part, grouped
+from model.trace import AttentionTrace
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +69,32 @@ def explanation(
             pair = part_in_words(key_parts[j], key[1], key[0])
         parts.append(f"{pair}: {_share(float(table[i, j]), table)}")
     return f"{_sum(table)} Largest: {'; '.join(parts)}."
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """The terms of one score, [query part, key part], and in words."""
+
+    terms: Floats
+    query_parts: Sequence[Part]
+    key_parts: Sequence[Part]
+    words: str
+
+
+def score_table(terms: HeadTerms, trace: AttentionTrace, at: Place, *, above_row: bool, by_head: bool) -> ScoreTable:
+    """The terms of the score at a place with a column: all of it, or what is above the average of its row.
+
+    The heads of a layer are one part, or one part each (`by_head`).
+    """
+    query, key = at.row - 1, (at.column or 1) - 1
+    table = terms.table_above_row(query, key) if above_row else terms.table(query, key)
+    rows, columns = list(terms.query_parts), list(terms.key_parts)
+    if not by_head:
+        table, rows, columns = grouped(table, rows, columns)
+    row_tokens = trace.src_tokens if at.kind == "encoder" else trace.read_tokens
+    column_tokens = trace.read_tokens if at.kind == "decoder" else trace.src_tokens
+    words = explanation(table, rows, columns, (query + 1, row_tokens[query]), (key + 1, column_tokens[key]))
+    return ScoreTable(table, rows, columns, words)
 
 
 def mean_explanation(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part], sentences: int) -> str:

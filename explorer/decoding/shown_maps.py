@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 
 from explorer.decoding.attention_maps import AttentionMaps, attention_maps, has_subwords
-from explorer.decoding.captions import head_caption, row_caption, row_in_view, summary_caption
 from explorer.decoding.coordinates import Place
-from explorer.decoding.head_summary import HeadSummary, summarise
-from explorer.decoding.labelled_map import LabelledMap, head_map
+from explorer.decoding.labelled_map import (
+    LabelledMap,
+    head_caption,
+    head_map,
+    row_caption,
+    row_in_view,
+    summary_caption,
+)
 from explorer.decoding.names import KIND_TITLES, PREDICTED_ROW_TITLE, layer_name, short_head
 from explorer.decoding.view_text import ViewOptions, parse_view
 from explorer.locale.text import plural, printable, quoted
@@ -55,16 +60,15 @@ def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str,
     row = 0
     for kind in kinds:
         all_heads = _printable(attention_maps(trace, kind, options.form(kind)))
-        summary = summarise(all_heads)
         row_here = _row_in_view(all_heads, at)
         n_rows = row_here + 1 if options.steps and kind != "encoder" else len(all_heads.rows)
         if kind == at.kind:
             row = row_here
-        for place in heads_in_view(kind, all_heads, summary, at, options):
+        for place in heads_in_view(all_heads, at, options):
             one = _first_rows(head_map(all_heads, place.layer, place.head), n_rows, by_predicted=options.next)
             maps.append(replace(one, top=None) if options.scale == "max" else one)
             places.append(place)
-            notes.append(summary_caption(summary, place) if place.head else "")
+            notes.append(summary_caption(all_heads, place) if place.head else "")
     if not maps:
         raise ValueError("No head passes the filters, so there is nothing on screen to export.")
     if options.scale == "max":  # one scale for all
@@ -76,10 +80,9 @@ def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str,
     return ShownMaps(title, caption, tuple(maps), tuple(places), tuple(notes), options, row, facts)
 
 
-def heads_in_view(
-    kind: AttentionKind, maps: AttentionMaps, summary: HeadSummary, at: Place, options: ViewOptions
-) -> list[Place]:
+def heads_in_view(maps: AttentionMaps, at: Place, options: ViewOptions) -> list[Place]:
     """The heads of the maps in view, sorted and filtered as the grid of all heads is."""
+    kind = maps.kind
     layers, heads = maps.weights.shape[:2]
     if options.view in ("lines", "text") and options.heads:
         return [Place(kind, at.layer, head) for head in options.heads if head <= heads]
@@ -87,18 +90,18 @@ def heads_in_view(
         return [Place(kind, at.layer, at.head)]
 
     def keys(place: Place) -> float:
-        value = float(summary.effective[place.index])
+        value = float(maps.effective[place.index])
         return np.inf if np.isnan(value) else value
 
     def share(place: Place) -> float:
-        shares = summary.shares.get(options.by)
+        shares = maps.shares.get(options.by)
         value = -1.0 if shares is None else float(shares[place.index])
         return -1.0 if np.isnan(value) else value
 
     passing = [
         place
         for place in (Place.at_index(kind, layer, head) for layer in range(layers) for head in range(heads))
-        if (not options.role or summary.role(*place.index) == options.role)
+        if (not options.role or maps.role(*place.index) == options.role)
         and (not options.most or keys(place) <= options.most)
     ]
     if options.by == "keys":

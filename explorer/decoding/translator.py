@@ -8,24 +8,30 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from explorer.decoding.aggregates import Floats, head_norms, layer_norms
-from explorer.decoding.beam_candidates import Branch, branches_of
+from explorer.decoding.decode_tree import Branch, branches_of
+from explorer.decoding.decoding import Decoding, chosen_rows
+from explorer.decoding.head_edits import digest_of
+from explorer.decoding.model_diagram import diagram_of
 from explorer.locale.text import plural, quoted, shortened
 from model.analysis.head_details import HeadDetails, head_details
 from model.analysis.score_terms import HeadTerms, head_terms
 from model.checkpoint import LoadedModel
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
-from model.decoding.decode import Decoding, decode_recorded
+from model.decoding.decode import Decoding as Recorded
+from model.decoding.decode import decode_recorded
 from model.decoding.search import Hypothesis
-from model.edits import HeadEdits
+from model.edits import HeadEdits, edit_tap
 from model.points import Head
 from model.text.tokenizer import Encoding
-from model.trace import AttentionTrace
 from model.user_error import UserError
 
 CHARACTERS_PER_TOKEN = 64  # longer texts are cut before they are tokenized: no model here reads more
+
+CHOSEN = "chosen"
+TAKEN = {"greedy": CHOSEN, "beam": "taken by beam search", "sample": "drawn at random"}
+"""How a token got there that is not the likeliest: on a given path, and by decoding method."""
 
 
 class InputError(UserError):
@@ -43,30 +49,21 @@ class Candidate:
     finished: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Translation:
-    """One decoding, ready for the screen. `notes` are sentences to show beside it.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Translation(Decoding):
+    """A decoding by one of our models, with the text that it translates.
 
-    `seq` names the decoding: equal for equal model, sentence, path and edits.
-    `branches` are the hypotheses that beam search considered. `log_sums` [tgt, temperature] belongs to `TEMPERATURES`.
+    `seq` is equal for equal model, sentence, path and edits. Of `path`, the first `n_forced` ids were given. `branches`
+    are the hypotheses that beam search considered. `edit` holds the head edits that it was made under, if any.
     """
 
-    model: str
     source: Encoding
     text: str
-    path: tuple[int, ...]
     n_forced: int
     finished: bool
-    trace: AttentionTrace
     candidates: tuple[Candidate, ...]
-    notes: tuple[str, ...]
-    seq: str
-    log_sums: NDArray[np.float32]
     branches: tuple[Branch, ...] = ()
-
-    def prefix_text(self, step: int) -> str:
-        """The labels of the tokens chosen before row `step` (from 1) makes its prediction."""
-        return " ".join(self.trace.predicted_tokens[: step - 1])
+    edit: HeadEdits | None = None
 
 
 class Translator:
@@ -104,7 +101,7 @@ class Translator:
                 f"The model did not end the sentence within {plural(len(decoding.path), 'token')}, so decoding "
                 f"stopped there."
             )
-        return self._translation(source, decoding, notes)
+        return self._translation(source, decoding, notes, CHOSEN if prefix else TAKEN[config.method], edit)
 
     def force(self, text: str, target: str, *, edit: HeadEdits | None = None) -> Translation:
         """Read `text` and then `target`, a given translation, token by token (teacher forcing).
@@ -129,22 +126,15 @@ class Translator:
         notes += self._unknown_words(forced, in_target=True)
         model, config = self.loaded.model, DecodeConfig(max_length=len(path))
         decoding = decode_recorded(model, source, tokenizer, config, prefix=path, edit=edit)
-        return self._translation(source, decoding, notes)
+        return self._translation(source, decoding, notes, CHOSEN, edit)
 
-    def details(
-        self, shown: Translation, heads: Collection[Head], *, edit: HeadEdits | None = None
-    ) -> dict[Head, HeadDetails]:
-        """The vectors behind the weights of some heads (counted from 0) of a translation that this model made.
-
-        Raises:
-            ValueError: `edit` is not the one that the translation was made with, so the numbers would differ.
-        """
-        if (edit.describe() if edit is not None else ()) != shown.trace.edits:
-            raise ValueError("The details of an edited translation need the same edit again.")
-        return head_details(self.loaded.transformer, shown.source, self.loaded.target, shown.path, heads, edit=edit)
+    def details(self, shown: Translation, heads: Collection[Head]) -> dict[Head, HeadDetails]:
+        """The vectors behind the weights of some heads (counted from 0) of a translation that this model made."""
+        src = (*shown.source.ids, EOS)
+        return head_details(self.loaded.transformer, src, shown.path, heads, edit=shown.edit)
 
     def terms(self, shown: Translation, head: Head, row: int) -> HeadTerms:
-        """The scores of one head (counted from 0) of an unedited translation, taken apart, at least those of one row.
+        """The scores of one head (counted from 0) of a translation, taken apart, at least those of one row.
 
         A decoder that is not causal computed its row from what was read by then, so later tokens are left out.
 
@@ -155,34 +145,42 @@ class Translator:
         read = (SOS, *shown.path[:-1])
         if not self.loaded.model_config.causal and head[0] != "encoder":
             read = read[: row + 1]
-        return head_terms(self.loaded.transformer, src, read, head)
+        return head_terms(self.loaded.transformer, src, read, head, edit_tap(shown.edit, self.loaded.model_config))
 
-    def norms(self, shown: Translation, kind: AttentionKind, *, edit: HeadEdits | None = None) -> tuple[Floats, Floats]:
+    def norms(self, shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
         """Norm-weighted attention of one kind (Kobayashi et al. 2020).
 
         Shapes: returns that of each head [layer, head, query, key] and of all heads of a layer [layer, query, key].
         """
         n_layers, n_heads, _, n_keys = shown.trace.weights(kind).shape
         heads: list[Head] = [(kind, layer, head) for layer in range(n_layers) for head in range(n_heads)]
-        by_head = self.details(shown, heads, edit=edit)
+        by_head = self.details(shown, heads)
         layers = [[by_head[kind, layer, head] for head in range(n_heads)] for layer in range(n_layers)]
         each = np.stack([[head_norms(details, n_keys) for details in layer] for layer in layers])
         return each, np.stack([layer_norms(layer, n_keys) for layer in layers])
 
-    def _translation(self, source: Encoding, decoding: Decoding, notes: Sequence[str]) -> Translation:
+    def _translation(
+        self, source: Encoding, done: Recorded, notes: Sequence[str], by: str, edit: HeadEdits | None
+    ) -> Translation:
         return Translation(
+            trace=done.trace,
+            seq=self._name_of(source, done, edit),
             model=self.name,
-            source=source,
-            text=self.loaded.target.decode(decoding.path),
-            path=decoding.path,
-            n_forced=decoding.n_forced,
-            finished=decoding.finished,
-            trace=decoding.trace,
-            candidates=tuple(self._candidate(hypothesis) for hypothesis in decoding.beam_hypotheses),
+            path=done.path,
             notes=tuple(notes),
-            seq=self._name_of(source, decoding),
-            log_sums=decoding.log_sums,
-            branches=branches_of(decoding.beam),
+            src_unknown=source.unknown,
+            trained=bool(self.loaded.summary.get("trained", True)),
+            chosen=chosen_rows(done.trace, done.path),
+            chosen_by=by,
+            log_sums=done.log_sums,
+            diagram=diagram_of(self.loaded.model_config),
+            source=source,
+            text=self.loaded.target.decode(done.path),
+            n_forced=done.n_forced,
+            finished=done.finished,
+            candidates=tuple(self._candidate(hypothesis) for hypothesis in done.beam_hypotheses),
+            branches=branches_of(done.beam),
+            edit=edit,
         )
 
     def _read(self, text: str) -> tuple[Encoding, list[str]]:
@@ -238,7 +236,7 @@ class Translator:
         text = self.loaded.target.decode(hypothesis.tokens)
         return Candidate(text, hypothesis.path, hypothesis.log_prob, hypothesis.score, hypothesis.finished)
 
-    def _name_of(self, source: Encoding, decoding: Decoding) -> str:
+    def _name_of(self, source: Encoding, done: Recorded, edit: HeadEdits | None) -> str:
         version = self.loaded.summary.get("modified")  # a retrained model gives other numbers for the same path
-        parts = [self.name, version, source.text, decoding.path, decoding.trace.edits]
+        parts = [self.name, version, source.text, done.path, digest_of(edit) if edit is not None else ""]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from explorer.decoding.attention_maps import Form
-from explorer.decoding.head_summary import MIXED, PLACES
+from explorer.decoding.attention_maps import MIXED, PLACES, Form
 from model.config import AttentionKind
 
 MAX_VIEW = 120  # characters of a view's text

@@ -1,37 +1,41 @@
-"""The maps on screen as PNG, SVG and PDF at publication quality: no browser, no network, no global state.
+"""The pen of exported figures: a picture as PNG, SVG or PDF at publication quality, or as a frame, without a browser.
 
 matplotlib is imported at the first export, and pyplot never: one process serves many sessions, so figures are plain
-objects. Its settings are still global, so only one figure is drawn at a time.
+objects. Its settings are still global, so only one figure is drawn at a time. It joins and orders the letters of Arabic
+and Hebrew by itself (since 3.11); Pillow draws no PDF and no smooth curves, and an SVG file alone needs a browser.
 """
 
 from __future__ import annotations
 
 import io
 import threading
+import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.charts.palette import LIGHT
 from explorer.decoding.shown_maps import ShownMaps
-from explorer.files.fonts import fonts_for
-from explorer.files.matplotlib_maps import figure_of, texts_of
+from explorer.files.map_picture import picture_of
+from explorer.files.picture import Box, Curve, Mark, Picture, Text
+from explorer.locale.messages import t
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from PIL.Image import Image
 
 Format = Literal["png", "svg", "pdf"]
 DPI = 300
 _ONE_AT_A_TIME = threading.Lock()
 
 _SETTINGS: dict[str, Any] = {
-    "font.size": 8,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2,
-    "ytick.major.size": 2,
     "hatch.linewidth": 0.4,
     "svg.fonttype": "none",  # text stays text: searchable, and drawn with the reader's own fonts
     "svg.hashsalt": "headlight",  # equal figures give equal files
@@ -39,53 +43,164 @@ _SETTINGS: dict[str, Any] = {
     "text.parse_math": False,  # a token may hold dollar signs
 }
 
-
-@dataclass(frozen=True)
-class Drawing:
-    """The content of a figure file, and the characters that no font on this machine has (drawn as empty boxes)."""
-
-    content: bytes
-    missing: str
-
-    @property
-    def note(self) -> str:
-        """A sentence about the missing characters; empty if there are none."""
-        if not self.missing:
-            return ""
-        shown = " ".join(self.missing[:12]) + (" …" if len(self.missing) > 12 else "")
-        return f"No font on this machine has {shown}: boxes are drawn instead (in SVG, the reader's fonts decide)."
+FIRST_FONT = "DejaVu Sans"  # comes with matplotlib, so it is always installed
+# How the names of fonts begin that systems bring for other scripts, the most similar first. Colour fonts are left out:
+# they have no outlines.
+OTHER_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans", "Source Han Sans", "WenQuanYi", "Droid Sans Fallback", "PingFang",
+    "Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic", "MS Gothic", "Malgun Gothic", "Nirmala UI",
+    "Kohinoor", "Mangal", "Geeza Pro", "Tahoma", "Noto Emoji", "Symbola", "Segoe UI Symbol", "Segoe UI Emoji",
+    "Apple Symbols", "Arial Unicode MS",
+)  # fmt: skip
+_PLAIN, _ALSO_PLAIN = "\u0250", "–—…→‖“”‘’·×÷√α−"  # characters that the first font has
+_INVISIBLE = ("Cf", "Zs", "Mn", "Me", "Cc")
 
 
-def draw(shown: ShownMaps, kind: Format) -> Drawing:
+def draw(shown: ShownMaps, kind: Format) -> bytes:
     """The maps on screen as a file; layers and heads are labelled from 1, masked cells are hatched."""
-    with drawing(texts_of(shown)) as missing:
-        return Drawing(_save(figure_of(shown), kind), missing)
+    picture = picture_of(shown)
+    with _settings(picture.texts):
+        return _save(_figure(picture), kind)
+
+
+def missing_note(shown: ShownMaps) -> str:
+    """A sentence about the characters that no font on this machine has; empty if there are none."""
+    texts = picture_of(shown).texts
+    if all(letter < _PLAIN or letter in _ALSO_PLAIN for text in texts for letter in text):
+        return ""  # without importing matplotlib
+    _, missing = fonts_for(texts)
+    if not missing:
+        return ""
+    letters = " ".join(missing[:12]) + (" …" if len(missing) > 12 else "")
+    return t(
+        "No font on this machine has {letters}: boxes are drawn instead (in SVG, the reader's fonts decide).",
+        letters=letters,
+    )
+
+
+def frames(pictures: Iterable[Picture], texts: Iterable[str], dpi: int) -> Iterator[Image]:
+    """Pictures of one size as images, one after the other; `texts` are those of all of them."""
+    from PIL import Image as _Image
+
+    with _settings(texts):
+        for picture in pictures:
+            file = io.BytesIO()
+            _figure(picture).savefig(file, format="png", dpi=dpi)
+            yield _Image.open(file).convert("RGB")
 
 
 @contextmanager
-def drawing(texts: Iterable[str]) -> Iterator[str]:
-    """Draw figures with these texts, with our settings and nobody else; gives the characters that no font has."""
+def _settings(texts: Iterable[str]) -> Iterator[None]:
+    """Draw figures with these texts, with our settings and nobody else."""
     import matplotlib as mpl
 
-    families, missing = fonts_for(texts)
-    settings: Any = _SETTINGS | {"font.family": families}
+    settings: Any = _SETTINGS | {"font.family": fonts_for(texts)[0]}
     with _ONE_AT_A_TIME, mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the note about `missing` tells the reader
-        yield missing
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # :func:`missing_note` tells the reader
+        yield
+
+
+def _figure(picture: Picture) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(picture.width, picture.height), facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    for order, mark in enumerate(picture.marks):
+        _draw_mark(axes, mark, order)
+    axes.set_xlim(0, picture.width)
+    axes.set_ylim(picture.height, 0)
+    return figure
+
+
+def _draw_mark(axes: Axes, mark: Mark, order: int) -> None:
+    from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
+    from matplotlib.path import Path
+
+    where: dict[str, Any] = {"zorder": order, "clip_on": False}
+    if isinstance(mark, Text):
+        look: dict[str, Any] = {"fontsize": mark.size, "color": mark.colour, **where}
+        look |= {"linespacing": 1.35} if "\n" in mark.text else {}
+        turn, weight = 90 * mark.upright, "bold" if mark.bold else "normal"
+        axes.text(mark.x, mark.y, mark.text, ha=mark.across, va=mark.down, rotation=turn, fontweight=weight, **look)
+    elif isinstance(mark, Box):
+        look = {"fc": mark.fill or "none", "ec": mark.edge or "none", "lw": mark.line if mark.edge else 0, **where}
+        if mark.rounding:
+            style = f"round,pad=0,rounding_size={mark.rounding}"
+            axes.add_artist(FancyBboxPatch((mark.x, mark.y), mark.width, mark.height, boxstyle=style, **look))
+        else:
+            hatch = "////" if mark.hatched else None
+            axes.add_artist(Rectangle((mark.x, mark.y), mark.width, mark.height, hatch=hatch, **look))
+    elif isinstance(mark, Curve):
+        look = {"ec": mark.colour, "lw": mark.width, "alpha": mark.alpha, "ls": (0, mark.dashes or None), **where}
+        bend = Path.CURVE4 if len(mark.points) == 4 else Path.LINETO
+        path = Path(mark.points, [Path.MOVETO, *[bend] * (len(mark.points) - 1)])
+        axes.add_artist(PathPatch(path, fc="none", **look))
+    else:
+        rows, columns = mark.masked.shape
+        extent = (mark.x, mark.x + mark.width, mark.y + mark.height, mark.y)
+        axes.imshow(mark.colours, extent=extent, interpolation="none", aspect="auto", **where)
+        wide, high = mark.width / columns, mark.height / rows
+        for row, start, end in masked_runs(mark.masked):
+            corner = mark.x + start * wide, mark.y + row * high
+            look = {"fill": False, "hatch": "/////", "ec": LIGHT.hatch, "lw": 0, **where}
+            axes.add_artist(Rectangle(corner, (end - start) * wide, high, **look))
+
+
+def masked_runs(masked: NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
+    """Row, first column and end of each stretch of masked cells."""
+    for row, cells in enumerate(masked):
+        start = 0
+        for closed, run in groupby(map(bool, cells)):
+            end = start + sum(1 for _ in run)
+            if closed:
+                yield row, start, end
+            start = end
 
 
 def _save(figure: Figure, kind: Format) -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    file = io.BytesIO()
-    canvas = {"png": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf}[kind](figure)
     # No date, and no metadata that would name other hosts.
-    metadata = {
+    metadata: dict[Format, dict[str, Any]] = {
         "png": {"Software": "Headlight"},
         "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
         "pdf": {"Creator": "Headlight", "CreationDate": None},
-    }[kind]
-    canvas.print_figure(file, format=kind, dpi=DPI, bbox_inches="tight", pad_inches=0.05, metadata=metadata)
+    }
+    file = io.BytesIO()
+    figure.savefig(file, format=kind, dpi=DPI, bbox_inches="tight", pad_inches=0.05, metadata=metadata[kind])
     return file.getvalue()
+
+
+def fonts_for(texts: Iterable[str]) -> tuple[list[str], str]:
+    """Font families for some texts, best first, and the characters that none of them has, sorted."""
+    needed = {c for text in texts for c in text if unicodedata.category(c) not in _INVISIBLE}
+    families = [FIRST_FONT]
+    missing = needed - _characters(FIRST_FONT)
+    others = (name for start in OTHER_FONTS for name in sorted(_installed()) if name.startswith(start))
+    for family in others if missing else ():
+        if "Color" not in family and (covered := missing & _characters(family)):
+            families.append(family)
+            missing -= covered
+    return families, "".join(sorted(missing))
+
+
+@lru_cache(maxsize=256)
+def _characters(family: str) -> frozenset[str]:
+    """The characters of an installed family."""
+    from matplotlib.ft2font import FT2Font
+
+    try:
+        return frozenset(map(chr, FT2Font(_installed()[family]).get_charmap()))
+    except (OSError, RuntimeError):  # a font file that is damaged or was removed
+        return frozenset()
+
+
+@lru_cache(maxsize=1)
+def _installed() -> dict[str, str]:
+    """Files of upright regular fonts, by family name."""
+    from matplotlib import font_manager
+
+    files: dict[str, str] = {}
+    for entry in font_manager.fontManager.ttflist:
+        if entry.style == "normal" and str(entry.weight) in ("400", "normal", "regular", "book"):
+            files.setdefault(entry.name, entry.fname)
+    return files

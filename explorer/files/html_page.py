@@ -7,12 +7,12 @@ import re
 
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.shown_maps import ShownMaps
-from explorer.files.data_files import mask_word
+from explorer.files.tables import mask_word
 from model.trace import VISIBLE
 
 MAX_TABLE_CELLS = 20_000  # more would make a page of several megabytes; the CSV file holds them all
 
-_STYLE = """
+STYLE = """
 body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-serif;color:#1d2733;background:#fff;
 margin:2rem auto;max-width:72rem;padding:0 1rem}
 h1{font-size:1.3rem}h2{font-size:1.05rem;margin-top:2rem}
@@ -50,16 +50,19 @@ def page_bytes(shown: ShownMaps, svg: bytes, manifest: str) -> bytes:
     return document(shown.title, body)
 
 
-def document(title: str, body: str, *, language: str = "en", style: str = "") -> bytes:
-    """A whole HTML file around `body`, whose text must be escaped already; nothing in it may load or run."""
+def document(
+    title: str, body: str, *, language: str = "en", style: str = STYLE, policy: str = _POLICY, theme: str = ""
+) -> bytes:
+    """A whole HTML file around `body`, whose text must be escaped already; by default nothing in it may load or run."""
+    chosen = f' data-theme="{theme}"' if theme else ""
     return f"""<!DOCTYPE html>
-<html lang="{html.escape(language)}">
+<html lang="{html.escape(language)}"{chosen}>
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <title>{html.escape(title)}</title>
-<style>{_STYLE}{style}</style>
+<style>{style}</style>
 </head>
 <body>
 {body}

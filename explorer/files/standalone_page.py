@@ -7,24 +7,29 @@ unpacks the modules and hands them to the browser. Text from outside is escaped 
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import html
 import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from explorer.browser import assets, wire
 from explorer.browser.payload import encode
 from explorer.browser.structs import Position
+from explorer.charts.palette import THEME
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import Decoding
-from explorer.files import standalone_theme as theme
+from explorer.files.html_page import document
 from explorer.locale.glossary import address_of, explain
 from explorer.locale.text import printable
+
+if TYPE_CHECKING:
+    from explorer.decoding.translator import Translation
 
 View = Literal["steps", "heads"]
 Theme = Literal["auto", "light", "dark"]
@@ -32,6 +37,7 @@ _PACKS: dict[View, str] = {"steps": "stepper", "heads": "heads"}
 THEMES: tuple[Theme, ...] = ("auto", "light", "dark")
 # Nothing may be loaded; styles of the page's own are set as text, by the views too.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_RED = {"light": "#b00020", "dark": "#ff8a8a"}
 _LEVEL = 6  # of compression: 9 takes three times as long for one percent
 # What the views link to.
 _TERMS = ("attention weight", "temperature", "layer", "self-attention", "cross-attention")
@@ -87,7 +93,7 @@ def page(
                 "seq": one.decoding.seq,
                 "text": printable(one.text),
                 "detail": printable(one.detail),
-                "step": one.step,
+                "step": max(one.step, 1),
                 "forks": forks,
             }
             for one, forks in zip(recordings, forks_of(recordings), strict=True)
@@ -101,10 +107,42 @@ def page(
     return _document(title, [*facts, *remarks, ADVICE], views, wire.write(about, messages), theme_name, index)
 
 
+def translation_page(
+    recordings: Sequence[Recording],
+    *,
+    shown: Translation,
+    place: Place,
+    view: View = "steps",
+    options: str = "",
+    facts: Sequence[str] = (),
+    index: str = "",
+) -> bytes:
+    """The page of one sentence: all `recordings` are of it, the model's own first, and it opens with `shown`.
+
+    Of recordings with the same path, the first is kept. The other arguments are those of :func:`page`.
+    """
+    different: dict[tuple[int, ...], Recording] = {}
+    for recording in [*recordings, Recording(shown, shown.text, "the path that was on screen")]:
+        different.setdefault(recording.decoding.path, recording)
+    about = f"Translated by the model {shown.model}."
+    if shown.trace.edits:
+        about += f" Heads were changed: {'; '.join(shown.trace.edits)}."
+    return page(
+        list(different.values()),
+        place,
+        title=shown.source.text,
+        facts=[about, *facts],
+        at=list(different).index(shown.path),
+        view=view,
+        options=options,
+        index=index,
+    )
+
+
 def forks_of(recordings: Sequence[Recording]) -> list[list[dict[int, int]]]:
     """For each recording and row: which recording continues from another token, by that token's id."""
     forks: list[list[dict[int, int]]] = [[{} for _ in one.decoding.trace.read_tokens] for one in recordings]
-    paths = [one.decoding.predicted_ids for one in recordings]
+    paths = [one.decoding.path for one in recordings]
     for i, path in enumerate(paths):
         for j, other in enumerate(paths):
             pairs = enumerate(zip(path, other, strict=False))
@@ -123,21 +161,9 @@ def _document(
 ) -> bytes:
     boot, code = assets.text("standalone_boot.js"), assets.standalone(tuple(_PACKS[view] for view in views))
     packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, _LEVEL)).decode()
-    policy = f"{_POLICY}; script-src {_hash(boot)} blob:"
-    chosen = "" if theme_name == "auto" else f' data-theme="{theme_name}"'
     words = html.escape(printable(title))
     back = f'<a href="{html.escape(index)}">← All examples</a>' if index else ""
-    return f"""<!DOCTYPE html>
-<html lang="en"{chosen}>
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width,initial-scale=1">
-<title>{words}</title>
-<style>{theme.style()}{assets.style("standalone")}</style>
-</head>
-<body>
-<header>
+    body = f"""<header>
 <div>{back}<h1><bdi>{words}</bdi></h1><p id="text" dir="auto"></p></div>
 <div id="views" role="group" aria-label="View" hidden></div>
 <button type="button" id="theme" hidden></button>
@@ -149,12 +175,42 @@ def _document(
 <footer>{"".join(f"<p>{html.escape(printable(fact))}</p>" for fact in facts)}</footer>
 <div id="tip" popover="manual" role="tooltip"><p><b></b> <span></span></p><p></p></div>
 <script type="text/plain" id="packed">{packed}</script>
-<script type="module">{boot}</script>
-</body>
-</html>
-""".encode()
+<script type="module">{boot}</script>"""
+    style = theme_style() + assets.style("standalone")
+    policy = f"{_POLICY}; script-src {_hash(boot)} blob:"
+    theme = "" if theme_name == "auto" else theme_name
+    return document(printable(title), body, style=style, policy=policy, theme=theme)
 
 
 def _hash(script: str) -> str:
     """How the policy names a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+@functools.cache
+def theme_style() -> str:
+    """Rules that set the variables: by the browser's wish, or by the attribute `data-theme` of the root element."""
+    light, dark = (_variables(name) for name in ("light", "dark"))
+    return (
+        f":root{{color-scheme:light;{light}}}"
+        f"@media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}"
+        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}"
+    )
+
+
+def _variables(name: str) -> str:
+    colours = THEME[name]
+    values = {
+        "background-color": colours["backgroundColor"],
+        "secondary-background-color": colours["secondaryBackgroundColor"],
+        "text-color": colours["textColor"],
+        "primary-color": colours["primaryColor"],
+        "link-color": colours["linkColor"],
+        "border-color": colours["borderColor"],
+        "red-text-color": _RED[name],
+        "base-radius": THEME["baseRadius"],
+        "font": THEME["font"],
+        "chart-sequential-colors": ",".join(colours["chartSequentialColors"]),
+        "chart-categorical-colors": ",".join(colours["chartCategoricalColors"]),
+    }
+    return "".join(f"--st-{variable}:{value};" for variable, value in values.items())

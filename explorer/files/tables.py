@@ -1,33 +1,40 @@
-"""A table on screen as a CSV file in which no cell begins a formula."""
+"""CSV files: tables in which no cell begins a formula, and maps cell by cell with a column for the mask.
+
+All are UTF-8 with a byte order mark, which tells spreadsheets so.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from explorer.decoding.labelled_map import LabelledMap
+from explorer.decoding.shown_maps import ShownMaps
+from model.trace import FUTURE, VISIBLE
 
 Rows = Sequence[Mapping[str, Any]]
 Columns = Mapping[str, Sequence[Any]]
+CSV_COLUMNS = ("kind", "layer", "head", "query", "predicts", "key", "weight", "mask")
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # the last are the same in full width
-
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?")
 
 
 def table_csv(table: Rows | Columns) -> bytes:
-    """Write rows, or columns by name, as CSV with a header, in UTF-8 with its mark, as spreadsheets expect it.
+    """Write rows, or columns by name, with a header.
 
     Text that a spreadsheet would read as a formula gets an apostrophe in front; numbers stay numbers.
     """
-    rows = _rows(table) if isinstance(table, Mapping) else table
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.writer(text)  # lines end as RFC 4180 has it, so that both kinds of line breaks in a cell are quoted
-    writer.writerow(map(harmless, names))
-    writer.writerows([harmless(row.get(name)) for name in names] for row in rows)
-    return text.getvalue().encode("utf-8-sig")
+    if isinstance(table, Mapping):
+        names, rows = list(table), list(zip(*table.values(), strict=True))
+    else:
+        names = list(dict.fromkeys(name for row in table for name in row))
+        rows = [tuple(row.get(name) for name in names) for row in table]
+    # Lines end as RFC 4180 has it, so that both kinds of line breaks in a cell are quoted.
+    return _csv([names, *rows], "\r\n", harmless)
 
 
 def harmless(value: Any) -> Any:
@@ -37,5 +44,42 @@ def harmless(value: Any) -> Any:
     return f"'{value}" if value.lstrip(" ").startswith(_FORMULA) else value
 
 
-def _rows(columns: Columns) -> list[dict[str, Any]]:
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+def maps_csv(shown: ShownMaps) -> bytes:
+    """Every cell of the maps on screen, one row per cell; weights are empty where masked.
+
+    Layers, heads and positions count from 1; head 0 is the mean over the heads.
+    """
+    pairs = zip(shown.places, shown.maps, strict=True)
+    cells = ((at.kind, at.layer, at.head, *cell) for at, one in pairs for cell in _cells(one))
+    return _csv([CSV_COLUMNS, *cells])
+
+
+def map_csv(one: LabelledMap) -> bytes:
+    """Every cell of a map, one row per cell; the column of numbers is named after the map's unit."""
+    header = ("map", "query", "predicts", "key", one.unit, "mask")
+    return _csv([header, *((one.title, *cell) for cell in _cells(one))])
+
+
+def mask_word(code: int) -> str:
+    """Why a cell is masked: "future" or "padding"; "" where it is visible."""
+    return {VISIBLE: "", FUTURE: "future"}.get(int(code), "padding")
+
+
+def _cells(one: LabelledMap) -> Iterator[tuple[str, str, str, str, str]]:
+    """Query, predicted token, key, number and mask of every cell.
+
+    Numbers are the shortest decimals that read back as the same float32. Each token follows its position ("3 the"), so
+    that repeated words stay apart and no token can start a formula.
+    """
+    for query, label in enumerate(one.row_labels):
+        # A row predicts the token that the next row reads.
+        predicts = f"{one.first_row + query + 1} {one.predicted[query]}" if one.predicted else ""
+        for key, column in enumerate(one.column_labels):
+            code = int(one.mask[query, key])
+            yield label, predicts, column, "" if code != VISIBLE else str(one.values[query, key]), mask_word(code)
+
+
+def _csv(rows: Iterable[Iterable[Any]], line_end: str = "\n", written: Any = lambda cell: cell) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator=line_end).writerows([written(cell) for cell in row] for row in rows)
+    return text.getvalue().encode("utf-8-sig")

@@ -6,12 +6,14 @@ import filecmp
 import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from platformdirs import user_data_path
 
 from explorer.launch.options import LaunchError
 from explorer.runs.home import INSTALLED, ROOT
+from model.commands import fail
 from model.folder import SHIPPED, real_path, replace_file
 
 VARIABLE = "HEADLIGHT_CHECKPOINTS"
@@ -44,6 +46,19 @@ def models_folder(asked: Path | None = None, *, installed: bool = INSTALLED) -> 
             f"name another folder with --checkpoints."
         ) from None
     return folder
+
+
+def with_models_folder(arguments: Sequence[str]) -> list[str]:
+    """The arguments of a command with `--checkpoints` added, unless they name a folder.
+
+    The model's commands in an installed Headlight use the same folder as the app. An error is one sentence and code 2.
+    """
+    if any(argument.partition("=")[0] == "--checkpoints" for argument in arguments):
+        return list(arguments)
+    try:
+        return ["--checkpoints", str(models_folder()), *arguments]
+    except LaunchError as error:
+        fail(str(error))
 
 
 def _bring(source: Path, target: Path) -> None:

@@ -34,6 +34,11 @@ class Options:
     viewer: bool = False
     forwarded: tuple[str, ...] = ()
 
+    @property
+    def host(self) -> str:
+        """The host that the server listens on."""
+        return self.streamlit_option("server.address", "localhost")
+
     def streamlit_option(self, name: str, default: str) -> str:
         """The value of one of Streamlit's options (`server.address`) among the forwarded arguments or variables."""
         for at, argument in enumerate(self.forwarded):
@@ -66,20 +71,13 @@ def parse(arguments: Sequence[str]) -> Options:
     parser.add_argument("--model", default="", metavar="NAME", help="open with this model")
     parser.add_argument("--checkpoints", type=Path, metavar="DIR", help="folder of models (the usual one)")
     parser.add_argument("--viewer", action="store_true", help="for looking only: no training, uploads or deletion")
-    found, forwarded = parser.parse_known_args(arguments)
+    parser.set_defaults(way="browser")
+    given, forwarded = parser.parse_known_args(arguments)
     if forwarded and not forwarded[0].startswith("--"):
         raise LaunchError(f"'{forwarded[0]}' is no argument of this command; --help lists what it takes.")
-    options = Options(
-        found.way or "browser",
-        found.port,
-        found.model,
-        found.checkpoints,
-        found.viewer,
-        tuple(forwarded),
-    )
     if any(argument.partition("=")[0] == "--server.port" for argument in forwarded):
         raise LaunchError("Choose the port with --port, not with --server.port.")
-    return options
+    return Options(**vars(given), forwarded=tuple(forwarded))
 
 
 def _port(text: str) -> int:

@@ -1,68 +1,113 @@
-"""The server as a child process: started, waited for until it answers, and ended within three seconds."""
+"""The server's process: found if it runs already, started, waited for until it answers, and ended with its starter."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
+import signal
 import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import filelock
 import psutil
+from platformdirs import user_data_path
 
 from explorer.launch.options import LaunchError, Options
-from explorer.launch.running import Running
 from explorer.runs.home import ROOT
+from explorer.runs.viewer_mode import viewing
 
 PREFERRED_PORT = 8501  # Streamlit's; links copied yesterday keep working
 GENTLE_SECONDS = 2.0  # to end by itself; then it is killed
 READY_SECONDS = 60.0
+START_SECONDS = 90.0  # how long a start waits for another one that is under way
+# In the environment of a server that ends with the process that started it: what it was started for.
+STARTER = "HEADLIGHT_STARTER"
 _ANY_HOST = ("", "0.0.0.0", "::", "localhost")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Server:
-    """One process of the server, owned by this one.
+    """A server: its process, its port and the address to open.
 
-    It ends when this process ends, however that happens: it reads a pipe of which only this process has the other end.
+    One that this process has started ends with it, however that happens: it reads a pipe of which only this process has
+    the other end.
     """
 
-    process: subprocess.Popen[bytes]
-    started: float
+    process: psutil.Process
     port: int
     url: str
 
     @property
-    def record(self) -> Running:
-        """What a second start has to know."""
-        return Running(self.process.pid, self.started, self.port, self.url)
-
-    @property
     def alive(self) -> bool:
         """Whether the process is still there."""
-        return self.process.poll() is None
+        with suppress(psutil.Error):
+            return bool(self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE)
+        return False
 
     def stop(self) -> None:
         """End the process: gently, and by force where that takes too long."""
-        with suppress(OSError):  # it is gone already
+        with suppress(psutil.NoSuchProcess):  # it is gone already
             self.process.terminate()
+            try:
+                self.process.wait(GENTLE_SECONDS)
+            except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
+                self.process.kill()
+                self.process.wait()
+
+
+@contextmanager
+def one_start_at_a_time() -> Iterator[None]:
+    """Hold the lock of all starts of this user; the system frees it if the process is killed.
+
+    Raises:
+        LaunchError: another start has held it for too long, or there is no folder for it.
+    """
+    folder = user_data_path("headlight", appauthor=False)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(folder / "start.lock", timeout=START_SECONDS):
+            yield
+    except filelock.Timeout:
+        raise LaunchError("Another start of Headlight has not come to an end; stop it and try again.") from None
+    except OSError as error:
+        raise LaunchError(f"{folder} cannot be written ({error.strerror or error}); free it for this user.") from None
+
+
+def wishes(options: Options, checkpoints: Path) -> str:
+    """What makes two starts mean the same server, whatever their port and model, in a few letters."""
+    meant = [str(ROOT), str(checkpoints), options.viewer or viewing(), options.forwarded]
+    return hashlib.sha256(json.dumps(meant).encode()).hexdigest()[:16]
+
+
+def find_server(options: Options, wished: str) -> Server | None:
+    """A server of this user that runs for the same wishes: it has them in its environment."""
+    for process in psutil.process_iter():
         try:
-            self.process.wait(GENTLE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            command = process.cmdline()
+            if str(ROOT / "app.py") not in command or process.environ().get(STARTER) != wished:
+                continue
+        except (psutil.Error, OSError):  # it has ended meanwhile, or is somebody else's
+            continue
+        port = int(command[command.index("--server.port") + 1])
+        if options.port in (0, port):
+            return Server(process, port, _address(options, options.host, port))
+    return None
 
 
-def environment(checkpoints: Path, *, viewer: bool) -> dict[str, str]:
+def environment(checkpoints: Path, wished: str, *, viewer: bool) -> dict[str, str]:
     """The environment of the server and of the training that it starts.
 
     Our own folder comes first on the path of imports, whatever `model.py` lies in the working folder.
@@ -72,6 +117,7 @@ def environment(checkpoints: Path, *, viewer: bool) -> dict[str, str]:
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), *others]),
         "HEADLIGHT_CHECKPOINTS": str(checkpoints),
+        STARTER: wished,
     }
     return made | {"HEADLIGHT_VIEWER": "1"} if viewer else made
 
@@ -82,29 +128,38 @@ def start_server(options: Options, environment: Mapping[str, str], log: IO[bytes
     Raises:
         LaunchError: the port is taken.
     """
-    host = options.streamlit_option("server.address", "localhost")
-    port = options.port or _free_port(host)
-    if not _is_free(host, port):
+    port = options.port or _free_port(options.host)
+    if not _is_free(options.host, port):
         raise LaunchError(f"Port {port} is in use; choose another with --port, or leave the choice to Headlight.")
-    command = [sys.executable, "-P", "-m", "explorer.web.serve", "run", str(ROOT / "app.py"), *options.forwarded]
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(ROOT / "app.py"), *options.forwarded]
     command += ["--server.port", str(port), "--server.headless", "true", "--logger.hideWelcomeMessage", "true"]
     own_group: dict[str, Any] = (
         {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
         if os.name == "nt"
         else {"start_new_session": True}
     )  # Ctrl-C in a terminal goes to a whole group, and this process ends the server itself
-    process = subprocess.Popen(
+    process = psutil.Popen(
         command, cwd=ROOT, env=dict(environment), stdin=subprocess.PIPE, stdout=log, stderr=log, **own_group
     )
-    try:
-        started = psutil.Process(process.pid).create_time()
-    except psutil.Error:
-        started = time.time()  # it has ended already, which the wait for its answer notices
-    return Server(process, started, port, _address(options, host, port))
+    return Server(process, port, _address(options, options.host, port))
 
 
-def wait_until_ready(server: Server, meanwhile: Callable[[], None] = lambda: None) -> None:
-    """Wait until the server answers; `meanwhile` is called every twentieth of a second.
+def end_with_the_starter() -> None:
+    """In the server: end it once the process that started it is gone; the system then closes the pipe between them."""
+
+    def wait() -> None:
+        # Not sys.stdin: a thread that waits in it holds a lock that the interpreter needs in order to end.
+        while os.read(0, 64):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GENTLE_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=wait, name="starter", daemon=True).start()
+
+
+def wait_until_ready(server: Server) -> None:
+    """Wait until a server that was just started answers.
 
     Raises:
         LaunchError: it has ended, or has not answered for a minute.
@@ -112,11 +167,10 @@ def wait_until_ready(server: Server, meanwhile: Callable[[], None] = lambda: Non
     end = time.monotonic() + READY_SECONDS
     while not answers(server.url):
         if not server.alive:
-            code = server.process.returncode
+            code = server.process.wait()
             raise LaunchError(f"The server ended with code {code} before it was ready; what it printed says why.")
         if time.monotonic() > end:
             raise LaunchError(f"The server has not answered for {READY_SECONDS:.0f} seconds, so it was stopped.")
-        meanwhile()
         time.sleep(0.05)
 
 

@@ -13,16 +13,21 @@ from urllib.parse import urlencode
 
 from platformdirs import user_data_path
 
-from explorer.launch import running
 from explorer.launch.models_folder import models_folder
 from explorer.launch.options import LaunchError, Options, parse
-from explorer.launch.running import Asked, Running
-from explorer.launch.server import Server, answers, environment, start_server, wait_until_ready
+from explorer.launch.server import (
+    Server,
+    answers,
+    environment,
+    find_server,
+    one_start_at_a_time,
+    start_server,
+    wait_until_ready,
+    wishes,
+)
 from explorer.launch.window import AppWindow, NoWindowError, has_screen
 from explorer.locale.text import listed
 from explorer.runs.lifecycle import Runs
-from explorer.runs.progress import progress
-from explorer.runs.viewer_mode import viewing
 from model.commands import fail
 from model.folder import CheckpointError, find_model
 
@@ -46,37 +51,34 @@ def _start(options: Options) -> int:
     checkpoints = models_folder(options.checkpoints)
     if options.model:
         find_model(checkpoints, options.model)
-    asked = Asked(str(checkpoints), options.viewer or viewing(), options.forwarded, options.port)
+    wished = wishes(options, checkpoints)
     server: Server | None = None
     try:
-        with running.one_start_at_a_time():
-            found = running.find(asked)
-            if found is None or not answers(found.url):
-                found = None
+        with one_start_at_a_time():
+            running = find_server(options, wished)
+            if running is None or not answers(running.url):
+                running = None
                 _say("Starting Headlight …")
-                server = start_server(options, environment(checkpoints, viewer=options.viewer))
+                server = start_server(options, environment(checkpoints, wished, viewer=options.viewer))
                 wait_until_ready(server)
-                running.note(asked, server.record)
-        if found is not None:
-            _say(f"Headlight is running already, at {_page(found, options)}")
-            if not (options.way == "window" and _in_window(found, options, lambda: "")) and _opens(options):
-                webbrowser.open(_page(found, options))
+        if running is not None:
+            _say(f"Headlight is running already, at {_page(running, options)}")
+            if not (options.way == "window" and _in_window(running, options, lambda: "")) and _opens(options):
+                webbrowser.open(_page(running, options))
             return 0
         assert server is not None
-        _say(f"Headlight is at {_page(server.record, options)} (Ctrl-C ends it)")
-        if options.way == "window" and _in_window(server.record, options, lambda: _before_closing(checkpoints)):
+        _say(f"Headlight is at {_page(server, options)} (Ctrl-C ends it)")
+        if options.way == "window" and _in_window(server, options, lambda: _before_closing(checkpoints)):
             return 0
         if _opens(options):
             # A thread: some systems' browsers keep the caller waiting until their window is closed.
-            threading.Thread(target=webbrowser.open, args=(_page(server.record, options),), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(_page(server, options),), daemon=True).start()
         while server.alive:  # on Windows, waiting for the process itself would not notice Ctrl-C
             time.sleep(0.2)
-        code = server.process.returncode
-        raise LaunchError(f"The server has ended by itself, with code {code}; start Headlight again.")
+        raise LaunchError(f"The server has ended by itself, with code {server.process.wait()}; start Headlight again.")
     finally:
         if server is not None:
             server.stop()
-            running.forget(asked, server.record)
             _say(goodbye(checkpoints))
 
 
@@ -95,11 +97,13 @@ def _before_closing(checkpoints: Path) -> str:
 
 def _training(checkpoints: Path) -> str:
     """The runs that are being trained or wait for it, as a list in a sentence."""
+    from explorer.runs.progress import progress  # imports numpy, which would delay the start
+
     going = [status for status in Runs(checkpoints).statuses() if status.busy]
     return listed(f"{status.name} ({progress(status)})" for status in going)
 
 
-def _in_window(server: Running, options: Options, question: Callable[[], str]) -> bool:
+def _in_window(server: Server, options: Options, question: Callable[[], str]) -> bool:
     """Show the page in a window until it is closed; False, and said, where there is none to be had."""
     storage = user_data_path("headlight", appauthor=False) / "window"
     window = AppWindow(_page(server, options), storage, lambda: server.alive, question)
@@ -112,7 +116,7 @@ def _in_window(server: Running, options: Options, question: Callable[[], str]) -
     return True
 
 
-def _page(server: Running, options: Options) -> str:
+def _page(server: Server, options: Options) -> str:
     return f"{server.url}/" + (f"?{urlencode({'model': options.model})}" if options.model else "")
 
 

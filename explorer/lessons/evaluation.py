@@ -14,94 +14,88 @@ from explorer.lessons.lesson import Step
 from explorer.lessons.lesson_file import CODE, PLACEHOLDER
 from explorer.locale.text import plain
 
-Evaluate = Callable[[Expression], Value]
-
 
 @dataclass(frozen=True)
 class Models:
-    """The models that expressions are computed with.
+    """The models that lessons ask.
 
-    `summaries` by model name. `encode(model, text)` gives target ids. `check(model, sentence, path, term)` gives the
-    value of one term, with the translation forced to begin with `path`. Both raise TermError where there is none.
+    `summaries()` gives them by name. `encode(model, text)` gives target ids. `check(model, sentence, path, term)` gives
+    the value of one term, with the translation forced to begin with `path`. Both raise TermError where there is none.
     """
 
-    summaries: Mapping[str, Mapping[str, Any]]
+    summaries: Callable[[], Mapping[str, dict[str, Any]]]
     encode: Callable[[str, str], tuple[int, ...]]
     check: Callable[[str, str, tuple[int, ...], Term], Value]
 
+    def start_of(self, step: Step) -> Selection:
+        """The selection that a step opens with; where its link names no sentence, the model's first example."""
+        if step.link is None:
+            return Selection()
+        summaries = self.summaries()
+        start = step.link.selection(summaries)
+        if not start.text and start.model in summaries:
+            examples = examples_of(summaries[start.model])
+            start = dataclasses.replace(start, text=examples[0].source if examples else "")
+        return start
 
-def start_of(step: Step, summaries: Mapping[str, dict[str, Any]]) -> Selection:
-    """The selection that a step opens with; where its link names no sentence, the model's first example."""
-    if step.link is None:
-        return Selection()
-    start = step.link.selection(summaries)
-    if not start.text and start.model in summaries:
-        examples = examples_of(summaries[start.model])
-        start = dataclasses.replace(start, text=examples[0].source if examples else "")
-    return start
+    def evaluate(self, expression: Expression, start: Selection, here: Selection | None = None) -> Value:
+        """The value of an expression; `start` is the step's selection, `here` the reader's (for `of=here`).
 
+        Raises:
+            TermError: it cannot be computed; the message says why.
+        """
+        left, right = self._value(expression.left, start, here), expression.right
+        if not expression.op:
+            return left
+        return compare(left, expression.op, self._value(right, start, here) if isinstance(right, Term) else right)
 
-def evaluate(expression: Expression, models: Models, start: Selection, here: Selection | None = None) -> Value:
-    """The value of an expression; `start` is the step's selection, `here` the reader's (for `of=here`).
+    def _value(self, term: Term, start: Selection, here: Selection | None) -> Value:
+        values, summaries = term.values, self.summaries()
+        base = here if values.get("of") == "here" and here is not None else start
+        names = values.get("model", base.model).split(",")
+        model = next((name for name in names if name in summaries), "")
+        if not model:
+            raise TermError(f"{term} needs the model {' or '.join(names)}, which is not here")
+        text = values.get("text", base.text)
+        path = base.path if text == base.text and model == base.model else None
+        if "after" in values:
+            path = self.encode(model, values["after"])
+        return self.check(model, text, tuple(path or ()), term)
 
-    Raises:
-        TermError: it cannot be computed; the message says why.
-    """
-    left = _value(expression.left, models, start, here)
-    if not expression.op:
-        return left
-    right = expression.right
-    return compare(left, expression.op, _value(right, models, start, here) if isinstance(right, Term) else right)
+    def fill(self, text: str, start: Selection, answer: str = "") -> str:
+        """Replace each placeholder in braces by its value, as text and not as markup; `{answer}` is the right answer.
 
+        Code spans stay as they are, unless the whole span is one placeholder.
 
-def _value(term: Term, models: Models, start: Selection, here: Selection | None) -> Value:
-    values = term.values
-    base = here if values.get("of") == "here" and here is not None else start
-    names = values.get("model", base.model).split(",")
-    model = next((name for name in names if name in models.summaries), "")
-    if not model:
-        raise TermError(f"{term} needs the model {' or '.join(names)}, which is not here")
-    text = values.get("text", base.text)
-    path = base.path if text == base.text and model == base.model else None
-    if "after" in values:
-        path = models.encode(model, values["after"])
-    return models.check(model, text, tuple(path or ()), term)
+        Raises:
+            TermError: a placeholder cannot be computed.
+        """
 
+        def number(inside: str) -> str:
+            if inside == "answer":
+                return answer
+            expression = read_expression(inside)
+            return shown(self.evaluate(expression, start), expression.left.values.get("as", ""))
 
-def fill(text: str, value_of: Evaluate, answer: str = "", escape: Callable[[str], str] = plain) -> str:
-    """Replace each placeholder in braces by its value, escaped by `escape`; `{answer}` is the right answer.
+        def filled(part: str) -> str:
+            if not part.startswith("`"):
+                return PLACEHOLDER.sub(lambda match: plain(number(match[1])), part)
+            match = PLACEHOLDER.fullmatch(part[1:-1])
+            # Inside a code span nothing is markup except the backtick that ends it.
+            return f"`{number(match[1]).replace('`', 'ˋ') or ' '}`" if match else part
 
-    Code spans stay as they are, unless the whole span is one placeholder.
+        return "".join(map(filled, CODE.split(text)))
 
-    Raises:
-        TermError: a placeholder cannot be computed.
-    """
-
-    def number(inside: str) -> str:
-        if inside == "answer":
-            return answer
-        expression = read_expression(inside)
-        return shown(value_of(expression), expression.left.values.get("as", ""))
-
-    def filled(part: str) -> str:
-        if not part.startswith("`"):
-            return PLACEHOLDER.sub(lambda match: escape(number(match[1])), part)
-        match = PLACEHOLDER.fullmatch(part[1:-1])
-        # Inside a code span nothing is markup except the backtick that ends it.
-        return f"`{number(match[1]).replace('`', 'ˋ') or ' '}`" if match else part
-
-    return "".join(map(filled, CODE.split(text)))
-
-
-def broken_claims(step: Step, value_of: Evaluate) -> list[str]:
-    """A sentence for each claim of a step that does not hold for the models at hand."""
-    problems = []
-    for claim in step.claims:
-        try:
-            holds = value_of(claim)
-        except TermError as error:
-            problems.append(f"{error}.".replace("..", "."))
-            continue
-        if holds is not True:
-            problems.append(f"{claim} does not hold (it is {shown(value_of(Expression(claim.left)), '4')}).")
-    return problems
+    def broken_claims(self, step: Step, start: Selection) -> list[str]:
+        """A sentence for each claim of a step that does not hold."""
+        problems = []
+        for claim in step.claims:
+            try:
+                holds = self.evaluate(claim, start)
+            except TermError as error:
+                problems.append(f"{error}.".replace("..", "."))
+                continue
+            if holds is not True:
+                value = shown(self.evaluate(Expression(claim.left), start), "4")
+                problems.append(f"{claim} does not hold (it is {value}).")
+        return problems

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from explorer.decoding.selection import Selection
+from explorer.lessons.checks.registry import Check, registered
 from explorer.lessons.expressions import Term, TermError
+
+EXERCISES: dict[str, Check[bool]] = {}
+exercise = registered(EXERCISES)
 
 
 @dataclass(frozen=True)
@@ -27,78 +31,68 @@ class ReaderState:
 
 def is_done(term: Term, state: ReaderState) -> bool:
     """Whether the reader has done the exercise."""
-    return _EXERCISES[term.name][0](state, term.values)
+    known = EXERCISES[term.name]
+    return known.function(state, **known.arguments(term))
 
 
 def validate_exercise(term: Term) -> None:
-    """Refuse an unknown exercise or unknown parameters.
+    """Refuse unknown parameters of an exercise.
 
     Raises:
         TermError: the message says what would be right.
     """
-    if term.name not in _EXERCISES:
-        raise TermError(f"there is no exercise '{term.name}'; the exercises are {', '.join(sorted(_EXERCISES))}")
-    known = _EXERCISES[term.name][1]
-    if unknown := [key for key in term.values if key not in known]:
-        raise TermError(f"{term.name} has no parameter {unknown[0]}; it knows: {', '.join(known) or 'none'}")
-    if known and not term.values and term.name != "trained":
-        raise TermError(f"{term.name} needs one of {', '.join(known)}")
+    kinds = EXERCISES[term.name].kinds
+    EXERCISES[term.name].arguments(term)
+    if kinds and not term.values and term.name != "trained":
+        raise TermError(f"{term.name} needs one of {', '.join(kinds)}")
 
 
 def is_exercise(term: Term) -> bool:
     """Whether this is the name of an exercise, and not of a check."""
-    return term.name in _EXERCISES
+    return term.name in EXERCISES
 
 
-def _at(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+@exercise
+def at(
+    state: ReaderState, kind: str = "", layer: str = "", head: str = "", step: str = "", row: str = "", key: str = ""
+) -> bool:
     """The reader looks at this kind, layer, head, step or cell."""
     here = state.selection
-    row, key = here.cell or (0, 0)
-    values = {"kind": here.kind, "layer": here.layer, "head": here.head, "step": here.step, "row": row, "key": key}
-    return all(str(values[name]) == value for name, value in wanted.items())
+    places = (here.kind, here.layer, here.head, here.step, *(here.cell or (0, 0)))
+    wanted = (kind, layer, head, step, row, key)
+    return all(each in ("", str(place)) for each, place in zip(wanted, places, strict=True))
 
 
-def _own_sentence(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+@exercise
+def own_sentence(state: ReaderState) -> bool:
     """The reader typed a sentence of their own."""
-    del wanted
     return bool(state.selection.text.strip()) and state.selection.text.strip() != state.start.text.strip()
 
 
-def _other_path(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+@exercise
+def other_path(state: ReaderState) -> bool:
     """The reader chose another word for the model to continue from."""
-    del wanted
     return state.selection.path is not None and state.selection.path != state.start.path
 
 
-def _edited(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+@exercise
+def edited(state: ReaderState) -> bool:
     """The reader edited a head."""
-    del wanted
     return state.edits > 0
 
 
-def _switched(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+@exercise
+def switched(state: ReaderState, widget: str = "", value: str = "") -> bool:
     """A widget has this value."""
-    widget, value = wanted.get("widget", ""), wanted.get("value", "")
     return str(state.widgets.get(widget)).casefold() == value.casefold()
 
 
-def _trained(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+@exercise
+def trained(state: ReaderState, task: str = "", architecture: str = "") -> bool:
     """The reader trained a model, of this task and architecture where they are given."""
-    task, architecture = wanted.get("task"), wanted.get("architecture")
     return any(
         bool(own.get("trained"))
-        and task in (None, own.get("task"))
-        and architecture in (None, own["model"].get("architecture", "transformer"))
+        and task in ("", own.get("task"))
+        and architecture in ("", own["model"].get("architecture", "transformer"))
         for own in state.own
     )
-
-
-# Name in lesson files, function, and the parameters that it knows.
-_EXERCISES: dict[str, tuple[Callable[[ReaderState, Mapping[str, str]], bool], tuple[str, ...]]] = {
-    "at": (_at, ("kind", "layer", "head", "step", "row", "key")),
-    "own_sentence": (_own_sentence, ()),
-    "other_path": (_other_path, ()),
-    "edited": (_edited, ()),
-    "switched": (_switched, ("widget", "value")),
-    "trained": (_trained, ("task", "architecture")),
-}

@@ -13,7 +13,7 @@ from explorer.decoding.attention_file import CONTENT
 from explorer.decoding.selection import LinkParameters
 from explorer.files.manifest import ManifestFile
 from explorer.lessons.lesson_format import Front, StepParts
-from explorer.probing.stored import LAST_AXES, About
+from explorer.probing.measured import LAST_AXES, About
 from model.file_formats import Headings, Pair
 from model.format_documentation import table
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
 
 from explorer.decoding.selection import Selection
-from explorer.files.html_page import document, inline
+from explorer.files.html_page import STYLE, document, inline
+from explorer.lessons.answers import opens_with
 from explorer.lessons.expressions import TermError
-from explorer.lessons.feedback import opens_with
 from explorer.lessons.lesson import Lesson, Question, Step
-from explorer.lessons.markdown_html import html_of, inline_html
 from explorer.lessons.progress import Outcome, StepRecord
 from explorer.locale.text import plural, quoted
 
+_HTTP = re.compile(r"https?://", re.IGNORECASE)
+_JOINER = "\u2060"  # keeps addresses from becoming links on the page (explorer/locale/text.py); a file does not need it
 _STYLE = """
 body{max-width:46rem}h1{font-size:1.5rem}h2{break-after:avoid}section{break-inside:avoid;margin-bottom:1.5rem}
 .do{border-left:3px solid #0f5e7d;padding-left:.75rem}.ask{background:#f3f5f7;padding:.5rem .75rem;border-radius:6px}
@@ -110,7 +118,7 @@ def handout(lesson: Lesson, papers: tuple[Paper, ...], figures: tuple[Figure, ..
         body.append(f'<div class="figures"><h2>Figures</h2>{drawn}</div>')
     if answers:
         body.append(f'<div class="answers"><h2>Answers</h2><ol>{"".join(map(_answer, papers))}</ol></div>')
-    return document(lesson.title, "\n".join(body), language=lesson.language, style=_STYLE)
+    return document(lesson.title, "\n".join(body), language=lesson.language, style=STYLE + _STYLE)
 
 
 def _section(number: int, paper: Paper) -> str:
@@ -172,7 +180,7 @@ def summary(
             for at in steps
         )
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
-    return document(title, "\n".join(parts), style=_STYLE)
+    return document(title, "\n".join(parts), style=STYLE + _STYLE)
 
 
 def _row(lesson: Lesson, at: int, record: StepRecord, question: str, solution: str) -> str:
@@ -188,3 +196,39 @@ def _row(lesson: Lesson, at: int, record: StepRecord, question: str, solution: s
         ("yes" if record.done else "no") if step.do else "",
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _fence(
+    renderer: RendererProtocol, tokens: Sequence[Token], i: int, options: OptionsDict, env: MutableMapping[str, Any]
+) -> str:
+    return f"<pre>{escape(tokens[i].content.rstrip())}</pre>\n"
+
+
+def _link_open(
+    renderer: RendererProtocol, tokens: Sequence[Token], i: int, options: OptionsDict, env: MutableMapping[str, Any]
+) -> str:
+    return f'<a href="{escape(str(tokens[i].attrGet("href")))}" rel="noreferrer">'
+
+
+def _parser() -> MarkdownIt:
+    """Paragraphs, lists, fenced code, strong, emphasis, code spans and links; no HTML, images or other schemes."""
+    parser = MarkdownIt("zero", {"html": False}).enable(["list", "fence", "backticks", "emphasis", "link", "escape"])
+    parser.validateLink = lambda url: _HTTP.match(url) is not None  # type: ignore[method-assign]
+    parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("link_open", _link_open)
+    return parser
+
+
+_MARKDOWN = _parser()
+
+
+def html_of(markdown: str) -> str:
+    """Blocks of Markdown as HTML."""
+    rendered: str = _MARKDOWN.render(markdown.replace(_JOINER, ""))
+    return rendered.rstrip("\n")
+
+
+def inline_html(text: str) -> str:
+    """One line of Markdown as HTML, without a paragraph around it."""
+    rendered: str = _MARKDOWN.renderInline(text.replace(_JOINER, ""))
+    return rendered

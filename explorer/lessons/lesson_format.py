@@ -61,14 +61,15 @@ class StepParts(Struct, forbid_unknown_fields=True):
     choices: Annotated[list[Words], Meta(min_length=2, max_length=MAX_CHOICES)] | None = None
 
 
-LABELS = tuple(item.encode_name for item in msgspec.structs.fields(StepParts) if item.encode_name[0].isupper())
 FRONT = get_type_hints(Front, include_extras=True)
-PARTS = {
-    item.encode_name: kind
-    for item, kind in zip(
-        msgspec.structs.fields(StepParts), get_type_hints(StepParts, include_extras=True).values(), strict=True
+PARTS = dict(
+    zip(
+        (item.encode_name for item in msgspec.structs.fields(StepParts)),
+        get_type_hints(StepParts, include_extras=True).values(),
+        strict=True,
     )
-}
+)
+LABELS = tuple(name for name in PARTS if name[0].isupper())
 NEEDED = tuple(item.name for item in msgspec.structs.fields(Front) if item.required)
 
 
@@ -76,16 +77,13 @@ def misfit_in_front(key: str, value: Any) -> str:
     """What is wrong with the value of a key of the front matter; empty if it fits."""
     if fits(value, FRONT[key]):
         return ""
-    wanted = {int: "a whole number", str: "text in quotation marks", list: "a list of sentences in brackets"}
-    kind = {"minutes": int, "order": int, "recap": list}.get(key, str)
-    if type(value) is not kind:
-        return f"{key} must be {wanted[kind]}"
-    if kind is list:
-        return RECAP
-    if kind is int:
-        return f"{key} must be between 1 and 9,999"
-    long = isinstance(value, str) and len(value) > MAX_TEXT
-    return f"{key} has at most {MAX_TEXT:,} characters" if long else f"{key} has {_REORDERED}"
+    if key == "recap":
+        return RECAP if isinstance(value, list) else "recap must be a list of sentences in brackets"
+    if FRONT[key] is Number:
+        return f"{key} must be " + ("between 1 and 9,999" if type(value) is int else "a whole number")
+    if not isinstance(value, str):
+        return f"{key} must be text in quotation marks"
+    return f"{key} has at most {MAX_TEXT:,} characters" if len(value) > MAX_TEXT else f"{key} has {_REORDERED}"
 
 
 def misfit(part: str, value: Any) -> str:

@@ -1,33 +1,143 @@
-"""Cross-checks of attention, counted over a sample and compared on one sentence."""
+"""Cross-checks of attention, of one sentence and over a sample: other rows, zeroed values, and the source's share."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.locale.text import fixed, listed, percent, plural, rounded
-from explorer.probing.quality import subsample
+from explorer.decoding.aggregates import shares as row_shares
+from explorer.decoding.names import short_layer
+from explorer.decoding.translator import Translation, Translator
+from explorer.locale.messages import t
+from explorer.locale.text import fixed, listed, percent, plural, quoted, rounded
 from explorer.probing.reporting import Report
+from explorer.probing.sample import read_pairs, subsample
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
-from model.analysis.cross_checks import COUNTERFACTUALS, Counterfactual, counterfactual_rows
-from model.analysis.recorded_batches import Sample
+from model.analysis.cross_checks import (
+    COUNTERFACTUALS,
+    Counterfactual,
+    LayerMaps,
+    counterfactual_rows,
+    layer_maps,
+    value_zeroing,
+)
+from model.analysis.recorded_batches import Sample, observe
+from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
-from model.config import EOS, SOS
+from model.config import EOS, SOS, AttentionKind
 from model.scoring import evenly_spaced
 
 SENTENCES = 50  # of the sample, at most
+DIVIDED = 100  # sentences of which the predictions are divided, at most
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of words with a meaning of their own
 FUNCTION = ("DET", "ADP", "PRON", "AUX", "CCONJ", "SCONJ", "PART")
 PUBLISHED = (
     "Moradi, Kambhatla and Sarkar (2019) kept 68 % of function words and 21 % of content words (German–English), in a "
     "recurrent model with a single attention; here every head of every layer gets another row at once."
 )
+PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
+TITLES = {"weights": "weights", "norms": "norms", "zeroed": "values set to zero"}
+THIRDS = ("first third", "middle third", "last third")
+
+Floats = NDArray[np.float64]
+Layer = tuple[AttentionKind, int]
+Classes = Sequence[Sequence[str]] | None  # parts of speech, or "function" and "content": [sentence][target token]
+
+
+class Count(Protocol):
+    """What was counted over a sample: a table and what it says."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the table."""
+
+    def caption(self) -> str:
+        """What the table says, in sentences."""
+
+
+class SentenceMap(NamedTuple):
+    """What one measure says about a layer in one sentence: [query, key], with a title and a caption."""
+
+    title: str
+    values: NDArray[np.float32]
+    caption: str
+
+
+def sentence_maps(
+    translator: Translator, shown: Translation, kind: AttentionKind, layer: int, norms: NDArray[np.float32]
+) -> tuple[SentenceMap, ...]:
+    """Where a layer (from 0) looks, what arrives, and what is missed; `norms` [query, key] are of all its heads."""
+    weights, arriving = shown.trace.weights(kind)[layer].mean(axis=0), row_shares(norms)
+    zeroed = value_zeroing(translator.loaded.transformer, *_read(shown), kind, layer).astype(np.float32)
+    by_norms, by_zeroing = agreement(weights, arriving), agreement(weights, zeroed)
+    return (
+        SentenceMap(t("Weights"), weights, t("Mean over the heads of the layer.")),
+        SentenceMap(
+            t("Weighted by norms"),
+            arriving,
+            t("‖Σ α f(x)‖ of all heads (Kobayashi et al. 2020): {agreement}.", agreement=by_norms),
+        ),
+        SentenceMap(
+            t("Values set to zero"),
+            zeroed,
+            t(
+                "Change of the layer's output without a key's value (Mohebbi et al. 2023): {agreement}.",
+                agreement=by_zeroing,
+            ),
+        ),
+    )
+
+
+def agreement(one: NDArray[np.floating], two: NDArray[np.floating]) -> str:
+    """In how many rows two maps [query, key] have their largest value at the same key."""
+    same = int((one.argmax(axis=1) == two.argmax(axis=1)).sum())
+    varied = [(a, b) for a, b in zip(one, two, strict=True) if len(a) > 1 and a.std() > 0 and b.std() > 0]
+    rows = [float(np.corrcoef(a, b)[0, 1]) for a, b in varied]
+    mean = f"; mean correlation of a row {fixed(float(np.mean(rows)), 2, signed=True)}" if rows else ""
+    return f"the largest key is the same in {same} of {plural(len(one), 'row')}{mean}"
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceSources:
+    """The share of each prediction that comes from the source, beside the weight on <eos>: [tgt] each."""
+
+    shares: Floats
+    on_end: NDArray[np.float32]
+    words: tuple[str, ...]
+
+    def caption(self) -> str:
+        """The mean, and the predictions with the largest and the smallest share."""
+        least, most = int(self.shares.argmin()), int(self.shares.argmax())
+        return t(
+            "{mean} of these predictions come from the source on average, most of {most} ({highest}), least of {least} "
+            "({lowest}); the rest comes from the words before. Beside it the weight that cross-attention puts on <eos>,"
+            " a mean over its heads. (ALTI+, Ferrando et al. 2022.)",
+            mean=percent(float(self.shares.mean())),
+            most=quoted(self.words[most]),
+            highest=percent(float(self.shares[most])),
+            least=quoted(self.words[least]),
+            lowest=percent(float(self.shares[least])),
+        )
+
+
+def sentence_sources(translator: Translator, shown: Translation) -> SentenceSources:
+    """How much of each word of a translation comes from the source.
+
+    Raises:
+        SourceShareError: the model is a variant that cannot be taken apart.
+    """
+    shares = source_shares(translator.loaded.transformer, *_read(shown))
+    return SentenceSources(shares, shown.trace.cross[..., -1].mean(axis=(0, 1)), tuple(shown.trace.predicted_tokens))
+
+
+def _read(shown: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What the encoder and the decoder read in a translation."""
+    return (*shown.source.ids, EOS), (SOS, *shown.path[:-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,78 +155,212 @@ class KeptShares:
 
     def caption(self) -> str:
         """All shares in one sentence."""
-        parts = [f"{_in_percent(item)} with its row {name}" for name, item in self.shares.items()]
+        parts = [f"{_percent(item)} with its row {name}" for name, item in self.shares.items()]
         text = f"Of {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {listed(parts)} stay."
         if "content" in self.by_tag and "function" in self.by_tag:
             kept = []
             for name in ("function", "content"):
                 shares = self.by_tag[name][1]
-                best = max(COUNTERFACTUALS, key=lambda one: float(shares[one].value))
-                kept.append(f"{_in_percent(shares[best])} of {name} words with their row {best}")
+                best = max(COUNTERFACTUALS, key=lambda row: float(shares[row].value))
+                kept.append(f"{_percent(shares[best])} of {name} words with their row {best}")
             text += f" At best, {listed(kept)} stay. {PUBLISHED}"
         return f"{text} In brackets: 95 % intervals over sentences."
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for all words, then one for each class or part of speech."""
-        lines = [_row("all", self.words, self.shares)]
-        for tag, (count, shares) in sorted(self.by_tag.items(), key=lambda item: -item[1][0]):
-            lines.append(_row(tag, count, shares))
+        tags = sorted(self.by_tag.items(), key=lambda item: -item[1][0])
+        lines = []
+        for tag, (count, shares) in [("all", (self.words, self.shares)), *tags]:
+            line: dict[str, Any] = {"predicted word": tag, "words": count}
+            for name in COUNTERFACTUALS:
+                line |= _columns(shares[name], name)
+            lines.append(line)
         return lines
 
 
-def _in_percent(item: Estimate) -> str:
-    value, low, high = (percent(float(part)) for part in (item.value, item.low, item.high))
+def _percent(item: Estimate) -> str:
+    value, low, high = (percent(part) for part in item.at())
     return f"{value} ({low} to {high})"
 
 
-def _row(tag: str, count: int, shares: dict[Counterfactual, Estimate]) -> dict[str, Any]:
-    line: dict[str, Any] = {"predicted word": tag, "words": count}
-    for name in COUNTERFACTUALS:
-        value, low, high = shares[name].at()
-        line |= {name: rounded(value, 3), f"{name}: low": rounded(low, 3), f"{name}: high": rounded(high, 3)}
-    return line
+def _columns(item: Estimate, name: str, prefix: str | None = None) -> dict[str, float | None]:
+    """A value and the ends of its interval as cells of a row."""
+    before = f"{name}: " if prefix is None else prefix
+    return dict(zip((name, f"{before}low", f"{before}high"), (rounded(part, 3) for part in item.at()), strict=True))
 
 
-def kept_shares(
-    loaded: LoadedModel, sample: Sample, tags: Sequence[Sequence[str]] | None, report: Report
-) -> KeptShares:
-    """Count over the sample how often each prediction stays; tags [sentence][target token], where they are known.
+def _part(sample: Sample, classes: Classes, most: int) -> tuple[Sample, Classes]:
+    """At most so many sentences, with the classes of their words where these are known."""
+    return subsample(sample, most), classes and [classes[i] for i in evenly_spaced(len(sample), most)]
 
-    Tags are parts of speech, or "function" and "content" themselves.
 
-    Only predictions of words count, not that of <eos>.
-    """
-    part = subsample(sample, SENTENCES)
-    known = None if tags is None else [tags[i] for i in evenly_spaced(len(sample), SENTENCES)]
-    counted: dict[str, NDArray[np.float64]] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
-    for nth, (source, target) in enumerate(zip(part.sources, part.targets, strict=True)):
-        report(nth / len(part), f"Putting other rows in place: {nth} of {plural(len(part), 'sentence')}")
-        found = counterfactual_rows(loaded.transformer, (*source.ids, EOS), (SOS, *target))
-        stays = np.stack([found.stays[name] for name in COUNTERFACTUALS], axis=1)[: len(target)]  # [tgt, kind]
+def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> KeptShares:
+    """Count over the sample how often each prediction of a word stays (that of <eos> does not count)."""
+    part, known = _part(sample, classes, SENTENCES)
+    counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
+    for nth, (src, read) in enumerate(read_pairs(part, report, "Putting other rows in place")):
+        found = counterfactual_rows(loaded.transformer, src, read)
+        stays = np.stack([found.stays[name] for name in COUNTERFACTUALS], axis=1)[: len(read) - 1]  # [tgt, kind]
         line = np.concatenate([np.ones((len(stays), 1)), stays], axis=1)
         counted["all"][nth] = line.sum(axis=0)
-        for tag, row in zip(known[nth] if known is not None else (), line, strict=False):
+        for tag, row in zip(known[nth] if known else (), line, strict=False):
             groups = {"content" if tag in CONTENT else "function" if tag in FUNCTION else tag, tag} - {""}
             for name in groups:
                 counted[name][nth] += row
-    by_tag = {name: (int(sums[:, 0].sum()), _shares(sums)) for name, sums in counted.items()}
+    by_tag = {
+        name: (
+            int(sums[:, 0].sum()),
+            {row: bootstrap.of_ratio(sums[:, 1 + i], sums[:, 0]) for i, row in enumerate(COUNTERFACTUALS)},
+        )
+        for name, sums in counted.items()
+    }
     words, shares = by_tag.pop("all", (0, {}))
     return KeptShares(shares, by_tag, len(part), words)
 
 
-def _shares(sums: NDArray[np.float64]) -> dict[Counterfactual, Estimate]:
-    """The share that stays under each counterfactual, from [sentence, words and words that stay]."""
-    return {name: bootstrap.of_ratio(sums[:, 1 + i], sums[:, 0]) for i, name in enumerate(COUNTERFACTUALS)}
+@dataclass(frozen=True, eq=False)
+class MapAgreement:
+    """In what share of rows two maps of a layer have their largest value at the same key, with intervals.
+
+    `same` by kind and layer (from 0), then by pair of maps; `chance` by kind and layer: the expectation of a guess.
+    Rows that see only one key, and rows that nothing changes, do not count.
+    """
+
+    same: dict[Layer, dict[tuple[str, str], Estimate]]
+    chance: dict[Layer, float]
+    sentences: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each layer of each kind."""
+        lines = []
+        for (kind, layer), shares in self.same.items():
+            line: dict[str, Any] = {"kind": kind, "layer": short_layer(layer + 1)}
+            for pair in PAIRS:
+                line |= _columns(shares[pair], " = ".join(TITLES[name] for name in pair))
+            lines.append(line | {"by chance": rounded(self.chance[kind, layer], 3)})
+        return lines
+
+    def caption(self) -> str:
+        """Where weights name the key that is missed most, and where least."""
+        by_weights, by_norms, _ = PAIRS
+        known = {at: shares[by_weights] for at, shares in self.same.items() if np.isfinite(shares[by_weights].value)}
+        if not known:
+            return "No row of the sample depends on a single key: there is nothing to compare."
+        order = sorted(known, key=lambda at: float(known[at].value))
+        (least, lowest), (most, highest) = (
+            (f"{at[0]} {short_layer(at[1] + 1)}", _percent(known[at])) for at in (order[0], order[-1])
+        )
+        closer = sum(bool(shares[by_norms].low > shares[by_weights].high) for shares in self.same.values())
+        return (
+            f"Over {plural(self.sentences, 'sentence')}: the key with the largest weight is the one whose value is "
+            f"missed most in {highest} of the rows of {most}, but only in {lowest} of {least}. Norms name that key "
+            f"clearly more often than weights in {closer} of {plural(len(known), 'layer')}. In brackets: 95 % "
+            f"intervals over sentences."
+        )
 
 
-def agreement(one: NDArray[np.floating], two: NDArray[np.floating]) -> str:
-    """In how many rows two maps [query, key] have their largest value at the same key."""
-    same = int((one.argmax(axis=1) == two.argmax(axis=1)).sum())
-    rows = [_correlation(a, b) for a, b in zip(one, two, strict=True)]
-    known = [value for value in rows if value is not None]
-    mean = f"; mean correlation of a row {fixed(float(np.mean(known)), 2, signed=True)}" if known else ""
-    return f"the largest key is the same in {same} of {plural(len(one), 'row')}{mean}"
+def map_agreement(loaded: LoadedModel, sample: Sample, report: Report) -> MapAgreement:
+    """Compare the three maps of every layer over the sample."""
+    part = subsample(sample, SENTENCES)
+    sums: dict[Layer, list[Floats]] = defaultdict(list)
+    for src, read in read_pairs(part, report, "Setting values to zero"):
+        for at, maps in layer_maps(loaded.transformer, src, read).items():
+            sums[at].append(_counts(maps))
+    by_layer = {at: np.stack(lines) for at, lines in sums.items()}  # [sentence, rows, chance and pairs]
+    return MapAgreement(
+        {
+            at: {pair: bootstrap.of_ratio(lines[:, 2 + i], lines[:, 0]) for i, pair in enumerate(PAIRS)}
+            for at, lines in by_layer.items()
+        },
+        {at: float(lines[:, 1].sum() / max(lines[:, 0].sum(), 1)) for at, lines in by_layer.items()},
+        len(part),
+    )
 
 
-def _correlation(a: NDArray[np.floating], b: NDArray[np.floating]) -> float | None:
-    return float(np.corrcoef(a, b)[0, 1]) if len(a) > 1 and a.std() > 0 and b.std() > 0 else None
+def _counts(maps: LayerMaps) -> Floats:
+    """Rows that count, the expected hits of a guess, and for each pair the rows in which both name one key."""
+    seen = (maps.weights > 0).sum(axis=1)
+    rows = (seen > 1) & (maps.zeroed.sum(axis=1) > 0)
+    largest = {name: getattr(maps, name).argmax(axis=1) for name in TITLES}
+    same = [float((largest[one] == largest[two])[rows].sum()) for one, two in PAIRS]
+    return np.array([rows.sum(), (1 / np.maximum(seen, 1))[rows].sum(), *same])
+
+
+@dataclass(frozen=True, eq=False)
+class SourceCounts:
+    """Mean share of the source with intervals over sentences: of all predictions, and of groups of them.
+
+    `groups` by name: the number of predictions and their mean share. `on_end`: the correlation, over all predictions,
+    of the share with the weight that cross-attention puts on <eos> (mean over heads), with its interval.
+    """
+
+    mean: Estimate
+    groups: dict[str, tuple[int, Estimate]]
+    on_end: Estimate
+    sentences: int
+    words: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for all predictions, then one for each group."""
+        return [
+            {"predictions": name, "number": count, **_columns(item, "share of the source", prefix="")}
+            for name, (count, item) in {"all": (self.words, self.mean), **self.groups}.items()
+        ]
+
+    def caption(self) -> str:
+        """The mean, both ends of the sentence, and what the weight on <eos> has to do with it."""
+        first, last = (_percent(self.groups[name][1]) for name in (THIRDS[0], THIRDS[-1]))
+        value, low, high = (fixed(part, 2, signed=True) for part in self.on_end.at())
+        end = (
+            f"The more weight on <eos>, the {'less' if self.on_end.value < 0 else 'more'} comes from the source"
+            if self.on_end.differs_from_zero()
+            else "The weight on <eos> does not go together with this share"
+        )
+        return (
+            f"Over {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {_percent(self.mean)} "
+            f"of each comes from the source: {first} in the first third of a translation, {last} in the last. "
+            f"{end}: correlation {value} ({low} to {high}). (Ferrando and Costa-jussà, 2021, say that such "
+            f"weight regulates the two.) In brackets: 95 % intervals over sentences."
+        )
+
+
+def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> SourceCounts:
+    """The shares of all predictions of words.
+
+    Raises:
+        SourceShareError: the model is a variant that cannot be taken apart.
+    """
+    part, known = _part(sample, classes, DIVIDED)
+    sums: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 2)))
+    moments = np.zeros((len(part), 6))
+    ends = {
+        index: weights["cross"][0, ..., -1].mean(axis=(0, 1), dtype=np.float64)  # [tgt], a mean over all heads
+        for index, _, weights in observe([loaded.transformer], part, loaded.source, loaded.target)
+    }
+    for nth, (src, read) in enumerate(read_pairs(part, report, "Dividing predictions")):
+        words = len(read) - 1
+        shares, x = source_shares(loaded.transformer, src, read)[:words], ends[nth][:words]
+        moments[nth] = len(x), x.sum(), shares.sum(), (x**2).sum(), (shares**2).sum(), (x * shares).sum()
+        for i, share in enumerate(shares):
+            names = {"all", THIRDS[3 * i // len(shares)]}
+            if known and known[nth]:
+                names.add(known[nth][i] if known[nth][i] == "punctuation" else f"{known[nth][i]} words")
+            for name in names:
+                sums[name][nth] += share, 1
+    groups = {
+        name: (int(values[:, 1].sum()), bootstrap.of_ratio(values[:, 0], values[:, 1])) for name, values in sums.items()
+    }
+    count, mean = groups.pop("all")
+    order = [name for name in THIRDS if name in groups] + sorted(set(groups) - set(THIRDS))
+    return SourceCounts(mean, {name: groups[name] for name in order}, _correlation(moments), len(part), count)
+
+
+def _correlation(moments: Floats) -> Estimate:
+    """Pearson's correlation of two values over all predictions, from their sums by sentence, with its interval."""
+    drawn = np.concatenate([np.ones((1, len(moments))), bootstrap.resamples(len(moments))])
+    n, x, y, xx, yy, xy = (drawn @ moments).T
+    spread = (n * xx - x**2) * (n * yy - y**2)
+    values = np.divide(
+        n * xy - x * y, np.sqrt(np.maximum(spread, 0)), out=np.full(len(n), np.nan), where=spread > 1e-12
+    )
+    return Estimate(values[0], *bootstrap.interval(values[1:]))

@@ -1,21 +1,121 @@
-"""The effect of edited heads on one translation, step by step, and what is taken from another sentence for an edit."""
+"""The effect of edited heads: on the quality of a sample's translations, and on one translation step by step."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.head_change import Change
-from explorer.decoding.names import short_name
+from explorer.decoding.head_change import MOST_ROW, Change
+from explorer.decoding.names import numbered, short_name
 from explorer.decoding.translator import InputError, Translation, Translator
-from explorer.locale.text import plural, quoted
+from explorer.locale.text import fixed, plural, quoted
+from explorer.probing.reporting import Report, progress_check
+from model.analysis import bootstrap
+from model.analysis.bootstrap import Estimate
+from model.analysis.importance import SentenceLosses, batches_of, edited_loss, edited_translations, mean_outputs
+from model.analysis.recorded_batches import Sample
+from model.checkpoint import LoadedModel
 from model.config import DecodeConfig
+from model.data import Example, Task
+from model.data.task import same_text
 from model.decoding.decode import decode_recorded
 from model.edits import HeadEdits
-from model.trace import AttentionTrace
+from model.metrics import bleu
+from model.points import Head
+from model.trace import VISIBLE, AttentionTrace
+
+Floats = NDArray[np.float64]
+Means = dict[Head, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The quality of translations: loss in nats per target token, exact match from 0 to 1, BLEU from 0 to 100.
+
+    A score is None where references are missing or the measure does not apply. `losses` and `right` hold the same for
+    each sentence: a change is then measured over the same sentences, with an interval.
+    """
+
+    loss: float
+    exact: float | None
+    bleu: float | None
+    losses: SentenceLosses | None = None
+    right: Floats | None = None
+
+
+def quality_over(
+    loaded: LoadedModel, sample: Sample, task: Task | None, edit: HeadEdits | None, report: Report, label: str
+) -> Quality:
+    """Score a sample with an edit and report the progress; see :func:`quality_of`."""
+    return quality_of(loaded, sample, task, edit, progress_check(report, 2 * len(batches_of(sample.pairs)), label))
+
+
+def quality_of(
+    loaded: LoadedModel,
+    sample: Sample,
+    task: Task | None,
+    edit: HeadEdits | None,
+    check: Callable[[], None] = lambda: None,
+) -> Quality:
+    """Score a sample with an edit; the loss is that of the sample's own targets. `check` may raise to stop the work."""
+    model = loaded.transformer
+    losses = edited_loss(model, sample.pairs, edit, check=check)
+    if not all(sample.references):
+        return Quality(losses.loss, None, None, losses)
+    texts = edited_translations(model, sample.pairs, loaded.target, edit, check=check)
+    right, score = reference_scores(loaded, sample, task, texts)
+    return Quality(losses.loss, float(right.mean()), score, losses, right)
+
+
+def reference_scores(
+    loaded: LoadedModel, sample: Sample, task: Task | None, texts: Sequence[str]
+) -> tuple[Floats, float | None]:
+    """1 for each translation that is exactly right and 0 for others, [sentence]; BLEU unless tokens are characters."""
+    equivalent = task.equivalent if task is not None else same_text
+    references = [reference or "" for reference in sample.references]
+    examples = [Example(source.text, text, None) for source, text in zip(sample.sources, references, strict=True)]
+    right = np.array([float(equivalent(text, example)) for text, example in zip(texts, examples, strict=True)])
+    return right, None if loaded.data_config.tokenizer == "characters" else bleu(texts, references).score
+
+
+def quality_words(before: Quality, after: Quality, sentences: int) -> str:
+    """The effect of a change over a sample, in one sentence, with intervals over sentences where they are known."""
+    words = f"Loss {fixed(before.loss, 3)} → {fixed(after.loss, 3)} nats per token, by {_loss_change(before, after)}"
+    if before.exact is not None and after.exact is not None:
+        words += f"; exactly right {fixed(100 * before.exact, 1)} % → {fixed(100 * after.exact, 1)} %"
+        if before.right is not None and after.right is not None:
+            points = bootstrap.of_mean(100 * (after.right - before.right))
+            words += f", by {interval(points, 1)} percentage points"
+    if before.bleu is not None and after.bleu is not None:
+        words += f"; BLEU {fixed(before.bleu, 1)} → {fixed(after.bleu, 1)}"
+    return f"{words}. Over {plural(sentences, 'sentence')}."
+
+
+def quality_changes(before: Quality, after: Quality) -> dict[str, float]:
+    """The change of each measure that is known, for a table."""
+    changes = {"loss change": round(after.loss - before.loss, 4)}
+    if before.exact is not None and after.exact is not None:
+        changes["exact match change (points)"] = round(100 * (after.exact - before.exact), 1)
+    if before.bleu is not None and after.bleu is not None:
+        changes["BLEU change"] = round(after.bleu - before.bleu, 1)
+    return changes
+
+
+def _loss_change(before: Quality, after: Quality) -> str:
+    if before.losses is None or after.losses is None:
+        return fixed(after.loss - before.loss, 3, signed=True)
+    return interval(before.losses.loss_change(after.losses), 3)
+
+
+def interval(item: Estimate, decimals: int) -> str:
+    """A change with its 95 % interval, each number rounded once: "+0.125 (+0.101 to +0.150)"."""
+    value, low, high = (fixed(part, decimals, signed=True) for part in item.at())
+    unclear = "" if bool(item.differs_from_zero()) else ", not distinguishable from zero"
+    return f"{value} ({low} to {high}{unclear})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +137,11 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """A sentence translated without and with a change, and how the distribution of every step changes."""
+    """A sentence translated without and with an edit, and how the distribution of every step changes."""
 
     before: Translation
     after: Translation
+    edit: HeadEdits
     steps: tuple[Step, ...]
 
     @property
@@ -53,7 +154,7 @@ def step_rows(effect: Effect) -> list[dict[str, Any]]:
     """One row per step of the unchanged translation."""
     return [
         {
-            "step": t,
+            "step": number,
             "reads": step.reads,
             "predicts": step.predicts,
             "probability before": round(step.before, 4),
@@ -63,15 +164,12 @@ def step_rows(effect: Effect) -> list[dict[str, Any]]:
             "its probability": round(step.instead_probability, 4),
             "KL (nats)": round(step.divergence, 4),
         }
-        for t, step in enumerate(effect.steps, start=1)
+        for number, step in enumerate(effect.steps, start=1)
     ]
 
 
 def effect_on(translator: Translator, text: str, edit: HeadEdits) -> Effect:
     """Translate `text` greedily without and with an edit, and compare the distributions along the first path.
-
-    The two decodings may diverge, after which their steps cannot be compared. Both distributions are therefore taken
-    after the same prefix, that of the unchanged translation.
 
     Raises:
         InputError: there is nothing to translate. EditError: the edit does not fit.
@@ -83,6 +181,9 @@ def effect_on(translator: Translator, text: str, edit: HeadEdits) -> Effect:
 
 def effect_of(translator: Translator, before: Translation, after: Translation, edit: HeadEdits) -> Effect:
     """The effect of an edit, given the greedy translations without it (`before`) and with it (`after`).
+
+    The two decodings may diverge, after which their steps cannot be compared. Both distributions are therefore taken
+    after the same prefix, that of the unchanged translation.
 
     Raises:
         EditError: the edit does not fit.
@@ -103,7 +204,7 @@ def effect_of(translator: Translator, before: Translation, after: Translation, e
         )
         for t, token in enumerate(before.path)
     )
-    return Effect(before, after, steps)
+    return Effect(before, after, edit, steps)
 
 
 def _along(translator: Translator, shown: Translation, edit: HeadEdits | None) -> AttentionTrace:
@@ -116,19 +217,32 @@ def _along(translator: Translator, shown: Translation, edit: HeadEdits | None) -
     ).trace
 
 
-def distributions(trace: AttentionTrace) -> NDArray[np.float64]:
+def distributions(trace: AttentionTrace) -> Floats:
     """[tgt, vocab]: the probability of every token at every step, from a trace with all alternatives."""
     full = np.zeros((len(trace.read_tokens), int(trace.top_ids.max()) + 1))
     np.put_along_axis(full, trace.top_ids, trace.top_probabilities.astype(np.float64), axis=1)
     return full
 
 
-def divergence(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+def divergence(p: Floats, q: Floats) -> Floats:
     """KL(p ‖ q) = Σ p ln (p / q) in nats, row by row (Kullback & Leibler 1951); q below 1e-12 counts as 1e-12."""
     there = p > 0
     logs = np.log(np.where(there, p, 1.0) / np.maximum(np.where(there, q, 1.0), 1e-12))
-    total: NDArray[np.float64] = np.maximum((p * logs).sum(axis=-1), 0.0)  # rounding may leave values slightly below 0
+    total: Floats = np.maximum((p * logs).sum(axis=-1), 0.0)  # rounding may leave values slightly below 0
     return total
+
+
+def means_over(translator: Translator, sample: Sample, heads: Sequence[Head]) -> Means:
+    """The mean output of each head over a sample, which the edit `mean` puts in its place."""
+    return mean_outputs(translator.loaded.transformer, sample.pairs, heads)
+
+
+def visible_weights(trace: AttentionTrace, head: Head, row: int) -> dict[str, float]:
+    """The weights in a row of a head on the first keys that it may see, by numbered token, with three decimals."""
+    kind, layer, number = head
+    names = numbered(trace.read_tokens if kind == "decoder" else trace.src_tokens)
+    visible = [j for j in range(len(names)) if trace.mask(kind)[row, j] == VISIBLE][:MOST_ROW]
+    return {names[j]: round(float(trace.weights(kind)[layer, number, row, j]), 3) for j in visible}
 
 
 def from_another(translator: Translator, other: Translation, shown: Translation, change: Change) -> NDArray[np.float32]:
@@ -138,21 +252,21 @@ def from_another(translator: Translator, other: Translation, shown: Translation,
         InputError: it does not fit this sentence; the message says why.
     """
     kind, layer, head = change.place
-    if change.op == "pattern":
-        name = f"{change.kind} {short_name(change.layer, change.head)}"
-        pattern: NDArray[np.float32] = other.trace.weights(kind)[layer, head]
-        needed = shown.trace.weights(kind).shape[2:]
-        if kind != "decoder" and pattern.shape[1] != needed[1]:
-            raise InputError(
-                f"The pattern of {name} does not fit: {quoted(change.other)} has "
-                f"{plural(pattern.shape[1], 'source token')} with <eos>, this sentence has {needed[1]}. Choose a "
-                f"sentence of equal length, or take the head's output."
-            )
-        if kind == "decoder" and pattern.shape != needed:
-            raise InputError(
-                f"The pattern of {name} does not fit: the translation of "
-                f"{quoted(change.other)} has {plural(pattern.shape[0], 'step')}, that of this sentence {needed[0]}."
-            )
-        return pattern
-    details = translator.details(other, [change.place])[change.place]
-    return np.stack([row.output for row in details.rows])
+    if change.op != "pattern":
+        details = translator.details(other, [change.place])[change.place]
+        return np.stack([row.output for row in details.rows])
+    name = f"{change.kind} {short_name(change.layer, change.head)}"
+    pattern: NDArray[np.float32] = other.trace.weights(kind)[layer, head]
+    needed = shown.trace.weights(kind).shape[2:]
+    if kind != "decoder" and pattern.shape[1] != needed[1]:
+        raise InputError(
+            f"The pattern of {name} does not fit: {quoted(change.other)} has "
+            f"{plural(pattern.shape[1], 'source token')} with <eos>, this sentence has {needed[1]}. Choose a "
+            f"sentence of equal length, or take the head's output."
+        )
+    if kind == "decoder" and pattern.shape != needed:
+        raise InputError(
+            f"The pattern of {name} does not fit: the translation of {quoted(change.other)} has "
+            f"{plural(pattern.shape[0], 'step')}, that of this sentence {needed[0]}."
+        )
+    return pattern

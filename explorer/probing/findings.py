@@ -1,4 +1,4 @@
-"""Findings about a model's heads, in a few sentences and checked by ablation, for the Probe page and the model card."""
+"""Findings about a model's heads in a few sentences, checked by ablation, and what the cross-checks say of it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import numpy as np
 
 from explorer.decoding.names import index_name, short_layer
 from explorer.locale.text import fixed, percent, plural
+from explorer.probing.cross_checks import kept_shares, map_agreement, source_counts
+from explorer.probing.edit_effect import Quality, interval, quality_of
 from explorer.probing.importance import SENTENCES, Importance, name_of
+from explorer.probing.measured import Measured
 from explorer.probing.measurement import Gold
-from explorer.probing.quality import Check, Quality, interval, quality_of, subsample
-from explorer.probing.sample import Measured
+from explorer.probing.reporting import Report, progress_check, unheard
+from explorer.probing.sample import subsample
+from explorer.probing.syntax import target_classes
 from explorer.probing.tables import roles, summary
-from model.analysis.importance import least_first, without
+from model.analysis.importance import batches_of, without
+from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.points import Head
 
@@ -19,14 +24,12 @@ LEAST_IMPORTANT = 3  # heads that are switched off together
 
 
 def findings(
-    loaded: LoadedModel, measured: Measured, importance: Importance, check: Check = lambda: None
+    loaded: LoadedModel, measured: Measured, importance: Importance, report: Report = unheard
 ) -> tuple[str, ...]:
-    """Roles, the best alignment, and what happens without the heads that matter most, least, or have a role.
-
-    `check` is called before each batch and may raise to stop the work.
-    """
+    """Roles, the best alignment, and what happens without the heads that matter most, least, or have a role."""
     part = subsample(measured.sample, SENTENCES)
-    order = least_first(importance.ablation.loss_change)
+    check = progress_check(report, 8 * len(batches_of(part.pairs)), "Checking the findings by ablation")
+    order = importance.least_first()
     with_role = [head for head, role in roles(measured.probe).items() if role.clear]
 
     def score(heads: list[Head]) -> Quality:
@@ -85,3 +88,13 @@ def _change(before: Quality, after: Quality) -> str:
     if before.exact is not None and after.exact is not None:
         text += f", and exact match from {fixed(100 * before.exact, 0)} % to {fixed(100 * after.exact, 0)} %"
     return text
+
+
+def check_lines(loaded: LoadedModel, sample: Sample, report: Report = unheard) -> tuple[str, ...]:
+    """The captions of all three counts over a sample."""
+    classes = target_classes(loaded.data_config, loaded.target, sample)
+    return (
+        kept_shares(loaded, sample, classes, report).caption(),
+        map_agreement(loaded, sample, report).caption(),
+        source_counts(loaded, sample, classes, report).caption(),
+    )

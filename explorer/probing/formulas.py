@@ -1,4 +1,4 @@
-"""Formulas over the attention weights of one sentence, as pure functions with any leading axes.
+"""Formulas over the attention weights of one sentence, as pure functions with any leading axes; how heads resemble.
 
 Weights are a_ij of query i on key j; each row sums to 1 over the m_i keys that it sees. Each function returns the mean
 over the requested rows, and NaN if there are none. The score of uniform attention comes from the same formulas, given
@@ -7,9 +7,12 @@ uniform weights.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.decoding.attention_maps import entropy
 from model.analysis.word_alignment import WordGold, error_rate, token_counts, token_links, word_counts
 
 WITHOUT_SINKS = "_without_sinks"
@@ -149,3 +152,85 @@ def uniform_like(seen: Cells) -> Scores:
     """[query, key]: equal weight on every key that a row sees; a row that sees none is all zeros."""
     even: Scores = seen / np.maximum(seen.sum(axis=-1, keepdims=True), 1)
     return even
+
+
+def divergences(weights: NDArray[np.floating], rows: NDArray[np.bool_]) -> Scores:
+    """Mean Jensen–Shannon divergence of every pair of heads over the given rows, in bits: 0 identical, 1 disjoint.
+
+    JSD(p, q) = H((p + q) / 2) - H(p) / 2 - H(q) / 2 (Lin 1991; between heads: Clark et al. 2019, §6).
+
+    Shapes: weights [layer, head, query, key]; returns [head, head], all layers in a row; NaN without any rows.
+    """
+    flat = weights.reshape(-1, *weights.shape[2:])[:, rows].astype(np.float64)  # [head, row, key]
+    n = len(flat)
+    if not rows.any():
+        return np.full((n, n), np.nan)
+    own = entropy(flat)  # [head, row]
+    upper = np.zeros((n, n))
+    for i in range(n - 1):
+        mixed = entropy((flat[i] + flat[i + 1 :]) / 2)
+        upper[i, i + 1 :] = (mixed - own[i] / 2 - own[i + 1 :] / 2).mean(axis=-1) / np.log(2)
+    upper = np.maximum(upper, 0.0)  # rounding may leave values slightly below 0
+    both: Scores = upper + upper.T
+    return both
+
+
+def head_map(similarity: Scores) -> Scores:
+    """A point in the plane for each head, with distances as close to √JSD as two dimensions allow.
+
+    √JSD is a metric (Endres & Schindelin 2003). Classical multidimensional scaling (Torgerson 1952): the two leading
+    eigenvectors of -½ J D² J, J = I - 1/n, times the roots of their eigenvalues.
+
+    Shapes: similarity [head, head] in bits; returns [head, 2].
+    """
+    n = len(similarity)
+    if n == 0 or not np.isfinite(similarity).all():
+        return np.zeros((n, 2))
+    centre = np.eye(n) - 1 / n
+    products = -0.5 * centre @ similarity @ centre  # D² of √JSD is JSD itself
+    values, vectors = np.linalg.eigh((products + products.T) / 2)
+    leading = np.argsort(values)[::-1][:2]
+    points = vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0))
+    # An eigenvector's sign is arbitrary: the largest coordinate of each axis is made positive.
+    signs = np.sign(points[np.abs(points).argmax(axis=0), np.arange(points.shape[1])])
+    points = points * np.where(signs == 0, 1.0, signs)
+    return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
+
+
+def most_alike(similarity: Scores, head: int, count: int = 3) -> list[tuple[int, float]]:
+    """The heads (by index among all heads of the kind) most similar to one, with their divergence in bits.
+
+    The most similar comes first; empty where nothing is known.
+    """
+    order = [
+        int(i) for i in np.argsort(similarity[head], kind="stable") if i != head and np.isfinite(similarity[head, i])
+    ]
+    return [(i, float(similarity[head, i])) for i in order[:count]]
+
+
+Floats = NDArray[np.float64]
+
+BINS = 12
+
+
+@lru_cache(maxsize=512)
+def shares_of_bins(n: int, bins: int = BINS) -> Floats:
+    """[bin, token]: the share of each of n equally wide tokens that lies in each bin; columns sum to 1."""
+    edges, ends = np.arange(bins + 1) / bins, np.arange(n + 1) / n
+    overlap = np.minimum(edges[1:, None], ends[None, 1:]) - np.maximum(edges[:-1, None], ends[None, :-1])
+    shares: Floats = np.maximum(overlap, 0.0) * n
+    shares.setflags(write=False)
+    return shares
+
+
+def relative_map(weights: NDArray[np.floating], bins: int = BINS) -> Floats:
+    """One sentence's maps on a grid by relative position: [..., query, key] -> [..., bin, bin].
+
+    A row of the result is the mean of the queries in it, and how their weight is distributed over the sentence: rows
+    still sum to 1.
+    """
+    rows = shares_of_bins(weights.shape[-2], bins)
+    keys = shares_of_bins(weights.shape[-1], bins)
+    averaged = (rows / rows.sum(axis=1, keepdims=True)) @ weights
+    grid: Floats = averaged @ keys.T
+    return grid

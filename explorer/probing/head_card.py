@@ -1,4 +1,4 @@
-"""The contents of a head's card: the sentences that show it best, its strongest rows, coverage, and similar heads."""
+"""The contents of a head's card: the sentences that show it best, its strongest rows, similar heads, and its terms."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
+from explorer.decoding.score_parts import mean_explanation
 from explorer.locale.text import fixed, quoted
-from explorer.probing.formulas import coverage
+from explorer.probing.formulas import coverage, most_alike
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
+from explorer.probing.reporting import Report
 from explorer.probing.roles import Role, role_of
-from explorer.probing.similarity import most_alike
+from explorer.probing.sample import read_pairs, subsample
+from model.analysis.recorded_batches import Observed, Sample
+from model.analysis.score_terms import Part, grouped, head_terms
+from model.checkpoint import LoadedModel
+from model.points import Head
 
 DECILES = 10
 SHOWN = {"Best": DECILES, "Median": DECILES // 2, "Worst": 0}  # sentences on a card, by their decile
@@ -80,6 +86,17 @@ def strongest_rows(
     return "; ".join(parts) + "."
 
 
+def example_caption(item: Observed, place: Head, example: Example) -> str:
+    """The number that a sentence was sorted by, and the rows of the head with the largest weights in it."""
+    kind, layer, head = place
+    trace = item.trace
+    rows = trace.src_tokens if kind == "encoder" else trace.read_tokens
+    columns = trace.read_tokens if kind == "decoder" else trace.src_tokens
+    predicted = () if kind == "encoder" else trace.predicted_tokens
+    strongest = strongest_rows(trace.weights(kind)[layer, head], rows, columns, predicted)
+    return f"{example.sort_key()} in {quoted(' '.join(trace.src_tokens[:-1]))}: {strongest}"
+
+
 def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> str:
     """How much of this head each source token receives in the whole translation; weights [query, key]."""
     total = coverage(weights)
@@ -98,3 +115,37 @@ def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...
         place = divmod(other, measured.n_heads)
         lines.append(f"{index_name(*place)}: {divergence:.2f} bits apart, {role_of(measured, *place).name}")
     return tuple(lines)
+
+
+SENTENCES = 50  # of the sample, at most
+
+
+@dataclass(frozen=True, eq=False)
+class MeanTerms:
+    """The mean table of a head, [query part, key part], with all heads of one kind and layer together."""
+
+    table: NDArray[np.float64]
+    query_parts: tuple[Part, ...]
+    key_parts: tuple[Part, ...]
+    sentences: int
+
+    def caption(self) -> str:
+        """The largest terms in words."""
+        return mean_explanation(self.table, self.query_parts, self.key_parts, self.sentences)
+
+
+def mean_terms(loaded: LoadedModel, sample: Sample, head: Head, report: Report) -> MeanTerms:
+    """The mean over sentences of :meth:`model.analysis.score_terms.HeadTerms.mean_table`.
+
+    Raises:
+        ScoreTermsError: the model is a variant of which scores cannot be taken apart.
+    """
+    part = subsample(sample, SENTENCES)
+    tables = []
+    for src, read in read_pairs(part, report, "Taking scores apart"):
+        terms = head_terms(loaded.transformer, src, read, head)
+        table, rows, columns = grouped(terms.mean_table(), terms.query_parts, terms.key_parts)
+        if np.isfinite(table).all():
+            tables.append(table)
+    mean = np.mean(tables, axis=0) if tables else np.full((len(rows), len(columns)), np.nan)
+    return MeanTerms(mean, tuple(rows), tuple(columns), len(tables))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
 from explorer.locale.text import fixed, plural, rounded
-from explorer.probing.quality import interval, reference_scores, subsample
-from explorer.probing.reporting import Report
+from explorer.probing.edit_effect import interval, reference_scores
+from explorer.probing.reporting import Report, progress_check
+from explorer.probing.sample import subsample
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import (
     Ablation,
@@ -49,12 +50,26 @@ class Importance:
     by_layer: ByKind
     sentences: int
 
+    @property
+    def largest_change(self) -> float:
+        """The size of the largest change of the loss; a little more than 0 if there is none."""
+        return max(float(np.abs(values).max()) for values in self.ablation.loss_change.values()) or 1e-9
+
+    @property
+    def clear(self) -> dict[str, NDArray[np.bool_]]:
+        """By kind, [layer, head]: whether the change of the loss can be told from zero."""
+        return {kind: item.differs_from_zero() for kind, item in self.ablation.loss_interval.items()}
+
+    def least_first(self, *, by_gradient: bool = False) -> list[Head]:
+        """All heads, those first whose absence changes the loss least, or whose gradient score is lowest."""
+        return least_first(self.gradient if by_gradient else self.ablation.loss_change)
+
     def sentence_about(self, head: Head) -> str:
         """The importance of one head, with its interval and its rank among all heads."""
         kind, layer, number = head
         change = float(self.ablation.loss_change[kind][layer, number])
-        order = least_first(self.ablation.loss_change)[::-1]
-        right = Estimate(*(100 * part for part in self._accuracy(head)))
+        order = self.least_first()[::-1]
+        right = Estimate(*(np.asarray(100 * part) for part in self.ablation.accuracy_interval[kind].at(layer, number)))
         return (
             f"Switched off, the loss goes from {fixed(self.ablation.loss, 3)} to "
             f"{fixed(self.ablation.loss + change, 3)} nats per token, by {self.words(head)}; token accuracy by "
@@ -65,52 +80,45 @@ class Importance:
 
     def words(self, head: Head) -> str:
         """The change of the loss without a head, with its interval; says where it cannot be told from zero."""
-        kind, layer, number = head
-        found = self.ablation.loss_interval[kind]
-        return interval(Estimate(*(np.asarray(value) for value in found.at(layer, number))), 3)
-
-    def _accuracy(self, head: Head) -> tuple[NDArray[np.float64], ...]:
-        kind, layer, number = head
-        return tuple(np.asarray(value) for value in self.ablation.accuracy_interval[kind].at(layer, number))
+        kind, *place = head
+        return interval(Estimate(*(np.asarray(value) for value in self.ablation.loss_interval[kind].at(*place))), 3)
 
     def unclear(self) -> list[Head]:
         """The heads of which nothing shows that the model is better or worse without them."""
-        return [
-            (kind, layer, head)
-            for kind, layer, head in least_first(self.ablation.loss_change)
-            if not self.ablation.loss_interval[kind].differs_from_zero()[layer, head]
-        ]
+        clear = self.clear
+        return [(kind, layer, head) for kind, layer, head in self.least_first() if not clear[kind][layer, head]]
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each head, the most important first."""
-        return [
-            {
-                "kind": kind,
-                "head": index_name(layer, head),
-                "loss change (nats)": rounded(self.ablation.loss_interval[kind].at(layer, head)[0], 3),
-                "low": rounded(self.ablation.loss_interval[kind].at(layer, head)[1], 3),
-                "high": rounded(self.ablation.loss_interval[kind].at(layer, head)[2], 3),
-                "distinguishable from zero": "yes"
-                if self.ablation.loss_interval[kind].differs_from_zero()[layer, head]
-                else "no",
-                "token accuracy change": rounded(float(self.ablation.accuracy_change[kind][layer, head]), 4),
-                "gradient score in its layer": rounded(float(self.by_layer[kind][layer, head]), 4),
-                "gradient (nats)": rounded(float(self.gradient[kind][layer, head]), 4),
-            }
-            for kind, layer, head in reversed(least_first(self.ablation.loss_change))
-        ]
+        clear, rows = self.clear, []
+        for kind, *place in reversed(self.least_first()):
+            at = tuple(place)
+            change, low, high = (rounded(value, 3) for value in self.ablation.loss_interval[kind].at(*at))
+            rows.append(
+                {
+                    "kind": kind,
+                    "head": index_name(*at),
+                    "loss change (nats)": change,
+                    "low": low,
+                    "high": high,
+                    "distinguishable from zero": "yes" if clear[kind][at] else "no",
+                    "token accuracy change": rounded(float(self.ablation.accuracy_change[kind][at]), 4),
+                    "gradient score in its layer": rounded(float(self.by_layer[kind][at]), 4),
+                    "gradient (nats)": rounded(float(self.gradient[kind][at]), 4),
+                }
+            )
+        return rows
 
     def summary(self) -> str:
         """The heads whose absence changes the loss most and least, and how many changes cannot be told from zero."""
-        order = least_first(self.ablation.loss_change)
+        order = self.least_first()
         least, most = order[0], order[-1]
-        n_unclear = len(self.unclear())
         better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
         return (
             f"Over {plural(self.sentences, 'sentence')}. The loss changes most without {name_of(most)}, "
             f"by {self.words(most)}, and least without {name_of(least)}, by {self.words(least)}. Of {len(order)} "
-            f"heads, {n_unclear} cannot be distinguished from zero, and without {better} the model is better. "
-            f"In brackets: 95 % intervals over sentences."
+            f"heads, {len(self.unclear())} cannot be distinguished from zero, and without {better} the model is "
+            f"better. In brackets: 95 % intervals over sentences."
         )
 
 
@@ -142,12 +150,9 @@ class PruningCurve:
 
     def remaining_quality(self) -> dict[str, Sequence[float]]:
         """Each measure as a percentage of the whole model's; the loss as e^-loss, the probability per token."""
-        series: dict[str, Sequence[float]] = {"probability per token": _percent_of_first(np.exp(-np.array(self.loss)))}
-        for name, values in (("exact match", self.exact), ("BLEU", self.bleu)):
-            known = [value for value in values if value is not None]
-            if len(known) == len(values) and known[0] > 0:
-                series[name] = _percent_of_first(np.array(known))
-        return series
+        measures = {"probability per token": np.exp(-np.array(self.loss)), "exact match": self.exact, "BLEU": self.bleu}
+        known = {name: values for name, values in measures.items() if None not in values and values[0] > 0}
+        return {name: [float(100 * v / values[0]) for v in values] for name, values in known.items()}
 
     def summary(self) -> str:
         """The number of heads switched off when the last of the measures falls below 90 % of the whole model's."""
@@ -166,22 +171,6 @@ class PruningCurve:
         )
 
 
-def _percent_of_first(values: NDArray[np.float64]) -> list[float]:
-    return [float(100 * value / values[0]) for value in values]
-
-
-def progress_check(report: Report, total: int, label: str) -> Callable[[], None]:
-    """A function that reports one more of `total` parts as done each time it is called."""
-    done = 0
-
-    def check() -> None:
-        nonlocal done
-        report(done / max(total, 1), label)
-        done += 1
-
-    return check
-
-
 def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> Importance:
     """Ablation and gradient scores on at most `SENTENCES` sentences of a sample."""
     part = subsample(sample, SENTENCES)
@@ -194,30 +183,24 @@ def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> I
 
 
 def measure_curve(
-    loaded: LoadedModel,
-    sample: Sample,
-    task: Task | None,
-    order: Sequence[Head],
-    report: Report,
-    *,
-    sentences: int = SENTENCES,
+    loaded: LoadedModel, sample: Sample, task: Task | None, order: Sequence[Head], report: Report
 ) -> PruningCurve:
     """The pruning curve in a given order, with translations where all references are known."""
-    part = subsample(sample, sentences)
+    part = subsample(sample, SENTENCES)
     known = all(part.references)
     counts = pruning_counts(len(order))
-    n_batches = len(batches_of(part.pairs))
     label = "Switching heads off, the least important first"
-    check = progress_check(report, len(counts) * n_batches * (2 if known else 1), label)
+    check = progress_check(report, len(counts) * len(batches_of(part.pairs)) * (2 if known else 1), label)
     losses, exacts, bleus, changes = [], [], [], []
     whole: SentenceLosses | None = None
-    target = loaded.target if known else None
-    for step in pruning_curve(loaded.transformer, part.pairs, list(order), target, check=check):
-        whole = step.scores if whole is None else whole
+    for step in pruning_curve(
+        loaded.transformer, part.pairs, list(order), loaded.target if known else None, check=check
+    ):
+        whole = whole or step.scores
         losses.append(step.scores.loss)
         changes.append(whole.loss_change(step.scores))
-        exact, score = reference_scores(loaded, part, task, step.translations) if known else (None, None)
-        exacts.append(exact)
-        bleus.append(score)
+        right, bleu = reference_scores(loaded, part, task, step.translations) if known else (None, None)
+        exacts.append(None if right is None else float(right.mean()))
+        bleus.append(bleu)
     joined = Estimate(*(np.array([part.at()[nth] for part in changes]) for nth in range(3)))
     return PruningCurve(tuple(counts), tuple(losses), tuple(exacts), tuple(bleus), joined)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.locale.text import fixed, plural
-from explorer.probing.head_scores import HeadScores
-from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, KindScores
+from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, HeadScores, KindScores
 
 MIN_SENTENCES = 50
 MARGIN = 0.25  # of the weight, above uniform attention and above untrained heads

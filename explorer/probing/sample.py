@@ -1,47 +1,51 @@
-"""The sentences that the heads of a model are measured on, and the measurement itself, with progress reports."""
+"""The sentences that the heads of a model are measured on: the choice, its link, and the pairs as the model reads them.
+
+As a URL parameter, `sample=task.50` is fifty sentences of the task's test set and `sample=scenes.50` fifty of the
+scenes; `.translated` reads them with the model's own translations, `.aligned` aligns their words statistically.
+`sample=own.200.…` carries a user's own list, compressed.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
-from explorer.locale.text import plural
-from explorer.probing import stored
-from explorer.probing.aligned_sample import align
-from explorer.probing.importance import Importance
-from explorer.probing.measurement import Probe, Tally
-from explorer.probing.reporting import Report, unheard
-from explorer.probing.word_alignment import is_alignment, word_links
-from model.analysis.recorded_batches import (
-    Observed,
-    Sample,
-    gold_alignment,
-    observe,
-    translated_sample,
-    untrained_like,
-    written_sample,
-)
-from model.analysis.word_alignment import word_gold
+from explorer.locale.text import fixed, plural
+from explorer.probing.reporting import Report
+from model.analysis.recorded_batches import Sample, gold_alignment, translated_sample, written_sample
+from model.analysis.statistical_alignment import Aligner, error_rate_on_scenes, scenes_error_rate, train_aligner
+from model.analysis.word_alignment import aligned_tokens, word_gold
 from model.checkpoint import LoadedModel
-from model.config import DataConfig
+from model.config import EOS, SOS, DataConfig
 from model.data import TASKS, DataError, Example, Task, get_task
 from model.data.multi30k import MULTI30K_TASKS
 from model.data.scenes import examples as scene_examples
-from model.data.task import IMPORTED, MissingCorpusError
-from model.embeddings import count_parameters
+from model.data.scenes import scenes
+from model.data.task import IMPORTED, MissingCorpusError, WordLinks
 from model.scoring import evenly_spaced
+from model.text.tokenizer import Encoding, Tokenizer
 from model.user_error import UserError
 
 SENTENCES, MAX_SENTENCES = 200, 1000  # by default, and at most
 SEEDS = (1, 2, 3, 4, 5)  # of the untrained models that serve as a baseline
-LARGE = 30_000_000  # parameters
 MAX_CHARACTERS = 400_000  # of a user's own list
+MAX_LINK = 4000  # characters; servers and browsers truncate longer addresses
+MOST_PAIRS = 5_000  # of the run's own training pairs, for an aligner
 
 Origin = Literal["task", "own", "scenes"]
+
+_TOO_LONG = "-"  # in place of a list that does not fit into a link
+_LINK = re.compile(r"(task|own|scenes)\.([1-9]\d{0,3})(\.translated)?(\.aligned)?(?:\.([A-Za-z0-9_-]+))?")
+_PAIR = re.compile(r"(\d{1,4})([-?])(\d{1,4})")
+_PAIRS = re.compile(r"\d{1,4}[-?]\d{1,4}(\s+\d{1,4}[-?]\d{1,4})*")
 
 
 class SampleError(UserError):
@@ -53,9 +57,8 @@ class SampleChoice:
     """The user's choice of sentences: the task's test set, a list of their own, or the scenes that ship with Headlight.
 
     `lines`: the user's own list, one sentence per line, with its translation after a tab where known, and after another
-    tab the alignment of their words ("0-0 1-2"). `translated`:
-    read each sentence with the model's own translation instead of the reference. `aligned`: where no right alignment is
-    known, align the words statistically (see :mod:`explorer.probing.aligned_sample`).
+    tab the alignment of their words ("0-0 1-2"). `translated`: read each sentence with the model's own translation
+    instead of the reference. `aligned`: where no right alignment is known, align the words statistically.
     """
 
     origin: Origin = "task"
@@ -71,22 +74,54 @@ class SampleChoice:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """A model measured on a sample.
+def default_choice(config: DataConfig) -> SampleChoice:
+    """What a model is measured on unless somebody chooses: the scenes where it translates between their languages."""
+    return SampleChoice("scenes" if reads_scenes(config) else "task")
 
-    `observed` are the sentences in the order of the sample, empty where stored results were taken (see
-    :func:`observe_again`); `about` describes the sample in words; `importance` is known where it was stored, too.
+
+def reads_scenes(config: DataConfig) -> bool:
+    """Whether the scenes are in the languages of a model, and descriptions are what it translates."""
+    translates_them = config.task in MULTI30K_TASKS or config.task == IMPORTED
+    return translates_them and {config.src_lang, config.tgt_lang} == {"en", "de"}
+
+
+def to_link(choice: SampleChoice, default: SampleChoice | None = None) -> str:
+    """The choice as the value of the URL parameter; empty for the default."""
+    if choice == (default or SampleChoice()):
+        return ""
+    marks = (".translated" if choice.translated else "") + (".aligned" if choice.aligned else "")
+    text = f"{choice.origin}.{choice.size}{marks}"
+    if choice.origin != "own":
+        return text
+    packed = base64.urlsafe_b64encode(zlib.compress("\n".join(choice.lines).encode(), 9)).decode().rstrip("=")
+    return f"{text}.{packed if len(packed) <= MAX_LINK else _TOO_LONG}"
+
+
+def from_link(text: str) -> SampleChoice:
+    """Parse the URL parameter, which is untrusted.
+
+    Raises:
+        SampleError: it names no sample; the message says what is measured instead.
     """
+    match = _LINK.fullmatch(text)
+    if match is None or int(match[2]) > MAX_SENTENCES or (match[1] == "own") != bool(match[5]):
+        raise SampleError("The link's sample cannot be read; the task's test set is measured instead.")
+    if match[5] == _TOO_LONG:
+        raise SampleError(
+            "The list of sentences behind this link was too long for a link. The task's test set is measured "
+            "instead: enter the list again under 'Choose sentences'."
+        )
+    lines = lines_of(_unpacked(match[5])) if match[5] else ()
+    return SampleChoice(cast(Origin, match[1]), lines, int(match[2]), bool(match[3]), bool(match[4]))
 
-    model: str
-    choice: SampleChoice
-    sample: Sample
-    observed: tuple[Observed, ...]
-    probe: Probe
-    about: str
-    task: Task | None
-    importance: Importance | None = None
+
+def _unpacked(packed: str) -> str:
+    """The list as text; decompression stops at the size limit of a list, however small the link."""
+    try:
+        content = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+        return zlib.decompressobj().decompress(content, 4 * MAX_CHARACTERS).decode()
+    except (binascii.Error, zlib.error, ValueError):
+        raise SampleError("The link's sentences cannot be read; the task's test set is measured instead.") from None
 
 
 def lines_of(text: str) -> tuple[str, ...]:
@@ -123,8 +158,7 @@ def task_of(loaded: LoadedModel) -> Task | None:
     name, data = loaded.data_config.task, loaded.data_config
     if name not in TASKS and name != "files":
         return None
-    folder = loaded.folder if name == "files" else None
-    return get_task(name, split_seed=data.split_seed, data_dir=folder)
+    return get_task(name, split_seed=data.split_seed, data_dir=loaded.folder if name == "files" else None)
 
 
 def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:
@@ -134,10 +168,14 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
         SampleError: there are no sentences.
     """
     if choice.origin == "own":
-        own = [_own_example(line) for line in choice.lines]
-        return [own[i] for i in evenly_spaced(len(own), min(choice.size, MAX_SENTENCES))], "your own sentences", None
+        return _spread([_own_example(line) for line in choice.lines], choice), "your own sentences", None
     if choice.origin == "scenes":
-        return _scenes(choice, loaded)
+        if not reads_scenes(loaded.data_config):
+            raise SampleError("The scenes are English and German descriptions, which this model does not translate.")
+        everything = scene_examples(loaded.data_config.src_lang)
+        chosen = _spread(everything, choice)
+        about = f"{len(chosen)} of {plural(len(everything), 'aligned scene')} of Headlight's own, evenly spread"
+        return chosen, about, None
     try:
         task = task_of(loaded)
         splits = task.splits if task is not None else {}
@@ -148,31 +186,14 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     split = next((name for name in ("test", "valid") if splits.get(name)), None)
     if task is None or split is None:
         raise SampleError("The data that this model was trained on are not known here; enter sentences of your own.")
-    examples = splits[split]
-    chosen = [examples[i] for i in evenly_spaced(len(examples), min(choice.size, MAX_SENTENCES))]
+    chosen = _spread(splits[split], choice)
     noun = "test sentence" if split == "test" else "validation sentence"
-    return chosen, f"{len(chosen)} of {plural(len(examples), noun)} of {task.name}, evenly spread", task
+    return chosen, f"{len(chosen)} of {plural(len(splits[split]), noun)} of {task.name}, evenly spread", task
 
 
-def default_choice(config: DataConfig) -> SampleChoice:
-    """What a model is measured on unless somebody chooses: the scenes where it translates between their languages."""
-    return SampleChoice("scenes" if reads_scenes(config) else "task")
-
-
-def reads_scenes(config: DataConfig) -> bool:
-    """Whether the scenes are in the languages of a model, and descriptions are what it translates."""
-    translates_them = config.task in MULTI30K_TASKS or config.task == IMPORTED
-    return translates_them and {config.src_lang, config.tgt_lang} == {"en", "de"}
-
-
-def _scenes(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:
-    """Pairs of our own with their links, in the model's direction."""
-    if not reads_scenes(loaded.data_config):
-        raise SampleError("The scenes are English and German descriptions, which this model does not translate.")
-    everything = scene_examples(loaded.data_config.src_lang)
-    chosen = [everything[i] for i in evenly_spaced(len(everything), min(choice.size, MAX_SENTENCES))]
-    about = f"{len(chosen)} of {plural(len(everything), 'aligned scene')} of Headlight's own, evenly spread"
-    return chosen, about, None
+def _spread(examples: Sequence[Example], choice: SampleChoice) -> list[Example]:
+    """As many examples as the choice asks for, evenly spread."""
+    return [examples[i] for i in evenly_spaced(len(examples), min(choice.size, MAX_SENTENCES))]
 
 
 def _own_example(line: str) -> Example:
@@ -183,6 +204,20 @@ def _own_example(line: str) -> Example:
         return Example(source, rest[0] if rest else "")
     target = target.strip()
     return Example(source, target, links=word_links(pairs, source, target))
+
+
+def is_alignment(text: str) -> bool:
+    """Whether a text consists of pairs "source word-target word", as word aligners write them; "1?2" is not sure."""
+    return bool(_PAIRS.fullmatch(text.strip()))
+
+
+def word_links(pairs: str, source: str, target: str) -> WordLinks:
+    """The links of a pair of sentences: words are those between spaces, counted from 0; pairs beyond are left out."""
+    spans = [tuple(match.span() for match in re.finditer(r"\S+", text)) for text in (source, target)]
+    links = [((int(i), int(j)), sign) for i, sign, j in _PAIR.findall(pairs)]
+    possible = frozenset(link for link, _ in links if link[0] < len(spans[0]) and link[1] < len(spans[1]))
+    sure = frozenset(link for link, sign in links if sign == "-")
+    return WordLinks(spans[0], spans[1], possible & sure, possible)
 
 
 def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[Sample, str, Task | None]:
@@ -219,10 +254,10 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         )
     method = "read with their reference translations" if written else "read with the model's own translations"
     left_out = f"; {sample.left_out} empty or too long left out" if sample.left_out else ""
-    said = ""
+    note = ""
     if choice.aligned:
-        sample, said = align(sample, loaded, task or _known_task(loaded), report)
-    return sample, f"{about}, {method}{left_out}{said and f'. {said[:-1]}'}", task
+        sample, note = align(sample, loaded, task or _known_task(loaded), report)
+    return sample, f"{about}, {method}{left_out}{note and f'. {note[:-1]}'}", task
 
 
 def _known_task(loaded: LoadedModel) -> Task | None:
@@ -249,79 +284,73 @@ def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: Loaded
     )
 
 
-def seeds_for(loaded: LoadedModel) -> tuple[int, ...]:
-    """The seeds of the untrained models beside a model; each takes the model's memory again."""
-    return SEEDS if count_parameters(loaded.transformer) <= LARGE else SEEDS[:2]
+def has_gold(sample: Sample) -> bool:
+    """Whether the right alignment of any sentence is known."""
+    return any(item is not None for item in (*sample.alignments, *sample.links))
 
 
-def measure(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measured:
-    """The heads of a model on a sample: results stored beside the model if they are of this sample, else measured.
+def align(sample: Sample, loaded: LoadedModel, task: Task | None, report: Report) -> tuple[Sample, str]:
+    """The sample with statistical links between its words, and a sentence that says what they are worth.
 
-    Raises:
-        SampleError: there is nothing to measure on. Exceptions from `report` propagate.
+    The aligner learns from the training pairs of the model's own run where they are known, and from the sample itself.
+    A sample of which right alignments are known stays as it is.
     """
-    report(0.0, "Gathering sentences")
-    gathered = gather(choice, loaded, report)
-    return _from_file(choice, loaded, *gathered) or _measured(choice, loaded, report, *gathered)
+    if has_gold(sample):
+        return sample, ""
+    targets = targets_of(sample, loaded.target)
+    own = [(source.text, target.text) for source, target in zip(sample.sources, targets, strict=True) if target.text]
+    if not own:
+        return sample, "No sentence could be aligned."
+    pairs = [*_training_pairs(task), *own]
+    aligner = train_aligner(pairs, lambda done: report(done, f"Aligning words in {plural(len(pairs), 'pair')}"))
+    links, alignments = [], []
+    for source, target in zip(sample.sources, targets, strict=True):
+        found = aligner.links(source.text, target.text) if target.text else None
+        links.append(None if found is None else word_gold(found, source, target))
+        alignments.append(None if found is None else aligned_tokens(found, source, target))
+    aligned = dataclasses.replace(sample, links=tuple(links), alignments=tuple(alignments), statistical=True)
+    return aligned, _note(loaded, aligner)
 
 
-def measured_before(choice: SampleChoice, loaded: LoadedModel) -> Measured | None:
-    """The results stored beside a model, if there are any and they are of this sample.
-
-    Raises:
-        SampleError: there is nothing to measure on.
-    """
-    if not (loaded.folder / stored.FILE).is_file():
-        return None
-    return _from_file(choice, loaded, *gather(choice, loaded, unheard))
-
-
-def _from_file(
-    choice: SampleChoice, loaded: LoadedModel, sample: Sample, about: str, task: Task | None
-) -> Measured | None:
-    known = stored.load(loaded.folder, stored.sample_hash(sample, seeds_for(loaded)))
-    if known is None:
-        return None
-    return Measured(loaded.name, choice, sample, (), known.probe, about, task, known.importance)
+def _training_pairs(task: Task | None) -> Sequence[tuple[str, str]]:
+    """Pairs that the model was trained on, evenly spread; none where they cannot be read."""
+    try:
+        examples = [] if task is None else list(task.splits.get("train", ()))
+    except DataError:  # the aligner then has the sample alone, and the sentence about it says from how many it learnt
+        examples = []
+    chosen = evenly_spaced(len(examples), min(len(examples), MOST_PAIRS))
+    return [(examples[i].source, examples[i].target) for i in chosen]
 
 
-def measure_again(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measured:
-    """Measure every head of a model, in one pass over the sample, whatever is stored.
-
-    Raises: as :func:`measure`.
-    """
-    return _measured(choice, loaded, report, *gather(choice, loaded, report))
-
-
-def observe_again(
-    measured: Measured, loaded: LoadedModel, report: Report, indices: Sequence[int] | None = None
-) -> dict[int, Observed]:
-    """The sentences at some indices of a sample, or all, as the model reads them: for results that were stored."""
-    wanted = range(len(measured.sample)) if indices is None else indices
-    known = {i: measured.observed[i] for i in wanted} if measured.observed else {}
-    if known:
-        return known
-    part = measured.sample.part(list(wanted))
-    found: dict[int, Observed] = {}
-    for index, observed, _ in observe([loaded.transformer], part, loaded.source, loaded.target):
-        found[wanted[index]] = observed
-        report(len(found) / len(part), f"Reading: {len(found)} of {plural(len(part), 'sentence')}")
-    return {i: found[i] for i in wanted}
+def _note(loaded: LoadedModel, aligner: Aligner) -> str:
+    """What the aligner is, what it learnt from, and how good such an aligner is where right alignments are known."""
+    languages = loaded.data_config.src_lang, loaded.data_config.tgt_lang
+    text = (
+        f"These alignments are statistical, not right: IBM Model 1 with a prior for the diagonal, trained on "
+        f"{plural(aligner.pairs, 'pair')}. Trained on Headlight's {plural(len(scenes()), 'scene')} alone, it has an "
+        f"alignment error rate of {fixed(error_rate_on_scenes('en'), 2)} on their annotated links"
+    )
+    if set(languages) == {"en", "de"}:
+        text += f"; the one used here has {fixed(scenes_error_rate(aligner, languages[0]), 2)} on them"
+    return f"{text}."
 
 
-def _measured(
-    choice: SampleChoice, loaded: LoadedModel, report: Report, sample: Sample, about: str, task: Task | None
-) -> Measured:
-    seeds = seeds_for(loaded)
-    models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in seeds)]
-    tally, by_index = Tally(), {}
-    for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
-        tally.add(index, observed, weights)
-        by_index[index] = observed
-        done = len(by_index)
-        report(done / len(sample), f"Measuring: {done} of {plural(len(sample), 'sentence')}")
-    in_order = tuple(by_index[i] for i in range(len(sample)))
-    probe = tally.result()
-    if sample.statistical:
-        probe = dataclasses.replace(probe, gold="statistical")
-    return Measured(loaded.name, choice, sample, in_order, probe, about, task)
+def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:
+    """The target sentences, encoded again from their text; a sentence whose text gives other tokens is empty."""
+    encodings = []
+    for ids in sample.targets:
+        encoding = target.encode(target.decode(ids))
+        encodings.append(encoding if encoding.ids == tuple(ids) else Encoding((), (), (), (), ""))
+    return encodings
+
+
+def subsample(sample: Sample, most: int) -> Sample:
+    """At most `most` sentences, evenly spaced."""
+    return sample.part(evenly_spaced(len(sample), most))
+
+
+def read_pairs(sample: Sample, report: Report, doing: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """What the encoder and the decoder read of each sentence: source ids with <eos>, target ids after <sos>."""
+    for nth, (source, target) in enumerate(zip(sample.sources, sample.targets, strict=True)):
+        report(nth / len(sample), f"{doing}: {nth} of {plural(len(sample), 'sentence')}")
+        yield (*source.ids, EOS), (SOS, *target)

@@ -20,16 +20,22 @@ from model.trace import VISIBLE
 
 MAX_HITS = 50
 RowLabel = Literal["read", "predicted"]
+SELF_ATTENTION: tuple[AttentionKind, ...] = ("encoder", "decoder")
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A head looking from one word to another: index of the sentence, both words with position, and the weight."""
+    """A head looking from one word to another: both words with position, the weight, and the sentence of the sample.
+
+    `source` and `target` are the pair in the words (or tokens) that the positions count.
+    """
 
     sentence: int
     query: str
     key: str
     weight: float
+    source: str
+    target: str
 
 
 def search(
@@ -53,7 +59,7 @@ def search(
     """
     by_prediction = rows == "predicted" and kind != "encoder"
     form: Form = "tokens" if not whole_words else "words-next" if by_prediction else "words"
-    hits = []
+    best: list[tuple[float, int, str, str]] = []
     for index, item in enumerate(observed):
         maps = attention_maps(item.trace, kind, form)
         labels = maps.predicted if by_prediction else maps.rows
@@ -65,12 +71,18 @@ def search(
             _matches(maps.columns, maps.column_spans, column_tags, key),
         )
         candidates = wanted & (maps.mask == VISIBLE)
-        if not candidates.any():
-            continue
-        weights = np.where(candidates, maps.weights[layer, head], -1.0)
-        i, j = np.unravel_index(int(weights.argmax()), weights.shape)
-        hits.append(Hit(index, f"{i + 1} {labels[i]}", f"{j + 1} {maps.columns[j]}", float(weights[i, j])))
-    return sorted(hits, key=lambda hit: -hit.weight)[:limit]
+        if candidates.any():
+            weights = np.where(candidates, maps.weights[layer, head], -1.0)
+            i, j = np.unravel_index(int(weights.argmax()), weights.shape)
+            best.append((float(weights[i, j]), index, f"{i + 1} {labels[i]}", f"{j + 1} {maps.columns[j]}"))
+    hits = []
+    for weight, index, from_word, to_word in sorted(best, key=lambda hit: -hit[0])[:limit]:
+        encoder, decoder = (
+            attention_maps(observed[index].trace, stack, "words" if whole_words else "tokens").rows
+            for stack in SELF_ATTENTION
+        )
+        hits.append(Hit(index, from_word, to_word, weight, " ".join(encoder[:-1]), " ".join(decoder[1:])))
+    return hits
 
 
 def _matches(
@@ -85,40 +97,29 @@ def _matches(
     return np.array(by_tag) | np.array(by_word)
 
 
-def _sentence(item: Observed, side: Literal["source", "target"], whole_words: bool) -> str:
-    """One side of a pair, in the words (or tokens) that the positions of a hit count."""
-    form: Form = "words" if whole_words else "tokens"
-    if side == "source":
-        return " ".join(attention_maps(item.trace, "encoder", form).rows[:-1])
-    return " ".join(attention_maps(item.trace, "decoder", form).rows[1:])
-
-
-def hit_rows(hits: Sequence[Hit], observed: Sequence[Observed], *, whole_words: bool = True) -> list[dict[str, Any]]:
+def hit_rows(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     """Hits as rows of a table."""
     return [
         {
             "weight": round(hit.weight, 3),
             "from (query)": hit.query,
             "to (key)": hit.key,
-            "source": _sentence(observed[hit.sentence], "source", whole_words),
-            "target": _sentence(observed[hit.sentence], "target", whole_words),
+            "source": hit.source,
+            "target": hit.target,
         }
         for hit in hits
     ]
 
 
-def best_hit_sentence(
-    hits: Sequence[Hit], observed: Sequence[Observed], head: Head, *, whole_words: bool = True
-) -> str:
-    """The strongest hit, and the number of sentences in the table."""
+def best_hit_sentence(hits: Sequence[Hit], sentences: int, head: Head) -> str:
+    """The strongest hit, and the number of sentences in the table; of so many `sentences`."""
     kind, layer, number = head
     best = hits[0]
-    source = _sentence(observed[best.sentence], "source", whole_words)
     cut = " (those with the largest weights)" if len(hits) == MAX_HITS else ""
     return (
         f"{kind.capitalize()} {index_name(layer, number)} looks most strongly from {quoted(best.query)} to "
-        f"{quoted(best.key)} ({100 * best.weight:.0f} %) in {quoted(source)}. {len(hits)} of "
-        f"{plural(len(observed), 'sentence')} shown{cut}."
+        f"{quoted(best.key)} ({100 * best.weight:.0f} %) in {quoted(best.source)}. {len(hits)} of "
+        f"{plural(sentences, 'sentence')} shown{cut}."
     )
 
 

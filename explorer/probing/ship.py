@@ -6,12 +6,11 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.probing.check_lines import check_lines
-from explorer.probing.findings import findings
+from explorer.probing.findings import check_lines, findings
 from explorer.probing.importance import measure_importance
+from explorer.probing.measured import measure, sample_hash, save, seeds_for
 from explorer.probing.reporting import unheard
-from explorer.probing.sample import default_choice, measure_again, seeds_for
-from explorer.probing.stored import sample_hash, save
+from explorer.probing.sample import default_choice
 from model.checkpoint import find_model, load_model
 from model.folder import list_models
 
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         loaded = load_model(find_model(options.checkpoints, name))
         if loaded.model_config.architecture != "transformer" or loaded.folder is None:
             continue
-        found = measure_again(default_choice(loaded.data_config), loaded, unheard)
+        found = measure(default_choice(loaded.data_config), loaded, unheard, again=True)
         importance = measure_importance(loaded, found.sample, unheard)
         if options.card:
             lines = (*findings(loaded, found, importance), *check_lines(loaded, found.sample))

@@ -1,27 +1,81 @@
-"""Attention by part of speech and by dependency relation, where a trained spaCy pipeline is installed.
+"""Attention by part of speech and by dependency relation (with a spaCy pipeline), or by function and content words.
 
 All scores are between words: weights are summed over the tokens of a key word and averaged over those of a query word.
 """
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import AttentionMaps, attention_maps
+from explorer.decoding.names import index_name
+from explorer.locale.text import listed, plural
 from explorer.probing import formulas
+from explorer.probing.sample import targets_of
 from model.analysis.recorded_batches import Observed, Sample
-from model.config import AttentionKind
+from model.config import AttentionKind, DataConfig
 from model.text.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE
 
 if TYPE_CHECKING:
     from spacy.language import Language
+
+FILE = Path(__file__).parent / "function_words.toml"
+
+WordClass = Literal["function", "content", "punctuation"]
+
+
+@functools.cache
+def function_words() -> dict[str, frozenset[str]]:
+    """The function words of each language that has a list, in lower case."""
+    languages = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return {name: frozenset(" ".join(classes.values()).split()) for name, classes in languages.items()}
+
+
+def languages() -> str:
+    """The languages with a list, for a sentence."""
+    return listed(sorted(function_words()))
+
+
+def word_class(word: str, lang: str) -> WordClass:
+    """The class of a word: in the list of its language, without any letter or digit, or everything else.
+
+    Raises:
+        KeyError: the language has no list.
+    """
+    bare = word.strip().lower().replace("’", "'")
+    if bare in function_words()[lang]:
+        return "function"
+    return "content" if any(letter.isalnum() for letter in bare) else "punctuation"
+
+
+def classes_of(sentences: Sequence[Encoding], lang: str) -> list[tuple[WordClass, ...]] | None:
+    """For each sentence the class of every token, that of the word it is a part of; None without a list."""
+    return [_classes(sentence, lang) for sentence in sentences] if lang in function_words() else None
+
+
+def target_classes(config: DataConfig, target: Tokenizer, sample: Sample) -> list[tuple[WordClass, ...]] | None:
+    """Function and content words among the targets; None for letters, and for languages without a list."""
+    return None if config.tokenizer == "characters" else classes_of(targets_of(sample, target), config.tgt_lang)
+
+
+def _classes(sentence: Encoding, lang: str) -> tuple[WordClass, ...]:
+    spans: dict[int, tuple[int, int]] = {}
+    for word, (start, end) in zip(sentence.words, sentence.offsets, strict=True):
+        first, last = spans.get(word, (start, end))
+        spans[word] = min(first, start), max(last, end)
+    classes = {word: word_class(sentence.text[start:end], lang) for word, (start, end) in spans.items()}
+    return tuple(classes[word] for word in sentence.words)
+
 
 PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm"}
 LEAST_ROWS = 20  # words of a relation; fewer are not enough evidence
@@ -53,15 +107,6 @@ def load_pipeline(lang: str) -> Language | None:
     if not spacy.util.is_package(name):
         return None
     return spacy.load(name, disable=["ner", "lemmatizer"])
-
-
-def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:
-    """The target sentences, encoded again from their text; a sentence whose text gives other tokens is empty."""
-    encodings = []
-    for ids in sample.targets:
-        encoding = target.encode(target.decode(ids))
-        encodings.append(encoding if encoding.ids == tuple(ids) else Encoding((), (), (), (), ""))
-    return encodings
 
 
 def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
@@ -204,3 +249,67 @@ def by_relation(observed: Sequence[Observed], parsed: Sequence[Parsed]) -> Relat
         {relation: len(values) for relation, values in hits.items()},
         {relation: (offset, count / len(hits[relation])) for relation, (offset, count) in best.items()},
     )
+
+
+def tag_rows(scores: TagScores) -> list[dict[str, Any]]:
+    """A row for each head and one for uniform attention; a column for each part of speech, the commonest first."""
+    tags = sorted(scores.mean, key=lambda tag: -scores.sentences[tag])
+    rows: list[dict[str, Any]] = [{"head": "uniform"} | {tag: round(scores.uniform[tag], 3) for tag in tags}]
+    shape = next(iter(scores.mean.values())).shape if tags else (0, 0)
+    for layer in range(shape[0]):
+        for head in range(shape[1]):
+            values = {tag: round(float(scores.mean[tag][layer, head]), 3) for tag in tags}
+            rows.append({"head": index_name(layer, head)} | values)
+    return rows
+
+
+def tag_sentence(scores: TagScores) -> str:
+    """Which head exceeds uniform attention most, and on which part of speech."""
+    gains = [
+        (float(values[layer, head] - scores.uniform[tag]), tag, layer, head)
+        for tag, values in scores.mean.items()
+        for layer in range(values.shape[0])
+        for head in range(values.shape[1])
+    ]
+    if not gains:
+        return "No word of the sample has a part of speech."
+    _, tag, layer, head = max(gains)
+    return (
+        f"Furthest above uniform attention: {index_name(layer, head)} on {tag} "
+        f"({scores.mean[tag][layer, head]:.2f} instead of {scores.uniform[tag]:.2f}, over "
+        f"{plural(scores.sentences[tag], 'sentence')})."
+    )
+
+
+def relation_rows(scores: RelationScores) -> list[dict[str, Any]]:
+    """A row for each relation, the commonest first: its best head beside the best fixed distance."""
+    rows = []
+    for relation in sorted(scores.rows, key=lambda name: -scores.rows[name]):
+        values = scores.accuracy[relation]
+        layer, head = divmod(int(values.argmax()), values.shape[1])
+        offset, baseline = scores.offset[relation]
+        rows.append(
+            {
+                "relation": relation,
+                "words": scores.rows[relation],
+                "best head": index_name(layer, head),
+                "accuracy (%)": round(100 * float(values[layer, head]), 1),
+                "mean weight": round(float(scores.weight[relation][layer, head]), 3),
+                "best distance": f"{offset:+d}",
+                "its accuracy (%)": round(100 * baseline, 1),
+                "heads beyond the margin": ", ".join(index_name(*place) for place in scores.clear(relation)) or "none",
+            }
+        )
+    return rows
+
+
+def relation_sentence(scores: RelationScores) -> str:
+    """How many relations at least one head has learned, and the rule for that."""
+    clear = sorted(relation for relation in scores.rows if scores.clear(relation))
+    rule = (
+        f"A head has learned a relation if it finds the right word {100 * OFFSET_MARGIN:.0f} percentage points more "
+        f"often than the best fixed distance, over at least {plural(LEAST_ROWS, 'word')}."
+    )
+    named = f": {', '.join(clear)}" if clear else ""
+    verb = "has" if len(clear) == 1 else "have"
+    return f"{len(clear)} of {plural(len(scores.rows), 'relation')} {verb} such a head{named}. {rule}"

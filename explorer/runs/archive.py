@@ -8,29 +8,23 @@ on this server, is rewritten as a model folder on the way (:mod:`model.importing
 from __future__ import annotations
 
 import json
+import lzma
 import re
 import secrets
 import shutil
+import stat
+import struct
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from explorer.runs.notes import read_note
+from explorer.runs.lifecycle import read_note
 from explorer.runs.viewer_mode import REASON, viewing
-from explorer.runs.zip_reading import (
-    ArchiveError,
-    Members,
-    check_entry,
-    check_kind_and_size,
-    check_total,
-    members_of,
-    readable,
-    unpack,
-)
 from model.data.files import DATA_FILE
 from model.file_formats import Status
 from model.folder import (
@@ -38,6 +32,7 @@ from model.folder import (
     CONFIG,
     METRICS,
     NOTE,
+    PICKLE_SUFFIXES,
     SNAPSHOTS,
     STATE,
     STATUS,
@@ -51,14 +46,40 @@ from model.folder import (
     replace_file,
     tensor_shapes,
 )
+from model.user_error import UserError
 
-__all__ = ["ArchiveError", "export", "import_translator", "import_zip"]
-
+MAX_FILES = 200
+MAX_BYTES = 2 * 1024**3  # of all files together, unpacked
+MAX_TEXT_BYTES = 64 * 1024**2  # of one file that is not weights
+MAX_RATIO = 200  # unpacked to packed size; weights hardly compress, text 20 times at most
+_BLOCK = 1 << 20
+_LITTER = re.compile(r"(.*/)?(__MACOSX/.*|\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)")  # of systems that pack folders
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,  # a compression method or version that Python does not know
+    RuntimeError,  # encrypted
+    OverflowError,
+    struct.error,
+    ValueError,  # a name that is not text, an offset before the start of the file
+    OSError,  # from bz2
+    MemoryError,  # lzma allocates whatever the file asks for
+)
 _HOLDER, _LEFTOVER_SECONDS = ".import-", 6 * 3600
 _REQUIRED = (CONFIG, TOKENIZER, WEIGHTS)
 _KNOWN = (*_REQUIRED, CARD, METRICS, STATUS, NOTE, DATA_FILE)
 _SNAPSHOT = re.compile(rf"{SNAPSHOTS}/step-\d{{8,12}}\.safetensors")
 _STATE = re.compile(rf"{STATE}/(state\.json|(step|recent)-\d{{8,12}}\.safetensors)")
+
+
+Members = dict[str, zipfile.ZipInfo]
+"""The files of an archive by their path inside the model's folder."""
+
+
+class ArchiveError(UserError):
+    """A zip file that cannot be imported; the message says why."""
 
 
 def export(folder: Path, *, resumable: bool = False) -> Path:
@@ -96,17 +117,18 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
             model.
     """
     _refuse_viewers()
-    with readable():
+    with _readable():
         archive = zipfile.ZipFile(file)
     with archive:
-        wanted, members = members_of(archive)
+        wanted, members = _members_of(archive)
         wanted = wanted or name or _name_of(file)
         foreign = _is_translator(members)
         chosen = _translator_members(members) if foreign else _model_members(members)
+        _check_sizes(chosen)
         with _holder(checkpoints, name or wanted) as (building, target):
             inside = building.parent / "theirs" / (wanted or target.name) if foreign else building
             inside.mkdir(parents=True)
-            unpack(archive, chosen, inside)
+            _unpack(archive, chosen, inside)
             if foreign:
                 _rewrite(inside, building)
             else:
@@ -199,26 +221,27 @@ def _translator_members(members: Members) -> Members:
     """The files of a translator that the import reads; what else a downloaded folder has stays in the zip file."""
     from model.importing.source_folder import CONVERT, FILES, PICKLED
 
-    for name, entry in members.items():
-        check_kind_and_size(entry, name, opened=name in FILES)
     if WEIGHTS not in members and PICKLED in members:
         raise ArchiveError(
             f"The zip file contains {PICKLED}, a pickle, which could run code; only {WEIGHTS} is read. Convert it on a "
             f"machine that has transformers: {CONVERT}"
         )
-    chosen = {name: entry for name, entry in members.items() if name in FILES}
-    check_total(chosen)
-    return chosen
+    return {name: entry for name, entry in members.items() if name in FILES}
 
 
 def _model_members(members: Members) -> Members:
     """The files of an exported model; refuses everything unexpected."""
     for name, entry in members.items():
-        check_entry(entry, name, known=_is_known(name))
+        if Path(name).suffix.lower() in PICKLE_SUFFIXES:
+            raise ArchiveError(
+                f"The zip file contains {entry.filename!a}, a pickle, which could run code; only .safetensors is "
+                "allowed."
+            )
+        if not _is_known(name):
+            raise ArchiveError(f"The zip file contains {entry.filename!a}, which does not belong to a model folder.")
     for needed in _REQUIRED:
         if needed not in members:
             raise ArchiveError(f"The zip file contains no {needed}, so it is not an exported model.")
-    check_total(members)
     return members
 
 
@@ -254,3 +277,103 @@ def _settle_status(folder: Path) -> None:
     progress = {key: values[key] for key in ("step", "max_steps", "epoch") if isinstance(values.get(key), int)}
     settled = progress | {"state": "finished" if state == "finished" else "stopped", "pid": None, "error": None}
     path.write_text(json.dumps(settled), encoding="utf-8")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn whatever Python's zip readers raise into one sentence."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        reason = str(error) or "it ends too early"
+        raise ArchiveError(f"This is not a zip file that can be read ({reason}).") from None
+
+
+def _members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
+    """The name of the model's folder in it (or an empty string), and the files by their path in that folder.
+
+    What operating systems put into zip files of their own accord is left out.
+
+    Raises:
+        ArchiveError: there are too many files, one of them twice, one beside the folder, a link or a device, or one
+            whose path leads out.
+    """
+    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    if len(entries) > MAX_FILES:
+        raise ArchiveError(f"The zip file contains {len(entries):,} files; a model has at most {MAX_FILES}.")
+    for entry in entries:  # before the folder is looked for: a path beside it would make all others look misplaced
+        name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
+        if {"", ".."} & set(name.split("/")) or ":" in name or "\\" in name:
+            raise ArchiveError(f"The zip file contains {name!a}, a path that leads out of the model's folder.")
+        if kind not in (0, stat.S_IFREG):
+            raise ArchiveError(
+                f"The zip file contains {name!a}, which is a link or a device; only plain files are allowed."
+            )
+    entries = [entry for entry in entries if not _LITTER.fullmatch(entry.filename)]
+    folder = _folder([entry.filename for entry in entries])
+    members: Members = {}
+    for entry in entries:
+        if folder and not entry.filename.startswith(f"{folder}/"):
+            raise ArchiveError(
+                f"The zip file contains {entry.filename!a} beside the folder {folder!a}; pack the folder alone."
+            )
+        name = entry.filename.removeprefix(f"{folder}/") if folder else entry.filename
+        if name in members:
+            raise ArchiveError(f"The zip file contains {name} twice.")
+        members[name] = entry
+    return folder, members
+
+
+def _folder(names: Sequence[str]) -> str:
+    """The folder that holds the only configuration, or everything; an empty string if there is none."""
+    places = [name.split("/") for name in names]
+    configured = {place[0] for place in places if len(place) == 2 and place[1] == CONFIG}
+    if len(configured) == 1 and CONFIG not in names:
+        return configured.pop()
+    tops = {place[0] for place in places}
+    return tops.pop() if len(tops) == 1 and all(len(place) > 1 for place in places) else ""
+
+
+def _check_sizes(members: Members) -> None:
+    """Refuse files that are packed too strongly or too large, each or together.
+
+    Raises:
+        ArchiveError: the message names the file.
+    """
+    for name, entry in members.items():
+        if entry.file_size > MAX_RATIO * max(entry.compress_size, 1024):
+            raise ArchiveError(
+                f"The zip file's {entry.filename!a} becomes more than {MAX_RATIO} times as large when unpacked; it is "
+                "refused."
+            )
+        if not name.endswith(".safetensors") and entry.file_size > MAX_TEXT_BYTES:
+            raise ArchiveError(f"The zip file's {entry.filename!a} is larger than {MAX_TEXT_BYTES >> 20} MB.")
+    if sum(entry.file_size for entry in members.values()) > MAX_BYTES:
+        raise ArchiveError(f"The zip file unpacks to more than {MAX_BYTES >> 30} GB, which is too much.")
+
+
+def _unpack(archive: zipfile.ZipFile, members: Members, folder: Path) -> None:
+    """Write files into a folder, and no more bytes of each than its entry says.
+
+    Raises:
+        ArchiveError: a file is larger than the archive says, or cannot be read.
+    """
+    for name, member in members.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        with _readable():
+            packed = archive.open(member)
+        with packed, open(path, "xb") as out:
+            for block in _blocks(packed):
+                if out.tell() + len(block) > member.file_size:
+                    raise ArchiveError(f"The zip file's {member.filename!a} is larger than it says; it is refused.")
+                out.write(block)
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    while True:
+        with _readable():
+            block = file.read(_BLOCK)
+        if not block:
+            return
+        yield block

@@ -43,21 +43,11 @@ class TrainingOrder:
     def command(self, checkpoints: Path) -> list[str]:
         """The whole command, beginning with "python"."""
         arguments = [*TRAIN, "--task", self.task, "--name", self.name, "--preset", self.preset, *self.data]
-        if self.added:
-            arguments += ["--add-data", *self.added]
-        if self.init:
-            arguments += ["--init", self.init]
-        if self.changes:
-            arguments += ["--set", *(f"{key}={value}" for key, value in self.changes)]
-        if self.device != "auto":
-            arguments += ["--device", self.device]
-        if self.precision != "auto":
-            arguments += ["--precision", self.precision]
-        if self.threads:
-            arguments += ["--threads", str(self.threads)]
-        if self.compile:
-            arguments.append("--compile")
-        return arguments + _where(checkpoints)
+        arguments += [*_option("--add-data", *self.added), *_option("--init", self.init), *_set(self.changes)]
+        for name, value in (("--device", self.device), ("--precision", self.precision)):
+            arguments += _option(name, value.removeprefix("auto"))
+        arguments += _option("--threads", str(self.threads or ""))
+        return [*arguments, *(["--compile"] if self.compile else []), *_where(checkpoints)]
 
     def trial(self, checkpoints: Path) -> list[str]:
         """The command that estimates the run and writes nothing."""
@@ -83,10 +73,7 @@ class PairsOrder:
     def command(self, checkpoints: Path, out: Path) -> list[str]:
         """The whole command, beginning with "python", which writes the pairs to the file `out`."""
         arguments = [*RELABEL, "--task", self.task, *self.data]
-        if self.model:
-            arguments += ["--model", self.model]
-        if self.reverse:
-            arguments += ["--reverse", self.reverse]
+        arguments += [*_option("--model", self.model), *_option("--reverse", self.reverse)]
         if self.sample:
             arguments += ["--sample", f"{self.sample:g}", "--seed", str(self.seed)]
         return [*arguments, "--device", self.device, "--out", str(out), "--json", *_where(checkpoints)]
@@ -99,14 +86,22 @@ def resume_command(name: str, checkpoints: Path) -> list[str]:
 
 def like_command(name: str, new: str, changes: Changes, checkpoints: Path, *, from_weights: bool) -> list[str]:
     """The command that trains a new model as `name` was trained, from new weights or from those of `name`."""
-    start = ["--init", name] if from_weights else []
-    given = ["--set", *(f"{key}={value}" for key, value in changes)] if changes else []
-    return [*TRAIN, "--like", name, "--name", new, *start, *given, *_where(checkpoints)]
+    start = _option("--init", name if from_weights else "")
+    return [*TRAIN, "--like", name, "--name", new, *start, *_set(changes), *_where(checkpoints)]
 
 
 def longer_command(name: str, steps: int, checkpoints: Path) -> list[str]:
     """The command that trains a finished run longer, to this number of updates in all."""
     return [*TRAIN, "--resume", name, "--steps", str(steps), *_where(checkpoints)]
+
+
+def _option(name: str, *values: str) -> list[str]:
+    """An option with its values; nothing where there are none."""
+    return [name, *values] if any(values) else []
+
+
+def _set(changes: Changes) -> list[str]:
+    return _option("--set", *(f"{key}={value}" for key, value in changes))
 
 
 def _where(checkpoints: Path) -> list[str]:

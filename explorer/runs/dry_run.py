@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
@@ -10,8 +9,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+
+import msgspec
 
 from explorer.locale.text import plural
 from explorer.runs.home import ROOT
@@ -38,9 +37,8 @@ class PlanError(UserError):
         self.refused = refused
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The estimate of a run.
+class Plan(msgspec.Struct, frozen=True):
+    """The estimate of a run, as `--dry-run --json` prints it.
 
     `memory` in bytes; `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
     padding); `examples` by split; `skipped`: number of training pairs that are too long or empty; `schedule`: pairs of
@@ -48,7 +46,7 @@ class Plan:
     """
 
     parameters: int
-    memory: int
+    memory: int = msgspec.field(name="memory_bytes")
     seconds: float
     steps: int
     epochs: float
@@ -59,7 +57,7 @@ class Plan:
     src_vocab_size: int
     tgt_vocab_size: int
     skipped: int = 0
-    examples: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, int] = {}
     schedule: tuple[tuple[int, float], ...] = ()
 
     @property
@@ -87,24 +85,8 @@ def read_plan(output: str) -> Plan:
         PlanError: the output is not a plan.
     """
     try:
-        values: dict[str, Any] = json.loads(output)
-        return Plan(
-            parameters=int(values["parameters"]),
-            memory=int(values["memory_bytes"]),
-            seconds=float(values["seconds"]),
-            steps=int(values["steps"]),
-            epochs=float(values["epochs"]),
-            tokens_per_s=float(values["tokens_per_s"]),
-            device=str(values["device"]),
-            device_name=str(values["device_name"]),
-            precision=str(values["precision"]),
-            src_vocab_size=int(values["src_vocab_size"]),
-            tgt_vocab_size=int(values["tgt_vocab_size"]),
-            skipped=int(values.get("skipped", 0)),
-            examples={str(split): int(count) for split, count in values.get("examples", {}).items()},
-            schedule=tuple((int(step), float(rate)) for step, rate in values.get("schedule", ())),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return msgspec.json.decode(output, type=Plan)
+    except msgspec.DecodeError as error:
         raise PlanError(f"The training command printed no plan ({error}); run it in a terminal to see why.") from None
 
 
@@ -129,18 +111,17 @@ def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True)
         errors="replace",
     )
     lower_priority(process.pid, nice)
-    output, errors = "", ""
+    output, errors = None, ""
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    while True:
+    while output is None:
         try:
             output, errors = process.communicate(timeout=_LOOK_SECONDS)
-            break
         except subprocess.TimeoutExpired:
-            if wanted() and time.monotonic() < deadline:
+            if (needed := wanted()) and time.monotonic() < deadline:
                 continue
             process.kill()
             process.communicate()
-            if not wanted():
+            if not needed:
                 return None
             raise PlanError(
                 f"The estimate took more than {TIMEOUT_SECONDS:.0f} seconds and was abandoned; you can still start the "
@@ -175,7 +156,7 @@ class PlanService:
             while len(self._wanted) > MAX_ASKERS:
                 self._wanted.popitem(last=False)
             answer = self._answers.get(key)
-            if answer is None or (answer.done() and _skipped(answer)):
+            if answer is None or (answer.done() and answer.exception() is None and answer.result() is None):
                 answer = self._answers[key] = self._worker.submit(self._answer, key)
             self._answers.move_to_end(key)
             while len(self._answers) > MAX_PLANS:
@@ -201,7 +182,3 @@ class PlanService:
         with self._lock:
             since = time.monotonic() - PATIENCE_SECONDS
             return any(asked == key and at >= since for asked, at in self._wanted.values())
-
-
-def _skipped(answer: Future[Plan | None]) -> bool:
-    return answer.exception() is None and answer.result() is None

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from model.experiments.recipe import Arm, Experiment, Recipe
 from model.experiments.stored import RESULTS, StoredRun, read_runs
+
+ENOUGH = 5
+"""Seeds from which it counts that one arm is ahead with each: by chance alone, that happens in 1 of 16 cases."""
+
+Curves = dict[str, list[tuple[list[float], list[float]]]]
+"""The curve (x, y) of each run, by the label of its arm."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +27,7 @@ class Metric:
     factor: float
     unit: str
 
-    def shown(self, value: float) -> str:
+    def text(self, value: float) -> str:
         """A value with its unit."""
         return f"{value:.4g}{self.unit}" if value == round(value) else f"{value:.1f}{self.unit}"
 
@@ -40,6 +46,21 @@ class MeanAndRange:
     low: float
     high: float
     n: int
+
+    def apart(self, other: MeanAndRange) -> bool:
+        """Whether all of one lie above all of the other."""
+        return self.low > other.high or self.high < other.low
+
+    def text(self, write: Callable[[float], str]) -> str:
+        """Mean and range: "57 (50 to 60)", or "57" if both ends are written alike."""
+        low, high = write(self.low), write(self.high)
+        return write(self.mean) if low == high else f"{write(self.mean)} ({low} to {high})"
+
+
+def mean_and_range(values: Iterable[float | None]) -> MeanAndRange | None:
+    """Mean and range of the known values; None if there are none."""
+    known = [value for value in values if value is not None]
+    return MeanAndRange(statistics.fmean(known), min(known), max(known), len(known)) if known else None
 
 
 @dataclass(frozen=True)
@@ -63,9 +84,9 @@ class ArmRuns:
     @property
     def target(self) -> str:
         """The target of the task, with its unit."""
-        return self.metric.shown(self.metric.factor * self.recipe.base.target)
+        return self.metric.text(self.metric.factor * self.recipe.base.target)
 
-    def reached(self) -> list[float | None]:
+    def updates(self) -> list[float | None]:
         """For each run, the updates until an evaluation on validation first reached the target; None if none did."""
         base = self.recipe.base
         return [reached_at(run, base.target, base.metric) for run in self.runs]
@@ -74,6 +95,10 @@ class ArmRuns:
         """The score on the test sentences of each run, in its unit."""
         values = [run.score(self.recipe.base.metric) for run in self.runs]
         return [None if value is None else self.metric.factor * value for value in values]
+
+    def losses(self) -> list[float | None]:
+        """The loss on the test sentences of each run, in nats per target token."""
+        return [run.score("loss") for run in self.runs]
 
     def by_seed(self, values: Sequence[float | None]) -> dict[int, float | None]:
         """Values in the order of the runs, by the runs' seeds."""
@@ -90,15 +115,15 @@ def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, .
     return tuple(ArmRuns(arm, recipe, read_runs(recipe, folder)) for arm, recipe in recipes)
 
 
-def mean_and_range(values: Sequence[float | None]) -> MeanAndRange | None:
-    """Mean and range of the known values; None if there are none."""
-    known = [value for value in values if value is not None]
-    return MeanAndRange(statistics.fmean(known), min(known), max(known), len(known)) if known else None
+def seeds_ahead(first: Mapping[int, float | None], other: Mapping[int, float | None]) -> int:
+    """The number of seeds that both have if the value of the same arm is the larger with each of them; otherwise 0.
 
-
-def loss(run: StoredRun) -> float | None:
-    """Loss on the test sentences, in nats per target token."""
-    return run.score("loss")
+    Runs with the same seed read the data in the same order. 0 also if there are fewer than `ENOUGH`, or a value is
+    missing.
+    """
+    pairs = [(first[seed], other[seed]) for seed in first.keys() & other.keys()]
+    signs = {0 if old is None or new is None else (new > old) - (new < old) for old, new in pairs}
+    return len(pairs) if len(pairs) >= ENOUGH and signs in ({1}, {-1}) else 0
 
 
 def reached_at(run: StoredRun, target: float, metric: str = "exact_match") -> float | None:
@@ -115,69 +140,54 @@ def by_length(run: StoredRun, split: str) -> dict[float, float]:
 
 def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
     """A row for each arm: mean and range of its scores, and the number of runs."""
-    rows = []
-    for one in arms:
-        updates = one.reached()
-        rows.append(
-            {
-                "variant": one.label,
-                "runs": len(one.runs),
-                **_columns(one.metric.column, mean_and_range(one.scores()), 1),
-                **_columns("loss on test", mean_and_range([loss(run) for run in one.runs]), 4),
-                f"runs that reached {one.target}": sum(step is not None for step in updates),
-                **_columns(f"updates until {one.target}", mean_and_range(updates), 0),
-                "parameters": one.runs[0].parameters if one.runs else None,
-                **_columns("tokens/s", mean_and_range([run.tokens_per_s for run in one.runs]), 0),
-            }
-        )
-    return rows
+    return [
+        {
+            "variant": arm.label,
+            "runs": len(arm.runs),
+            **_columns(arm.metric.column, arm.scores(), 1),
+            **_columns("loss on test", arm.losses(), 4),
+            f"runs that reached {arm.target}": sum(step is not None for step in arm.updates()),
+            **_columns(f"updates until {arm.target}", arm.updates(), 0),
+            "parameters": arm.runs[0].parameters if arm.runs else None,
+            **_columns("tokens/s", [run.tokens_per_s for run in arm.runs], 0),
+        }
+        for arm in arms
+    ]
 
 
-def _columns(name: str, summary: MeanAndRange | None, digits: int) -> dict[str, float | None]:
-    if summary is None:
-        return {name: None, f"{name}, lowest": None, f"{name}, highest": None}
-    numbers = (summary.mean, summary.low, summary.high)
-    mean, low, high = (round(number, digits) for number in numbers)
-    return {name: mean, f"{name}, lowest": low, f"{name}, highest": high}
-
-
-Curves = dict[str, list[tuple[list[float], list[float]]]]
-"""The curve (x, y) of each run, by the label of its arm."""
+def _columns(name: str, values: Sequence[float | None], digits: int) -> dict[str, float | None]:
+    summary = mean_and_range(values)
+    numbers = (None,) * 3 if summary is None else (summary.mean, summary.low, summary.high)
+    columns = (name, f"{name}, lowest", f"{name}, highest")
+    return {key: value and round(value, digits) for key, value in zip(columns, numbers, strict=True)}
 
 
 def validation_curves(arms: Sequence[ArmRuns], measure: str) -> Curves:
     """One measure on validation over the updates; exact match in percent. Arms without runs are left out."""
     factor = 100.0 if measure == "exact_match" else 1.0
     return {
-        one.label: [(list(run.valid["step"]), [factor * value for value in run.valid[measure]]) for run in one.runs]
-        for one in arms
-        if one.runs
+        arm.label: [(list(run.valid["step"]), [factor * value for value in run.valid[measure]]) for run in arm.runs]
+        for arm in arms
+        if arm.runs
     }
 
 
 def length_curves(arms: Sequence[ArmRuns]) -> tuple[Curves, float]:
     """Exact match in percent by length of the input over all splits, and the greatest length of the split `test`."""
     curves: Curves = {}
-    longest = 0.0
-    for one in arms:
-        for run in one.runs:
+    for arm in arms:
+        for run in arm.runs:
             shares = {length: share for split in run.groups for length, share in by_length(run, split).items()}
-            longest = max([longest, *by_length(run, "test")])
             lengths = sorted(shares)
-            curves.setdefault(one.label, []).append((lengths, [shares[length] for length in lengths]))
-    return curves, longest
+            curves.setdefault(arm.label, []).append((lengths, [shares[length] for length in lengths]))
+    tested = [length for arm in arms for run in arm.runs for length in by_length(run, "test")]
+    return curves, max(tested, default=0.0)
 
 
 def sample_rows(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
     """The answers of each arm's first run to a few test sentences."""
     return [
-        {
-            "variant": one.label,
-            "source": source,
-            "right answer": wanted,
-            "its answer": answer,
-            "right": answer == wanted,
-        }
-        for one in arms
-        for source, wanted, answer in (one.runs[0].samples if one.runs else ())
+        {"variant": arm.label, "source": source, "right answer": right, "its answer": answer, "right": answer == right}
+        for arm in arms
+        for source, right, answer in (arm.runs[0].samples if arm.runs else ())
     ]

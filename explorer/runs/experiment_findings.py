@@ -1,4 +1,9 @@
-"""The results of an experiment in sentences, computed from the numbers of its stored runs; pure functions."""
+"""The results of an experiment in sentences, computed from the numbers of its stored runs; pure functions.
+
+Two arms differ if their ranges lie apart, or if the same one is ahead with each of at least five seeds. Were there no
+difference, three runs and three would lie apart in 1 of 10 cases, and five pairs would all favour one side in 1 of 16.
+An arm that is ahead or behind in the mean by a point, but not so, is not told apart: there may be a difference.
+"""
 
 from __future__ import annotations
 
@@ -6,125 +11,158 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from explorer.locale.text import listed, plural
-from explorer.runs.experiment_arms import METRICS, ArmRuns, MeanAndRange, loss, mean_and_range
-from explorer.runs.experiment_pairs import ENOUGH, seeds_ahead
+from explorer.runs.experiment_arms import ENOUGH, METRICS, ArmRuns, MeanAndRange, mean_and_range, seeds_ahead
 from model.experiments.recipe import Experiment
 
+_POINTS = 1.0  # of two arms whose scores differ by less, in % or BLEU, speed and loss say more
+_OVERLAP = "the runs overlap: no clear difference"
 
-def duration_sentence(one: ArmRuns) -> str:
-    """Machine, version of PyTorch and seconds per run of an arm that has been run."""
-    run = one.runs[0]
-    seconds = [each.seconds for each in one.runs]
-    took = f"{min(seconds):,.0f}" if len(seconds) == 1 else f"{min(seconds):,.0f} to {max(seconds):,.0f}"
-    others = ", without what they start from" if one.recipe.from_chain else ""
-    return (
-        f"On {run.machine}, PyTorch {run.torch}: {took} seconds per run, including scoring and whatever else "
-        f"the machine was doing{others}."
-    )
+_BETTER, _WORSE = "better than {}", "worse than {}"
+_SOONER, _LATER = "as good as {} in the end, and sooner", "as good as {} in the end, but later"
+_AHEAD, _BEHIND = "ahead of {} in every run, by less than a point", "behind {} in every run, by less than a point"
+_UNDECIDED = "not told apart from {}"
+_SURER, _LESS_SURE = "as often right as {}, with a lower loss", "as often right as {}, but less sure"
+
+
+def verdict(arms: Sequence[ArmRuns]) -> str:
+    """One line: arms that differ from the first arm by score, speed or loss, and the rest.
+
+    Scores are compared first, then (where neither is better) the updates to the target, then the loss on test.
+    """
+    first, *others = [arm for arm in arms if arm.runs] or arms
+    if not others or not first.runs:
+        return "There is nothing to compare yet."
+    if min(len(arm.runs) for arm in (first, *others)) < 2:
+        return f"Not decided: with one run of a variant, {_scored(first)} against {listed(map(_scored, others))}."
+    relations: dict[str, list[str]] = {}
+    for arm in others:
+        relation, numbers = _relation(first, arm)
+        relations.setdefault(relation, []).append(f"'{arm.label}' ({numbers})" if numbers else f"'{arm.label}'")
+    same = relations.pop("", [])
+    name = f"'{first.label}'"
+    parts = [
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} {relation.format(name)}"
+        for relation, names in relations.items()
+    ]
+    if same:
+        parts.append(f"{listed(same)} {'shows' if len(same) == 1 else 'show'} no difference from {name}")
+    return f"{'; '.join(parts)}."
+
+
+def _scored(arm: ArmRuns) -> str:
+    scores = mean_and_range(arm.scores())
+    return f"'{arm.label}' {arm.metric.text(round(scores.mean, 1)) if scores else '(no score)'}"
+
+
+def _relation(first: ArmRuns, arm: ArmRuns) -> tuple[str, str]:
+    """How an arm differs from the first: words around the first's name, and the two numbers; or twice nothing."""
+    mine, its = mean_and_range(arm.scores()), mean_and_range(first.scores())
+    if mine is None or its is None:
+        return (_WORSE, "its runs failed") if its is not None else ("", "")
+    numbers = " against ".join(arm.metric.text(round(score.mean, 1)) for score in (mine, its))
+    seeds, apart = seeds_ahead(first.by_seed(first.scores()), arm.by_seed(arm.scores())), mine.apart(its)
+    clear = abs(mine.mean - its.mean) >= _POINTS
+    if (apart or seeds) and clear:
+        each = "" if apart else f", so with each of {seeds} seeds"
+        return (_BETTER if mine.mean > its.mean else _WORSE), numbers + each
+    mine_at, its_at = mean_and_range(arm.updates()), mean_and_range(first.updates())
+    reached = [updates.n if updates else 0 for updates in (mine_at, its_at)]
+    if mine_at and its_at and reached == [len(arm.runs), len(first.runs)] and mine_at.apart(its_at):
+        sooner = mine_at.mean < its_at.mean
+        return (_SOONER if sooner else _LATER), f"{mine_at.mean:.0f} against {its_at.mean:.0f} updates"
+    own, base = mean_and_range(arm.losses()), mean_and_range(first.losses())
+    if own and base and own.apart(base) and max(own.mean, base.mean) >= 2 * min(own.mean, base.mean):
+        return (_SURER if own.mean < base.mean else _LESS_SURE), f"loss {own.mean:.2g} against {base.mean:.2g}"
+    if apart:
+        return (_AHEAD if mine.mean > its.mean else _BEHIND), numbers
+    if clear:
+        return _UNDECIDED, f"{numbers}, but the runs overlap"
+    if reached[0] * len(first.runs) != reached[1] * len(arm.runs):
+        counts = f"{reached[0]} of {len(arm.runs)} against {reached[1]} of {len(first.runs)}"
+        return _UNDECIDED, f"{counts} runs reached the target"
+    return "", ""
 
 
 def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
     """The results in sentences: the target, then each arm compared with the first; all from the numbers."""
     sentences = _missing(experiment, arms)
-    reaching = next(one for one in arms if one.arm == experiment.reaching)
+    reaching = next(arm for arm in arms if arm.arm == experiment.reaching)
     if reaching.runs:
         sentences.append(_target(reaching))
     first, *others = arms
     if first.runs:
         sentences += [_against(first, other) for other in others if other.runs]
-        sentences += _failures(arms)
-        sentences += _chance([one for one in arms if one.runs])
+        sentences += [f"'{arm.label}', seed {run.seed}: {run.error}" for arm in arms for run in arm.runs if run.error]
+        sentences += _chance([arm for arm in arms if arm.runs])
     return sentences
 
 
 def _missing(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
     """The arms that have no runs, and those that have fewer than planned."""
-    wanted = len(experiment.base.seeds)
-    none = [f"'{one.label}'" for one in arms if not one.runs]
-    some = [f"'{one.label}' has {len(one.runs)} of {wanted}" for one in arms if 0 < len(one.runs) < wanted]
+    planned = len(experiment.base.seeds)
+    none = [f"'{arm.label}'" for arm in arms if not arm.runs]
+    some = [f"'{arm.label}' has {len(arm.runs)} of {planned}" for arm in arms if 0 < len(arm.runs) < planned]
     sentences = [f"Not run yet: {listed(none)}."] if none else []
     return [*sentences, f"Runs are missing: {listed(some)}."] if some else sentences
 
 
-def _target(one: ArmRuns) -> str:
-    wanted = one.metric.factor * one.recipe.base.target
-    reached = sum(score is not None and score >= wanted for score in one.scores())
-    updates = mean_and_range(one.reached())
-    when = f"; on validation it first reached that after {_range(updates, _whole)} updates" if updates else ""
-    return (
-        f"The target is {one.target} {one.metric.name}: '{one.label}' reaches it in {reached} of "
-        f"{plural(len(one.runs), 'run')}{when}."
-    )
+def _target(arm: ArmRuns) -> str:
+    target = arm.metric.factor * arm.recipe.base.target
+    reached = sum(score is not None and score >= target for score in arm.scores())
+    updates = mean_and_range(arm.updates())
+    when = f"; on validation it first reached that after {updates.text(_whole)} updates" if updates else ""
+    runs = plural(len(arm.runs), "run")
+    return f"The target is {arm.target} {arm.metric.name}: '{arm.label}' reaches it in {reached} of {runs}{when}."
 
 
 def _against(first: ArmRuns, other: ArmRuns) -> str:
     """Another arm compared with the first: score, loss and updates, each with whether the runs separate the two."""
-    old, new = (arm.by_seed(arm.scores()) for arm in (first, other))
-    before, after = (arm.by_seed([loss(run) for run in arm.runs]) for arm in (first, other))
-    parts = [
-        _compared(first.metric.name, old, new, first.metric.shown, ("more", "less")),
-        _compared("loss on test", before, after, _nats, ("higher", "lower")),
-        _compared_updates(first, other),
-    ]
-    return f"'{other.label}' compared with '{first.label}': {'; '.join(filter(None, parts))}."
-
-
-def _compared(
-    name: str,
-    before: Mapping[int, float | None],
-    after: Mapping[int, float | None],
-    shown: Callable[[float], str],
-    words: tuple[str, str],
-) -> str:
-    """The values of two arms, by seed, as means with ranges, and how they compare."""
-    one, two = mean_and_range(list(before.values())), mean_and_range(list(after.values()))
-    if one is None or two is None:
-        return ""
-    said = _comparison(one, two, words)
-    if seeds := seeds_ahead(before, after) if said == _OVERLAP else 0:
-        said = f"the runs overlap, but with each of {seeds} seeds it is {words[0] if two.mean > one.mean else words[1]}"
-    return f"{name} {_range(two, shown)} against {_range(one, shown)} ({said})"
-
-
-_OVERLAP = "the runs overlap: no clear difference"
+    parts = []
+    for name, write, words, values in (
+        (first.metric.name, first.metric.text, ("more", "less"), ArmRuns.scores),
+        ("loss on test", lambda value: f"{value:.3g}", ("higher", "lower"), ArmRuns.losses),
+    ):
+        old, new = mean_and_range(values(first)), mean_and_range(values(other))
+        if old is None or new is None:
+            continue
+        comparison = _comparison(old, new, words)
+        seeds = seeds_ahead(first.by_seed(values(first)), other.by_seed(values(other)))
+        if seeds and comparison == _OVERLAP:
+            word = words[0] if new.mean > old.mean else words[1]
+            comparison = f"the runs overlap, but with each of {seeds} seeds it is {word}"
+        parts.append(f"{name} {new.text(write)} against {old.text(write)} ({comparison})")
+    compared = "; ".join([*parts, _compared_updates(first, other)])
+    return f"'{other.label}' compared with '{first.label}': {compared}."
 
 
 def _compared_updates(first: ArmRuns, other: ArmRuns) -> str:
-    one, two = mean_and_range(first.reached()), mean_and_range(other.reached())
-    if two is None:
+    old, new = mean_and_range(first.updates()), mean_and_range(other.updates())
+    if new is None:
         return f"none of its runs reached {first.target} on validation"
-    if one is None or one.n < len(first.runs) or two.n < len(other.runs):
+    if old is None or old.n < len(first.runs) or new.n < len(other.runs):
         return (
-            f"{two.n} of {plural(len(other.runs), 'run')} reached {first.target} on validation, against "
-            f"{one.n if one else 0} of {len(first.runs)}"
+            f"{new.n} of {plural(len(other.runs), 'run')} reached {first.target} on validation, against "
+            f"{old.n if old else 0} of {len(first.runs)}"
         )
     # The target may have been reached at any update since the evaluation before.
     every = max(run.valid["step"][0] for run in (*first.runs, *other.runs))
-    outcome = _comparison(one, two, ("more", "fewer"))
     return (
-        f"updates until {first.target} on validation (evaluated every {every:.0f} updates): {_range(two, _whole)} "
-        f"against {_range(one, _whole)} ({outcome})"
+        f"updates until {first.target} on validation (evaluated every {every:.0f} updates): {new.text(_whole)} "
+        f"against {old.text(_whole)} ({_comparison(old, new, ('more', 'fewer'))})"
     )
 
 
-def _comparison(one: MeanAndRange, two: MeanAndRange, words: tuple[str, str]) -> str:
+def _comparison(old: MeanAndRange, new: MeanAndRange, words: tuple[str, str]) -> str:
     """Whether all runs of the second lie on one side of all runs of the first."""
-    where = "in the one run of each" if one.n == two.n == 1 else "in every run"
-    if two.low > one.high:
-        return f"{words[0]} {where}"
-    if two.high < one.low:
-        return f"{words[1]} {where}"
-    same = one.low == one.high == two.low == two.high
-    return f"the same {where}" if same else _OVERLAP
-
-
-def _failures(arms: Sequence[ArmRuns]) -> list[str]:
-    return [f"'{one.label}', seed {run.seed}: {run.error}" for one in arms for run in one.runs if run.error]
+    where = "in the one run of each" if old.n == new.n == 1 else "in every run"
+    if new.apart(old):
+        return f"{words[0] if new.low > old.high else words[1]} {where}"
+    return f"the same {where}" if old.low == old.high == new.low == new.high else _OVERLAP
 
 
 def _chance(arms: Sequence[ArmRuns]) -> list[str]:
     """How likely it is that so few runs differ completely by chance."""
-    counts = {len(one.runs) for one in arms}
+    counts = {len(arm.runs) for arm in arms}
     if len(arms) > 1 and min(counts) == 1:
         return ["One run of a variant cannot tell a difference from chance: another seed could reverse it."]
     if len(arms) < 2 or len(counts) != 1:
@@ -137,31 +175,34 @@ def _chance(arms: Sequence[ArmRuns]) -> list[str]:
     ]
 
 
+def duration_sentence(arm: ArmRuns) -> str:
+    """Machine, version of PyTorch and seconds per run of an arm that has been run."""
+    run, seconds = arm.runs[0], [run.seconds for run in arm.runs]
+    took = f"{min(seconds):,.0f}" if len(seconds) == 1 else f"{min(seconds):,.0f} to {max(seconds):,.0f}"
+    others = ", without what they start from" if arm.recipe.from_chain else ""
+    return (
+        f"On {run.machine}, PyTorch {run.torch}: {took} seconds per run, including scoring and whatever else "
+        f"the machine was doing{others}."
+    )
+
+
 def speed_sentence(arms: Sequence[ArmRuns]) -> str:
     """Parameters and speed of each arm that has been run; empty where all have equally many parameters."""
-    run = [one for one in arms if one.runs]
-    if len({one.runs[0].parameters for one in run}) < 2:
+    if len({arm.runs[0].parameters for arm in arms if arm.runs}) < 2:
         return ""
-    parts = []
-    for one in run:
-        speed = mean_and_range([done.tokens_per_s for done in one.runs])
-        assert speed is not None
-        parts.append(f"'{one.label}' {one.runs[0].parameters:,}, {_range(speed, _whole)}")
+    speeds = _written({arm.label: [run.tokens_per_s for run in arm.runs] for arm in arms}, _whole)
+    parts = [f"'{arm.label}' {arm.runs[0].parameters:,}, {speeds[arm.label]}" for arm in arms if arm.runs]
     return f"Parameters, and training tokens per second on one core: {'; '.join(parts)}."
 
 
 def other_split_sentences(arms: Sequence[ArmRuns]) -> list[str]:
     """How many sentences of the other scored splits are right, with one sentence of text for each split."""
-    sentences = []
+    metric, sentences = METRICS["exact_match"], []
     for split in arms[0].recipe.base.splits:
-        parts = []
-        for one in arms:
-            share = mean_and_range([run.score("exact_match", split) for run in one.runs])
-            if share:
-                percent = MeanAndRange(100 * share.mean, 100 * share.low, 100 * share.high, share.n)
-                parts.append(f"'{one.label}' {_range(percent, METRICS['exact_match'].shown)}")
-        if parts:
-            sentences.append(f"Right on the split '{split}', which is unlike training: {'; '.join(parts)}.")
+        right = _written(_scores(arms, "exact_match", split, metric.factor), metric.text)
+        if right:
+            parts = "; ".join(f"'{label}' {text}" for label, text in right.items())
+            sentences.append(f"Right on the split '{split}', which is unlike training: {parts}.")
     return sentences
 
 
@@ -170,28 +211,27 @@ def answers_sentence(arms: Sequence[ArmRuns]) -> str:
 
     A model that gives the same answer to everything has not learned to use its input.
     """
-    runs = [run for one in arms for run in one.runs]
+    runs = [run for arm in arms for run in arm.runs]
     if all(not run.score("empty") and (run.score("exact_match") or 0) > 0.9 for run in runs):
         return ""
-    parts = []
-    for one in arms:
-        different = mean_and_range([run.score("different") for run in one.runs])
-        empty = mean_and_range([run.score("empty") for run in one.runs])
-        if different and empty:
-            parts.append(f"'{one.label}' {_range(different, _whole)} different, {_range(empty, _whole)} empty")
+    different, empty = (_written(_scores(arms, name), _whole) for name in ("different", "empty"))
+    parts = [f"'{label}' {different[label]} different, {empty[label]} empty" for label in different if label in empty]
     asked = max([run.score("sentences") or 0 for run in runs], default=0)
     return f"Answers to the {asked:,.0f} test sentences: {'; '.join(parts)}." if parts else ""
 
 
-def _range(summary: MeanAndRange, shown: Callable[[float], str]) -> str:
-    """Mean and range: "57 (50 to 60)", or "57" if all are equal."""
-    if summary.low == summary.high:
-        return shown(summary.mean)
-    return f"{shown(summary.mean)} ({shown(summary.low)} to {shown(summary.high)})"
+def _scores(
+    arms: Sequence[ArmRuns], name: str, split: str = "test", factor: float = 1.0
+) -> dict[str, list[float | None]]:
+    """One score of all runs, by the label of their arm."""
+    scores = {arm.label: [run.score(name, split) for run in arm.runs] for arm in arms}
+    return {label: [value and factor * value for value in values] for label, values in scores.items()}
 
 
-def _nats(value: float) -> str:
-    return f"{value:.3g}"
+def _written(values: Mapping[str, Sequence[float | None]], write: Callable[[float], str]) -> dict[str, str]:
+    """Mean and range of the values of each arm; arms without any are left out."""
+    summaries = {label: mean_and_range(of) for label, of in values.items()}
+    return {label: summary.text(write) for label, summary in summaries.items() if summary is not None}
 
 
 def _whole(value: float) -> str:

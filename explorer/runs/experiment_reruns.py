@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.runs.experiment_arms import METRICS, ArmRuns
+from explorer.runs.experiment_arms import METRICS, ArmRuns, Metric
 from explorer.runs.metrics import Metrics
-from explorer.runs.settings import defaults, value_of
-from model.config import DataConfig, ModelConfig, TrainConfig
+from explorer.runs.settings import DEFAULTS, KINDS, value_of
+from model.config import TrainConfig
 from model.experiments.recipe import SPARING, Recipe
 from model.folder import CheckpointError, read_config
 from model.presets import PRESETS
 
 # Settings that change no weight and no score: how often something is written, and the seed, which is given apart.
 _UNSEEN = frozenset((*SPARING, "log_every", "snapshot_megabytes", "seed"))
+_LOSS = Metric("loss", "loss", 1.0, "")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Rerun:
 
     def curve(self, measure: str) -> tuple[list[float], list[float]]:
         """Updates and values of one measure on validation; exact match in percent."""
-        factor = METRICS[measure].factor if measure in METRICS else 1.0
+        factor = METRICS.get(measure, _LOSS).factor
         points = [point for point in self.metrics.evals if measure in point]
         return [point["step"] for point in points], [factor * point[measure] for point in points]
 
@@ -49,11 +49,9 @@ def reruns(arms: Sequence[ArmRuns], folders: Sequence[Path], read: Callable[[Pat
             config = read_config(folder)
         except CheckpointError:
             continue
-        arm = next((one for one in arms if _is_of(config, one.recipe)), None)
-        if arm is None:
-            continue
-        metrics, seed = read(folder), config["training"].get("seed", TrainConfig().seed)
-        if metrics.evals and isinstance(seed, int):
+        arm = next((arm for arm in arms if _is_of(config, arm.recipe)), None)
+        seed = config["training"].get("seed", TrainConfig().seed)
+        if arm is not None and isinstance(seed, int) and (metrics := read(folder)).evals:
             found.append(Rerun(folder.name, arm.label, seed, metrics))
     return found
 
@@ -62,57 +60,45 @@ def _is_of(config: Mapping[str, Any], recipe: Recipe) -> bool:
     given = config.get("set")
     if not isinstance(given, dict) or config.get("first") or config.get("extended"):
         return False
-    if ((config.get("init") or ""), _added(config)) != (recipe.base.start, recipe.added):
-        return False
-    if (config["data"].get("task"), config.get("preset")) != (recipe.base.task, recipe.preset):
+    entries = config.get("added_data") or ()
+    added = tuple(str(entry.get("file") if isinstance(entry, dict) else entry) for entry in entries)
+    origin = (config["data"].get("task"), config.get("preset"), config.get("init") or "", added)
+    if origin != (recipe.base.task, recipe.preset, recipe.base.start, recipe.added):
         return False
     try:
-        own = _changes(given, recipe.preset)
+        return _changes(given, recipe.preset) == _changes(recipe.settings, recipe.preset)
     except ValueError:
         return False  # a value that no setting has
-    return own == _changes(recipe.settings, recipe.preset)
-
-
-def _added(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the files with further pairs that a folder says its model learned from."""
-    entries = config.get("added_data") or ()
-    return tuple(str(entry.get("file") if isinstance(entry, dict) else entry) for entry in entries)
 
 
 def _changes(given: Mapping[str, str], preset: str) -> dict[str, Any]:
     """The settings, as values, that are not those of the preset anyway, without those that change nothing."""
-    kinds: dict[str, Any] = {}
-    usual: dict[str, Any] = {}
-    for cls in (ModelConfig, DataConfig, TrainConfig):
-        kinds |= typing.get_type_hints(cls)
-        usual |= defaults(cls)
-    usual |= {**PRESETS[preset].model, **PRESETS[preset].training}
-    values = {
-        name: value_of(kinds[name], str(text)) for name, text in given.items() if name in kinds and name not in _UNSEEN
-    }
+    usual = {**DEFAULTS, **PRESETS[preset].model, **PRESETS[preset].training}
+    seen = {name: text for name, text in given.items() if name in KINDS and name not in _UNSEEN}
+    values = {name: value_of(KINDS[name], str(text)) for name, text in seen.items()}
     return {name: value for name, value in values.items() if value != usual.get(name)}
 
 
 def sentences(found: Sequence[Rerun], arms: Sequence[ArmRuns], measure: str) -> list[str]:
     """For each of a person's own runs: where its curve ends, and where that of the stored run with this seed does."""
-    unit = METRICS[measure].unit if measure in METRICS else ""
-    return [_sentence(run, next(one for one in arms if one.label == run.variant), measure, unit) for run in found]
+    by_label = {arm.label: arm for arm in arms}
+    return [_sentence(run, by_label[run.variant], measure) for run in found]
 
 
-def _sentence(run: Rerun, arm: ArmRuns, measure: str, unit: str) -> str:
+def _sentence(run: Rerun, arm: ArmRuns, measure: str) -> str:
     steps, values = run.curve(measure)
+    who, metric = f"{run.name} ({run.variant}, seed {run.seed})", METRICS.get(measure, _LOSS)
     if not values:
-        return f"{run.name} ({run.variant}, seed {run.seed}) has not measured this."
-    said = f"{run.name} ({run.variant}, seed {run.seed}): {values[-1]:.4g}{unit} after {steps[-1]:,.0f} updates"
+        return f"{who} has not measured this."
+    end = f"{who}: {values[-1]:.4g}{metric.unit} after {steps[-1]:,.0f} updates"
     stored = next((each for each in arm.runs if each.seed == run.seed), None)
     if stored is None:
-        return f"{said}; no run with this seed is stored."
-    factor = METRICS[measure].factor if measure in METRICS else 1.0
+        return f"{end}; no run with this seed is stored."
     at = dict(zip(stored.valid["step"], stored.valid[measure], strict=True))
-    shared = [(value, factor * at[step]) for step, value in zip(steps, values, strict=True) if step in at]
+    shared = [(value, metric.factor * at[step]) for step, value in zip(steps, values, strict=True) if step in at]
     if not shared:
-        return f"{said}; the stored run with this seed was evaluated at other updates."
+        return f"{end}; the stored run with this seed was evaluated at other updates."
     # Stored curves are rounded to four digits.
     if all(abs(own - theirs) <= 1e-3 * max(abs(theirs), 1e-9) for own, theirs in shared):
-        return f"{said}, at every evaluation the same as the stored run with this seed."
-    return f"{said}; the stored run with this seed had {shared[-1][1]:.4g}{unit} there."
+        return f"{end}, at every evaluation the same as the stored run with this seed."
+    return f"{end}; the stored run with this seed had {shared[-1][1]:.4g}{metric.unit} there."

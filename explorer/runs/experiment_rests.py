@@ -29,7 +29,7 @@ class Place:
 
 def has_rests(arms: Sequence[ArmRuns]) -> bool:
     """Whether it was measured in any run."""
-    return any(run.rests for one in arms for run in one.runs)
+    return any(run.rests for arm in arms for run in arm.runs)
 
 
 def places(arms: Sequence[ArmRuns], measure: str) -> list[Place]:
@@ -37,15 +37,15 @@ def places(arms: Sequence[ArmRuns], measure: str) -> list[Place]:
     factor = 1.0 if measure == "largest" else 100.0
     found = []
     for kind in ATTENTION_KINDS:
-        layers = max((len(run.rests.get(kind, {}).get(measure, ())) for one in arms for run in one.runs), default=0)
+        by_arm = {arm.label: [run.rests[kind] for run in arm.runs if kind in run.rests] for arm in arms}
+        layers = max((len(rests.get(measure, ())) for runs in by_arm.values() for rests in runs), default=0)
         for layer in range(layers):
             values, uniform = {}, None
-            for one in arms:
-                at = [run.rests[kind] for run in one.runs if layer < len(run.rests.get(kind, {}).get(measure, ()))]
-                summary = mean_and_range([factor * numbers[measure][layer] for numbers in at])
-                if summary:
-                    values[one.label] = summary
-                    uniform = None if measure == "largest" else 100 * at[0]["uniform"][layer]
+            for label, runs in by_arm.items():
+                measured = [rests for rests in runs if layer < len(rests.get(measure, ()))]
+                if summary := mean_and_range([factor * rests[measure][layer] for rests in measured]):
+                    values[label] = summary
+                    uniform = None if measure == "largest" else 100 * measured[0]["uniform"][layer]
             found.append(Place(f"{kind} {short_layer(layer + 1)}", values, uniform))
     return found
 
@@ -53,38 +53,34 @@ def places(arms: Sequence[ArmRuns], measure: str) -> list[Place]:
 def rest_sentences(arms: Sequence[ArmRuns]) -> list[str]:
     """Where each arm rests most, and how far its largest number stands out."""
     sentences = []
-    for one in arms:
+    for label in (arm.label for arm in arms):
         parts = []
-        for measure, noun in (("first", "first"), ("last", "last")):
-            here = [place for place in places(arms, measure) if one.label in place.values]
+        for measure in MEASURES:
+            here = [place for place in places(arms, measure) if label in place.values]
             if not here:
                 continue
-            most = max(here, key=lambda place: place.values[one.label].mean - (place.uniform or 0.0))
+            top = max(here, key=lambda place: place.values[label].mean - (place.uniform or 0.0))
+            value = top.values[label].text(_whole)
             parts.append(
-                f"the {noun} token gets most in {most.name}: {_range(most.values[one.label])} % of the weight, where "
-                f"equal weights would give it {most.uniform:.0f} %"
+                f"the largest number is {value} times the median (after {top.name})"
+                if measure == "largest"
+                else f"the {measure} token gets most in {top.name}: {value} % of the weight, where equal weights would "
+                f"give it {top.uniform:.0f} %"
             )
-        largest = [place for place in places(arms, "largest") if one.label in place.values]
-        if largest:
-            top = max(largest, key=lambda place: place.values[one.label].mean)
-            parts.append(f"the largest number is {_range(top.values[one.label])} times the median (after {top.name})")
         if parts:
-            sentences.append(f"'{one.label}': {'; '.join(parts)}.")
+            sentences.append(f"'{label}': {'; '.join(parts)}.")
     return sentences
 
 
 def caption(found: Sequence[Place], measure: str) -> str:
     """The figure in a sentence: for each arm, its highest place."""
-    labels = dict.fromkeys(label for place in found for label in place.values)
     parts = []
-    for label in labels:
+    for label in dict.fromkeys(label for place in found for label in place.values):
         top = max((place for place in found if label in place.values), key=lambda place: place.values[label].mean)
-        parts.append(f"{label} {_range(top.values[label])} in {top.name}")
+        parts.append(f"{label} {top.values[label].text(_whole)} in {top.name}")
     kinds = listed([f"{kind} = {KIND_NAMES[kind]}" for kind in ATTENTION_KINDS])
     return f"{MEASURES[measure].capitalize()}, highest: {'; '.join(parts)}. ({kinds}; bars reach over the runs.)"
 
 
-def _range(summary: MeanAndRange) -> str:
-    if f"{summary.low:.0f}" == f"{summary.high:.0f}":
-        return f"{summary.mean:.0f}"
-    return f"{summary.mean:.0f} ({summary.low:.0f} to {summary.high:.0f})"
+def _whole(value: float) -> str:
+    return f"{value:.0f}"

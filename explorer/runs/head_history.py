@@ -8,21 +8,20 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from explorer.decoding.entropy import entropy
+from explorer.decoding.attention_maps import entropy
 from explorer.locale.text import plural
-from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
+from model.analysis.recorded_batches import Sample, observe, written_sample
+from model.checkpoint import LoadedModel, load_model, snapshot_path
 from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
 from model.data import MADE_HERE, get_task
-from model.data.batching import collate, encode_pairs
 from model.data.files import DATA_FILE
-from model.data.task import Example
+from model.data.task import Alignment
 from model.decoding.decode import decode_recorded
 from model.folder import CheckpointError
-from model.recording import AttentionRecorder
-from model.trace import AttentionTrace
+from model.scoring import evenly_spaced
+from model.trace import VISIBLE, AttentionTrace
 
 SENTENCES = 32  # validation sentences behind the scores of heads
 MAX_TOKENS = 40  # longer sentences are left out
@@ -53,11 +52,6 @@ class HeadScores:
     normalised_entropy: dict[AttentionKind, Scores]
     aligned: Scores | None
     n_sentences: int
-
-
-def steps(folder: Path) -> list[int]:
-    """The training steps of the run's snapshots."""
-    return snapshot_steps(folder)
 
 
 def stamp(folder: Path, step: int) -> str:
@@ -92,80 +86,59 @@ def moment(loaded: LoadedModel, step: int, text: str, path: Sequence[int]) -> Mo
     return Moment(step, forced.trace, loaded.target.decode(own.path))
 
 
-def validation_examples(loaded: LoadedModel) -> list[Example]:
-    """Validation sentences of the run's own task, evenly spread; none where they would have to be downloaded."""
+def validation_sample(loaded: LoadedModel) -> Sample | None:
+    """Validation sentences of the run's own task, evenly spread; None where they would have to be downloaded."""
     data = loaded.data_config
     own = (loaded.folder / DATA_FILE).is_file()
     if not own and data.task not in MADE_HERE:
-        return []
+        return None
     task = get_task(data.task, split_seed=data.split_seed, data_dir=loaded.folder if own else None)
-    examples = task.splits["valid"]
-    pairs = encode_pairs(examples, loaded.source, loaded.target)
-    limit = min(MAX_TOKENS, loaded.model_config.max_positions)
-    fitting = [i for i, (src, tgt) in enumerate(pairs.lengths) if 2 < src <= limit and 1 < tgt <= limit]
-    count = min(len(fitting), SENTENCES)
-    return [examples[fitting[i * len(fitting) // count]] for i in range(count)]
+    longest = min(MAX_TOKENS, loaded.model_config.max_positions)
+    sample = written_sample(task.splits["valid"], loaded.source, loaded.target, longest)
+    fitting = [i for i, (src, _) in enumerate(sample.pairs.lengths) if src > 2]
+    return sample.part([fitting[i] for i in evenly_spaced(len(fitting), SENTENCES)]) if fitting else None
 
 
-@torch.inference_mode()
-def head_scores(loaded: LoadedModel, step: int, examples: Sequence[Example]) -> HeadScores:
-    """Score every head of one snapshot, with the reference target given (teacher forcing)."""
-    pairs = encode_pairs(examples, loaded.source, loaded.target)
-    batch = collate(pairs, range(len(examples)))
-    recorder = AttentionRecorder()
-    loaded.model(batch.src, batch.tgt_in, tap=recorder)
-    lengths = pairs.lengths
-    entropies = {
-        kind: np.stack([_normalised_entropy(weights, kind, lengths) for weights in _layers(recorder, kind)])
-        for kind in ATTENTION_KINDS
-    }
-    known = [_fits(example, pairs.sources[i], pairs.targets[i]) for i, example in enumerate(examples)]
-    aligned = None
-    if known and all(known):
-        cross = _layers(recorder, "cross")
-        aligned = np.stack([_aligned(weights, examples) for weights in cross])
-    return HeadScores(step, entropies, aligned, len(examples))
+def head_scores(loaded: LoadedModel, step: int, sample: Sample) -> HeadScores:
+    """Score every head of one snapshot, with the reference target given (teacher forcing).
+
+    Raises:
+        CheckpointError: the model is no Transformer.
+    """
+    entropies: dict[AttentionKind, Scores] = {}
+    rows: dict[AttentionKind, int] = dict.fromkeys(ATTENTION_KINDS, 0)
+    aligned: Scores | float | None = 0.0
+    n_aligned = 0
+    for _, observed, weights in observe([loaded.transformer], sample, loaded.source, loaded.target):
+        for kind in ATTENTION_KINDS:
+            own = weights[kind][0]  # [layer, head, query, key]
+            visible = (observed.trace.mask(kind) == VISIBLE).sum(axis=-1)  # [query]
+            counted = visible > 1
+            share = entropy(own)[..., counted] / np.log(visible[counted])
+            entropies[kind] = entropies.get(kind, 0.0) + share.sum(axis=-1)
+            rows[kind] += int(counted.sum())
+        gold = _fitting(observed.alignment, len(observed.src_ids))
+        aligned = None if gold is None or aligned is None else aligned + _on_gold(weights["cross"][0], gold)
+        n_aligned += sum(map(bool, gold or ()))
+    means = {kind: total / max(rows[kind], 1) for kind, total in entropies.items()}
+    return HeadScores(step, means, None if aligned is None else np.asarray(aligned / max(n_aligned, 1)), len(sample))
 
 
-def _layers(recorder: AttentionRecorder, kind: AttentionKind) -> list[NDArray[np.float32]]:
-    """[batch, head, query, key] of each layer."""
-    layers = sorted(layer for recorded, layer in recorder.calls if recorded == kind)
-    return [recorder.calls[kind, layer][0].float().cpu().numpy() for layer in layers]
+def _fitting(gold: Alignment | None, n_src: int) -> Alignment | None:
+    """The gold alignment, if it is about these source tokens and not about those of another tokenizer."""
+    return gold if max((position for row in gold or () for position in row), default=0) < n_src - 1 else None
 
 
-def _normalised_entropy(
-    weights: NDArray[np.float32], kind: AttentionKind, lengths: Sequence[tuple[int, int]]
-) -> Scores:
-    """Mean over rows of entropy ÷ ln(visible keys): weights [batch, head, query, key] → [head]."""
-    n_src, n_tgt = (np.array(side)[:, None] for side in zip(*lengths, strict=True))  # [batch, 1]
-    rows = np.arange(weights.shape[2])[None, :]  # [1, query]
-    visible = np.where(rows >= 0, rows + 1 if kind == "decoder" else n_src, 0)  # [batch, query]
-    counted = (rows < (n_src if kind == "encoder" else n_tgt)) & (visible > 1)
-    share = entropy(weights) / np.log(np.maximum(visible, 2))[:, None, :]  # [batch, head, query]
-    mean: Scores = (share * counted[:, None, :]).sum(axis=(0, 2)) / max(int(counted.sum()), 1)
-    return mean
-
-
-def _fits(example: Example, source: Sequence[int], target: Sequence[int]) -> bool:
-    """Whether the gold alignment is about these tokens, and not about those of another tokenizer."""
-    gold = example.alignment
-    if gold is None or len(gold) != len(target):
-        return False
-    return max((position for row in gold for position in row), default=0) < len(source)
-
-
-def _aligned(weights: NDArray[np.float32], examples: Sequence[Example]) -> Scores:
-    """Mean over target tokens of the weight on their gold source tokens: weights as above → [head].
+def _on_gold(weights: NDArray[np.float32], gold: Alignment) -> Scores:
+    """The weight on the gold source tokens, summed over the rows that have some: [layer, head].
 
     Row t predicts target token t.
     """
-    total, rows = np.zeros(weights.shape[1]), 0
-    for i, example in enumerate(examples):
-        for query, positions in enumerate(example.alignment or ()):
-            if positions:
-                total += weights[i][:, query, list(positions)].sum(axis=-1)
-                rows += 1
-    return total / max(rows, 1)
+    total: Scores = sum(
+        (weights[:, :, row, list(places)].sum(axis=-1, dtype=np.float64) for row, places in enumerate(gold) if places),
+        np.zeros(weights.shape[:2]),
+    )
+    return total
 
 
 def first_head(history: Sequence[HeadScores], kind: AttentionKind) -> tuple[int, int]:

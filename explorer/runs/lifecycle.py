@@ -16,15 +16,25 @@ from typing import Any
 
 from explorer.locale.text import why
 from explorer.runs.command import like_command, longer_command, resume_command
-from explorer.runs.notes import read_note, write_note
-from explorer.runs.process import Launch, RunError, forget_launch, launches, read_launch, start_process, terminate
+from explorer.runs.process import (
+    Launch,
+    RunError,
+    forget_launch,
+    free_name,
+    launches,
+    read_launch,
+    start_process,
+    terminate,
+)
 from explorer.runs.settings import Changes
 from explorer.runs.status import RunStatus, read_status
 from explorer.runs.viewer_mode import REASON, viewing
 from model import faults
+from model.file_formats import NOTE_CHARACTERS, FormatError, Note, check
 from model.folder import (
     CARD,
     MAX_CARD_BYTES,
+    NOTE,
     PROBE,
     SHIPPED,
     SNAPSHOTS,
@@ -33,6 +43,7 @@ from model.folder import (
     UNFORESEEN,
     CheckpointError,
     check_name,
+    checked,
     model_folders,
     read_card,
     read_json,
@@ -166,9 +177,7 @@ class Runs:
 
     def free_name(self, wanted: str) -> str:
         """`wanted`, or the first free name among wanted-2, wanted-3 …"""
-        return next(
-            name for name in (wanted, *(f"{wanted}-{number}" for number in range(2, 10_000))) if not self._taken(name)
-        )
+        return free_name(wanted, self._taken)
 
     def _taken(self, name: str) -> bool:
         launch = read_launch(self.checkpoints, name)
@@ -183,9 +192,7 @@ class Runs:
             CheckpointError: the name is not allowed. RunError: the name is taken, or HEADLIGHT_NICE is not a niceness.
         """
         self._refuse_viewers()
-        check_name(name)
-        if self._taken(name):
-            raise RunError(f"There is already a run or model '{name}'; choose another name.")
+        self._refuse_taken(name)
         start_process(self.checkpoints, name, arguments)
 
     def resume(self, name: str) -> None:
@@ -279,11 +286,9 @@ class Runs:
                 new name is taken.
         """
         self._refuse_bundled(name, "renamed")
-        check_name(new)
         if new == name:
             return
-        if self._taken(new):
-            raise RunError(f"There is already a run or model '{new}'; choose another name.")
+        self._refuse_taken(new)
         folder = self.folder(new)
         replace_file(self.folder(name), folder)
         forget_launch(self.checkpoints, name)
@@ -312,6 +317,11 @@ class Runs:
         if viewing():
             raise RunError(f"Runs can be watched here, but not changed: {REASON}.")
 
+    def _refuse_taken(self, name: str) -> None:
+        check_name(name)
+        if self._taken(name):
+            raise RunError(f"There is already a run or model '{name}'; choose another name.")
+
     def _refuse_bundled(self, name: str, participle: str) -> None:
         self._refuse_viewers()
         if name in SHIPPED:
@@ -321,3 +331,32 @@ class Runs:
         busy = status.busy if status is not None else launch is not None and launch.alive
         if busy:
             raise RunError(f"'{name}' is being trained; stop it first.")
+
+
+def read_note(folder: Path) -> str:
+    """The note in a folder; empty where there is none.
+
+    Raises:
+        CheckpointError: note.json is damaged, or holds what a note must not.
+    """
+    path = folder / NOTE
+    return str(checked(path, read_json(path), Note)["text"]) if path.is_file() else ""
+
+
+def write_note(folder: Path, text: str) -> None:
+    """Store a note; an empty one takes the file away.
+
+    Raises:
+        CheckpointError: it is too long, or has control characters in it.
+    """
+    text = text.strip()
+    if not text:
+        (folder / NOTE).unlink(missing_ok=True)
+        return
+    try:
+        check({"text": text}, Note)
+    except FormatError:
+        raise CheckpointError(
+            f"A note has at most {NOTE_CHARACTERS:,} characters, none of which controls or reorders the text."
+        ) from None
+    write_json(folder / NOTE, {"text": text})

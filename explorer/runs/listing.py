@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from explorer.decoding.headline import headline
+from explorer.decoding.model_summary import headline
 from explorer.locale.text import plural, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.status import RunStatus, age

@@ -7,12 +7,13 @@ process is recorded and recognised there as that of a run is (see explorer/runs/
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from explorer.locale.text import plural
 from explorer.runs.command import PairsOrder
@@ -20,14 +21,23 @@ from explorer.runs.process import (
     RunError,
     exit_code,
     forget_launch,
+    free_name,
     last_lines,
     read_launch,
     start_process,
     terminate,
 )
 from explorer.runs.status import clock
+from explorer.runs.uploads import LANGUAGES
 from explorer.runs.viewer_mode import refuse
-from model.folder import modified, read_json, sweep_drafts, write_json
+from model.config import DataConfig
+from model.data import TASKS, get_task
+from model.data.files import direction, fits
+from model.folder import CheckpointError, modified, read_json, sweep_drafts, write_json
+
+FILES = "files"
+SELF_REVERSE = ("copy", "reverse")
+"""Tasks whose answer, given as the input, leads back to the input: a model of them is its own reverse direction."""
 
 MADE = ".pairs"  # inside the checkpoints folder; hidden, so that no model can have this name
 HOTTEST = 1_000  # a temperature in a record above this is damage
@@ -190,55 +200,98 @@ class MadePairs:
         drawn = f"-drawn-{order.seed}" if order.sample else ""
         wanted = order.task + (f"-by-{order.model}" if order.model else "") + back + drawn
         taken = {making.name for making in self.all() if making.state != "failed" or making.order != order}
-        numbered = (wanted, *(f"{wanted}-{number}" for number in range(2, 10_000)))
-        return next(name for name in numbered if name not in taken and not self._file(name).exists())
+        return free_name(wanted, lambda name: name in taken or self._file(name).exists())
+
+
+class _Progress(msgspec.Struct):
+    """A line that the command prints while it works."""
+
+    model: str
+    done: int
+    sentences: int
+    left_out: int
+    seconds_left: float
 
 
 def _read_order(path: Path) -> PairsOrder | None:
     try:
-        values = read_json(path)
-        texts = {key: str(values[key]) for key in ("task", "model", "reverse", "device")}
-        data = tuple(map(str, values["data"]))
-        sample, seed = values.get("sample", 0.0), values.get("seed", 0)  # older records have none
-    except (ValueError, KeyError, TypeError, AttributeError):  # a CheckpointError is a ValueError
+        order = msgspec.convert(read_json(path), PairsOrder)
+    except (CheckpointError, msgspec.ValidationError):
         return None
-    if type(sample) not in (int, float) or type(seed) is not int or not 0 <= sample <= HOTTEST or not 0 <= seed < 2**53:
-        return None
-    return PairsOrder(data=data, sample=sample, seed=seed, **texts)
+    return order if 0 <= order.sample <= HOTTEST and 0 <= order.seed < 2**53 else None
 
 
 def _progress(lines: Sequence[str]) -> dict[str, Any]:
     """What the last line of progress says, by the fields of a making."""
     for line in reversed(lines):
-        said = _json(line)
-        if said is None:
-            continue
         try:
-            return {
-                "model": str(said["model"]),
-                **{key: int(said[key]) for key in ("done", "sentences", "left_out")},
-                "seconds_left": float(said["seconds_left"]),
-            }
-        except (KeyError, ValueError, TypeError, OverflowError):
-            continue  # the first line may be cut, as only the end of a long log is read
+            return msgspec.structs.asdict(msgspec.json.decode(line, type=_Progress))
+        except msgspec.DecodeError:
+            continue  # another line, or the first, which may be cut, as only the end of a long log is read
     return {}
-
-
-def _json(line: str) -> dict[str, Any] | None:
-    if not line.startswith("{"):
-        return None
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _why_ended(lines: Sequence[str], code: int | None) -> str:
     """Why there is no file: the command's last line if it is a sentence for people, or the likely reason."""
-    said = [line for line in lines if not line.startswith("{")]
-    if not said or (code is not None and code < 0):
+    sentences = [line for line in lines if not line.startswith("{")]
+    if not sentences or (code is not None and code < 0):
         return _NO_MESSAGE
-    if any(line.startswith("Traceback") for line in said):
-        return f"The program failed ({said[-1]}); please report this."
-    return said[-1]
+    if any(line.startswith("Traceback") for line in sentences):
+        return f"The program failed ({sentences[-1]}); please report this."
+    return sentences[-1]
+
+
+@dataclass(frozen=True)
+class Writers:
+    """The models that can write one side of a task's pairs, those of the same task first.
+
+    `proposed` is the one to begin with, or empty; `missing` says what to train if there is none.
+    """
+
+    names: tuple[str, ...]
+    proposed: str
+    missing: str
+
+
+def writers(summaries: Iterable[Mapping[str, Any]], data: DataConfig, side: str, busy: Collection[str] = ()) -> Writers:
+    """The models that write the `side` ("target" or "source") of these data.
+
+    `summaries` as model.folder.summarize makes them; `busy` are the names of models that are being trained. One that
+    was trained without the causal mask has seen what comes next, and cannot write word by word.
+    """
+    languages = direction(data, side)
+    # Languages tell one task from another, and a fitting model surely translates: it may be proposed.
+    certain = data.task != FILES and data.src_lang != data.tgt_lang
+    found = []
+    for summary in summaries:
+        of, able = summary["data"], summary.get("trained") and summary["model"].get("causal") is not False
+        if (
+            summary["name"] in busy
+            or not able
+            or not fits((str(of.get("src_lang")), str(of.get("tgt_lang"))), languages)
+        ):
+            continue
+        # Trained on this very task, in the direction that writes this side.
+        same = of.get("task") == data.task != FILES and (side == "target" or data.task in SELF_REVERSE)
+        # `model.relabel` checks the languages only: dates and number words are both English to English.
+        if certain or FILES in (data.task, of.get("task")) or same:
+            found.append((not same, str(summary["name"]), same or certain))
+    found.sort()
+    names = tuple(name for _, name, _ in found)
+    proposed = found[0][1] if found and found[0][2] else ""
+    return Writers(names, proposed, "" if names else _missing(data, side))
+
+
+def _missing(data: DataConfig, side: str) -> str:
+    """What is missing and how to get it, in two sentences."""
+    source, target = direction(data, side)
+    otherwise = "turns these sources into targets" if side == "target" else "turns these targets back into sources"
+    known = source != target and "xx" not in (source, target)
+    languages = f"translates {LANGUAGES.get(source, source)} to {LANGUAGES.get(target, target)}"
+    lack = f"No trained model here {languages if known else otherwise}."
+    if side == "target":
+        return f"{lack} Train a model on these data first; it can then translate their sources."
+    tasks = {name: get_task(name).data for name in TASKS if name != data.task and source != target}
+    reverse = next((name for name, of in tasks.items() if (of.src_lang, of.tgt_lang) == (source, target)), "")
+    of = f"on the data '{reverse}'" if reverse else "on the same pairs with their columns exchanged"
+    return f"{lack} Train a model of the reverse direction first, for example {of}."

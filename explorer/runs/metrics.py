@@ -178,13 +178,9 @@ def _append(points: list[Point], point: Point) -> None:
 
 
 def _point(step: int, values: dict[str, Any], names: tuple[str, ...]) -> Point:
-    numbers = {name: values.get(name) for name in names}
-    return {"step": float(step)} | {
-        name: float(value)
-        for name, value in numbers.items()
-        # Not isfinite(): JSON allows integers of hundreds of digits, which do not fit a float.
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
-    }
+    # Not isfinite(): JSON allows integers of hundreds of digits, which do not fit a float.
+    known = {name: values[name] for name in names if type(values.get(name)) in (int, float)}
+    return {"step": float(step)} | {name: float(value) for name, value in known.items() if abs(value) < MAX_NUMBER}
 
 
 def _samples(values: Any) -> tuple[SampleTranslation, ...]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,6 +135,11 @@ def is_alive(pid: int, started: float) -> bool:
         return same and process.status() != psutil.STATUS_ZOMBIE
     except (psutil.Error, ValueError, OverflowError):  # the last two: not a possible pid
         return False
+
+
+def free_name(wanted: str, taken: Callable[[str], bool]) -> str:
+    """`wanted`, or the first name among wanted-2, wanted-3 … that is not taken."""
+    return next(name for name in (wanted, *(f"{wanted}-{n}" for n in range(2, 10_000))) if not taken(name))
 
 
 def terminate(launch: Launch) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
+from explorer.decoding.cache import cached
 from explorer.locale.text import count, plural
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State, clock
 from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, diagnose
+from model.folder import PROBE_ANSWER, CheckpointError
+from model.trace import AttentionTrace, TraceError
 
 STATE_SENTENCES: Mapping[State, str] = {
     "starting": "The process is starting: it reads the data and builds the model.",
@@ -17,6 +21,7 @@ STATE_SENTENCES: Mapping[State, str] = {
     "stopping": "Stopping after the current batch; everything is saved first.",
 }
 ALARMING: tuple[Verdict, ...] = ("memorising", "diverged", "stuck")
+MAX_TRACE_BYTES = 64 * 1024**2
 _UNKNOWN = "–"
 
 
@@ -82,6 +87,34 @@ def sample_table(samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]]) -
     right = sum(sample.prediction == sample.target for sample in now)
     sentences = plural(len(now), "validation sentence")
     return SampleTable(step, columns, f"Exactly right at step {step:,}: {right} of {sentences}.")
+
+
+def watched_trace(folder: Path) -> AttentionTrace | None:
+    """The attention in the watched sentence at the last evaluation; None while there is none, or it cannot be read."""
+    path = folder / PROBE_ANSWER
+    try:
+        status = path.stat()
+        if status.st_size > MAX_TRACE_BYTES:
+            return None
+        return _trace(str(path), status.st_mtime_ns, status.st_size)
+    except (OSError, TraceError, CheckpointError):
+        return None
+
+
+@cached
+def _trace(path: str, changed: int, size: int) -> AttentionTrace:
+    del changed, size  # parts of the key only
+    return AttentionTrace.load_npz(path)
+
+
+def written_text(trace: AttentionTrace) -> str:
+    """The decoded translation as text: tokens of one word joined, words separated by spaces."""
+    text, before = "", -1
+    for token, word in zip(trace.predicted_tokens, (*trace.tgt_words[1:], -1), strict=True):
+        if token != "<eos>":
+            text += token if word == before or not text else f" {token}"
+        before = word
+    return text
 
 
 def busy_sentence(statuses: Sequence[RunStatus]) -> str:

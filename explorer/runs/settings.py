@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Mapping
 from typing import Any
 
 from model.config import ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict
 from model.presets import Preset
 
 Changes = tuple[tuple[str, str], ...]
+
+_CLASSES: tuple[Any, ...] = (ModelConfig, DataConfig, TrainConfig)
+_FIELDS = {item.name: item for cls in _CLASSES for item in dataclasses.fields(cls)}  # no name occurs twice
+KINDS: dict[str, Any] = {name: kind for cls in _CLASSES for name, kind in typing.get_type_hints(cls).items()}
+DEFAULTS = {name: item.default for name, item in _FIELDS.items()}
+HELP = {name: str(item.metadata.get("help", "")) for name, item in _FIELDS.items()}
 
 SIZES = ("d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "n_encoder_heads", "n_decoder_heads")
 REGULARISATION = ("dropout", "attention_dropout", "activation_dropout", "max_positions")
@@ -85,11 +90,10 @@ def label_of(name: str) -> str:
 
 def problem(preset: Preset, changes: Changes) -> str:
     """Why these sizes and settings do not go together; empty if they do."""
-    given = dict(changes)
+    values = {**preset.model, **preset.training, **{name: value_of(KINDS[name], text) for name, text in changes}}
     try:
-        from_dict(ModelConfig, {**preset.model, **_belonging_to(ModelConfig, given)})
-        from_dict(TrainConfig, {**preset.training, **_belonging_to(TrainConfig, given)})
-        from_dict(DataConfig, _belonging_to(DataConfig, given))
+        for cls in _CLASSES:
+            from_dict(cls, {item.name: values[item.name] for item in dataclasses.fields(cls) if item.name in values})
     except ConfigError as error:
         return str(error)
     return ""
@@ -104,18 +108,10 @@ def refusal(name: str, value: Any) -> str:
     return ""
 
 
-def _belonging_to(cls: Any, given: Mapping[str, str]) -> dict[str, Any]:
-    """The changes of one configuration class, as values."""
-    hints = typing.get_type_hints(cls)
-    return {name: value_of(hints[name], text) for name, text in given.items() if name in hints}
-
-
 def setting(preset: Preset, changes: Changes, name: str) -> Any:
     """The value of one training setting once the changes are applied."""
     given = dict(changes)
-    if name in given:
-        return value_of(typing.get_type_hints(TrainConfig)[name], given[name])
-    return preset.training.get(name, defaults(TrainConfig)[name])
+    return value_of(KINDS[name], given[name]) if name in given else preset.training.get(name, DEFAULTS[name])
 
 
 def as_text(value: Any) -> str:
@@ -137,8 +133,3 @@ def increment(value: float) -> float:
     if isinstance(value, int):
         return max(1, 10 ** (len(str(value)) - 2)) if value >= 100 else 1
     return 0.05 if value == 0 or value >= 0.1 else float(f"{value / 2:.1g}")
-
-
-def defaults(cls: Any) -> dict[str, Any]:
-    """The default of every field of a configuration class."""
-    return {item.name: item.default for item in dataclasses.fields(cls)}

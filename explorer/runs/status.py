@@ -28,6 +28,7 @@ _LATEST = 1e11  # seconds since 1970: the year 5138; calendars end soon after
 _FULL_DISK_BYTES = 20 * 1024**2
 _OUT_OF_MEMORY = ("out of memory", "memoryerror", "bad_alloc", "can't allocate memory", "cannot allocate memory")
 _SAVE_MEMORY = "lower 'Tokens per batch' (max_tokens) or choose a smaller model"
+_SIGKILL = int(getattr(signal, "SIGKILL", 9))  # Windows has none
 _NO_SPACE = ("no space left on device", "disk is full")
 
 
@@ -79,25 +80,17 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
     Raises:
         CheckpointError: status.json is damaged.
     """
-    folder = checkpoints / name
-    path = folder / STATUS
+    path = checkpoints / name / STATUS
     # Unlike Path.is_file, this says no where nobody may look.
     values = checked(path, read_json(path), Status) if os.path.isfile(path) else None
     if launch is not None and not _has_reported(values, launch) and not _is_active(values):
+        step, max_steps = _number(values, "step"), _number(values, "max_steps")
         if launch.alive:
-            step, max_steps = _number(values, "step"), _number(values, "max_steps")
             return RunStatus(name, "starting", step, max_steps, started=launch.started)
         code = exit_code(launch.pid)
         if (values is None and code != 0) or code not in (0, None):
             error = _never_began(checkpoints, name, launch)
-            return RunStatus(
-                name,
-                "failed",
-                step=_number(values, "step"),
-                max_steps=_number(values, "max_steps"),
-                error=error,
-                updated=launch.started,
-            )
+            return RunStatus(name, "failed", step, max_steps, error=error, updated=launch.started)
     return _status(checkpoints, name, values) if values is not None else None
 
 
@@ -118,10 +111,9 @@ def _is_active(values: dict[str, Any] | None) -> bool:
 
 
 def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
-    said = values.get("state")
-    if said not in STATES:
-        raise CheckpointError(f"{name}/{STATUS} gives the state {said!r}, which is not one of {', '.join(STATES)}.")
-    state: State = said
+    state: Any = values.get("state")
+    if state not in STATES:
+        raise CheckpointError(f"{name}/{STATUS} gives the state {state!r}, which is not one of {', '.join(STATES)}.")
     error = readable(str(values.get("error") or ""), MESSAGE)
     if state in BUSY:
         if not _is_active(values):
@@ -174,13 +166,14 @@ def _why_gone(checkpoints: Path, name: str, values: dict[str, Any]) -> str:
     if psutil.boot_time() > _updated(values) > 0:
         return f"The computer was switched off or restarted while this run was at step {step}. {advice}"
     if shutil.disk_usage(checkpoints).free < _FULL_DISK_BYTES:
-        return f"The disk is full, and the process ended at step {step}. Free some space; then {_lower(advice)}"
+        advice = advice[0].lower() + advice[1:]
+        return f"The disk is full, and the process ended at step {step}. Free some space; then {advice}"
     reason = _in_log(last_lines(checkpoints, name))
     if reason:
         return f"{reason} {advice}"
     pid = values.get("pid")
     code = exit_code(pid) if isinstance(pid, int) else None
-    if code is not None and code < 0 and code != -_signal("SIGKILL"):
+    if code is not None and code < 0 and code != -_SIGKILL:
         return f"The process was killed at step {step}{_how(code)}. {advice}"
     if code is not None and code > 0:
         return f"The program failed at step {step}{_how(code)}; its log says more. {advice}"
@@ -205,14 +198,6 @@ def _how(code: int | None) -> str:
     if code < 0:
         return f" ({signal.Signals(-code).name})" if -code in set(signal.Signals) else f" (signal {-code})"
     return f" (exit code {code})"
-
-
-def _signal(name: str) -> int:
-    return int(getattr(signal, name, 9))  # Windows has no SIGKILL
-
-
-def _lower(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]
 
 
 def age(seconds_since_1970: float, now: float | None = None) -> str:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -35,6 +36,18 @@ class Uploaded(Protocol):
 
     def getvalue(self) -> bytes:
         """The whole content."""
+
+
+@dataclass
+class Text:
+    """Pasted text in the shape of an uploaded file."""
+
+    name: str
+    text: str
+
+    def getvalue(self) -> bytes:
+        """The text in UTF-8."""
+        return self.text.encode("utf-8", errors="replace")
 
 
 def store(file: Uploaded, checkpoints: Path) -> Path:

@@ -1,7 +1,7 @@
 """Viewer mode: a server for looking only, on which nobody can train, upload, rename or delete.
 
 `HEADLIGHT_VIEWER=1` in the server's environment switches it on for all visitors. Pages say what is missing
-(`explorer.web.viewer_mode`); whatever changes files or starts processes also refuses on its own.
+(`explorer.web.security.closed`); whatever changes files or starts processes also refuses on its own.
 """
 
 from __future__ import annotations

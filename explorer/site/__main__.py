@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.files.site_command import main
+from explorer.files.site import main
 from model.commands import run_command
 
 if __name__ == "__main__":

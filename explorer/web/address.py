@@ -1,4 +1,4 @@
-"""The address bar: what a link or the user requests there, and what this session has written.
+"""The address bar, for all pages: what stands there on each of them, what a link or the user requests, what is written.
 
 A browser sends its full address with every request, and a request may have left before the browser received our last
 change. The parameters therefore count as a request only if this session did not write them itself, now or a moment
@@ -11,20 +11,26 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
 
 import streamlit as st
 
+from explorer.decoding.selection import Selection
+
 # A replaced address may still come back for this long; slow machines and reconnecting browsers need less.
 STALE_SECONDS = 10.0
-_MOVED = "_address_moved"
+_MOVED, _PAGE = "_address_moved", "_address_page"
+
+
+def present() -> dict[str, str]:
+    """All parameters in the address as the browser sent it."""
+    return {name: st.query_params[name] for name in st.query_params if st.query_params.get_all(name)}
 
 
 @contextmanager
-def page_run(*, moved: bool) -> Iterator[None]:
-    """Run a whole page; `moved`: the person went back or forward to this address."""
-    st.session_state[_MOVED] = moved
+def page_run(page: str, *, moved: bool) -> Iterator[None]:
+    """Run the whole page of this name; `moved`: the person went back or forward to this address."""
+    st.session_state[_MOVED], st.session_state[_PAGE] = moved, page
     try:
         yield
     finally:
@@ -32,93 +38,71 @@ def page_run(*, moved: bool) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Written:
-    """The values that this session wrote somewhere, under `key` in the session: when one comes back, it is no request.
-
-    The last value counts as the session's own for ever, an earlier one for `stale_seconds` after it was written.
-    """
-
-    key: str
-    stale_seconds: float = 0.0
-
-    def add(self, value: Any) -> None:
-        """Remember that the session writes `value` now."""
-        history, now = self._history(), time.monotonic()
-        history[:] = [entry for entry in history if now - entry[0] < self.stale_seconds]
-        history.append((now, value))
-
-    def last(self) -> Any:
-        """The value written last; None if there is none."""
-        history = self._history()
-        return history[-1][1] if history else None
-
-    def is_news(self, value: Any) -> bool:
-        """Whether `value` comes from elsewhere: from a link, the user, or another part of the page."""
-        history, now = self._history(), time.monotonic()
-        recent = [written for when, written in history if now - when < self.stale_seconds]
-        return not history or (value != history[-1][1] and value not in recent)
-
-    def _history(self) -> list[tuple[float, Any]]:
-        """What was written and when, oldest first."""
-        history: list[tuple[float, Any]] = st.session_state.setdefault(self.key, [])
-        return history
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """Address parameters that are read and written together."""
+class Group:
+    """Address parameters that are requested together and written together."""
 
     names: tuple[str, ...]
 
-    def asked(self) -> dict[str, str] | None:
-        """The values that a link or the user requests; None if there are none, or only what this session wrote."""
-        present = self.present()
-        if not present:
-            return None
-        news = present != self._own.last() if st.session_state.get(_MOVED) else self._own.is_news(present)
-        return present if news else None
+    def asked(self) -> dict[str, str]:
+        """The values that a link or the user requests; empty if there are none, or only what this session wrote."""
+        present, history, now = self.present(), self._history(), time.monotonic()
+        last = history[-1][1] if history else None
+        recent = [] if st.session_state.get(_MOVED) else [own for when, own in history if now - when < STALE_SECONDS]
+        return {} if present == last or present in recent else present
 
     def write(self, values: Mapping[str, str]) -> None:
-        """Set the parameters in `values`, and remove the others of this group from the address."""
-        self._own.add(dict(values))
-        present = self.present()
-        gone = present.keys() - values.keys()
+        """Set those of these values that stand in the page's address, and remove the group's other parameters.
+
+        An empty value is removed as well.
+        """
+        on_page = {name: value for name, value in values.items() if value and _stands_on_page(name)}
+        history, now, present = self._history(), time.monotonic(), self.present()
+        history[:] = [entry for entry in history if now - entry[0] < STALE_SECONDS]
+        history.append((now, on_page))
+        gone = present.keys() - on_page.keys()
         # In one go, because each change is an entry in the browser's history. Not all parameters: those that are bound
         # to widgets only these may write. An empty list removes a parameter.
-        if gone or values.items() - present.items():
-            st.query_params.update({**values, **{name: [] for name in gone}})
+        if gone or on_page.items() - present.items():
+            st.query_params.update({**on_page, **{name: [] for name in gone}})
 
     def written(self) -> dict[str, str]:
         """The values that this session wrote last."""
-        return dict(self._own.last() or {})
+        history = self._history()
+        return dict(history[-1][1]) if history else {}
 
     def present(self) -> dict[str, str]:
         """The values in the address as the browser sent it, whoever wrote them."""
-        return {name: st.query_params[name] for name in self.names if st.query_params.get_all(name)}
+        return {name: value for name, value in present().items() if name in self.names}
 
-    @property
-    def _own(self) -> Written:
-        return Written(f"_address_{'_'.join(self.names)}", STALE_SECONDS)
+    def _history(self) -> list[tuple[float, dict[str, str]]]:
+        """What this session wrote and when, oldest first: the last, and what may still come back."""
+        history: list[tuple[float, dict[str, str]]] = st.session_state.setdefault(
+            f"_address_{'_'.join(self.names)}", []
+        )
+        return history
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A single address parameter."""
+SELECTION = Group(tuple(item.name for item in fields(Selection)))
+LESSON = Group(("lesson", "at", "done", "present"))
+RUN, ENTRY, EXPERIMENT, SAMPLE = Group(("run",)), Group(("entry",)), Group(("experiment",)), Group(("sample",))
+OPERATION, BLOCK = Group(("op",)), Group(("block",))
 
-    name: str
+_SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")
+# What stands in each page's address, besides an open lesson and the widgets that are bound to a parameter.
+PAGES: dict[str, tuple[str, ...]] = {
+    "translate": (*_SENTENCE, "step", *_HEAD, "edit"),
+    "attention": SELECTION.names,
+    "lessons": SELECTION.names,
+    "positions": _SENTENCE,
+    "masks": _SENTENCE,
+    "probe": (*_SENTENCE, "step", *_HEAD, "edit", *SAMPLE.names),
+    "inside": (*_SENTENCE, "step", *OPERATION.names, *BLOCK.names),
+    "train": RUN.names,
+    "runs": ENTRY.names,
+    "experiments": EXPERIMENT.names,
+}
 
-    def asked(self) -> str | None:
-        """The value that a link or the user requests; None if there is none, or only what this session wrote."""
-        return (Parameters((self.name,)).asked() or {}).get(self.name)
 
-    def write(self, value: str) -> None:
-        """Set the parameter to `value`; an empty value removes it from the address."""
-        Parameters((self.name,)).write({self.name: value} if value else {})
-
-    def written(self) -> str:
-        """The value that this session wrote last; empty if it wrote none."""
-        return Parameters((self.name,)).written().get(self.name, "")
-
-    def present(self) -> str:
-        """The value in the address as the browser sent it, whoever wrote it; empty if there is none."""
-        return Parameters((self.name,)).present().get(self.name, "")
+def _stands_on_page(name: str) -> bool:
+    page = st.session_state.get(_PAGE)
+    return page not in PAGES or name in PAGES[page] or name in LESSON.names

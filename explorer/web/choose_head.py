@@ -1,12 +1,16 @@
-"""The widgets that choose one head of a model: kind of attention, layer, head."""
+"""The widgets that choose a kind of attention, or one head of a model: kind, layer, head."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import streamlit as st
 
 from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.web.page_parts import URL
 from model.config import AttentionKind, ModelConfig
+
+LABELS: dict[AttentionKind, str] = {"cross": "Cross", "encoder": "Encoder self", "decoder": "Decoder self"}
 
 
 def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
@@ -32,3 +36,18 @@ def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...])
     layer = middle.selectbox("Layer", range(1, config.n_layers(kind) + 1), key=f"{key}_layer_{kind}", bind=URL) or 1
     head = right.selectbox("Head", range(1, config.n_heads(kind) + 1), key=f"{key}_head_{kind}", bind=URL) or 1
     return kind, layer - 1, head - 1
+
+
+def choose_kind(key: str, **options: Any) -> AttentionKind:
+    """Draw the selector above a film and return the chosen kind; `options` are passed to Streamlit."""
+    chosen = st.segmented_control(
+        "Attention",
+        list(LABELS),
+        default="cross",
+        required=True,
+        format_func=LABELS.__getitem__,
+        key=key,
+        label_visibility="collapsed",
+        **options,
+    )
+    return chosen if chosen in LABELS else "cross"

@@ -15,8 +15,7 @@ from explorer.decoding.translator import InputError, Translation
 from explorer.locale.text import plain
 from explorer.web import runtime, session
 from explorer.web.changes_in_force import NoMeans, edit_shown
-from explorer.web.figures import draw_table
-from explorer.web.maps import CONFIG
+from explorer.web.figures import CONFIG, draw_table
 from explorer.web.panel_choices import Choices, name_of
 from model.config import DecodeConfig
 from model.edits import EditError

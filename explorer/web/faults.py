@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 
 import streamlit as st
-from streamlit.runtime.state.session_state import WStates
 
 from explorer.locale.text import plain
+from explorer.web.streamlit_private import contain_callbacks
 from model import faults
 from model.folder import CheckpointError
 
@@ -24,27 +23,17 @@ NOT_DONE = (
 _SAID = "_fault_in_callback"  # in the session: Markdown
 
 
-def contain_callbacks() -> None:
-    """Contain what goes wrong in a widget's callback, on every page: the run goes on, and its first part says so.
+def say_faults_of_callbacks() -> None:
+    """Have the run after a callback that went wrong go on, and its first part say what happened."""
+    contain_callbacks(_remember)
 
-    Callbacks run before the page, where no block is around them: Streamlit would show an empty page with its own
-    message. It has no hook for this, so its one function that calls them is wrapped, once per process.
-    """
-    if hasattr(WStates.call_callback, "__wrapped__"):
-        return
-    call = WStates.call_callback
 
-    @wraps(call)
-    def call_contained(states: WStates, widget_id: str) -> None:
-        try:
-            call(states, widget_id)
-        except CheckpointError as broken:
-            st.session_state[_SAID] = plain(str(broken))
-        except Exception as fault:
-            faults.report(fault)
-            st.session_state[_SAID] = NOT_DONE
-
-    WStates.call_callback = call_contained  # type: ignore[method-assign, assignment]
+def _remember(fault: Exception) -> None:
+    if isinstance(fault, CheckpointError):
+        st.session_state[_SAID] = plain(str(fault))
+    else:
+        faults.report(fault)
+        st.session_state[_SAID] = NOT_DONE
 
 
 @contextmanager

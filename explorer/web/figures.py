@@ -1,30 +1,24 @@
-"""Draw figures and tables at low cost: live pages redraw them continually."""
+"""Draw figures, tables and single maps, at low cost: live pages redraw them continually."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
 from explorer.charts.chart import Figure
+from explorer.decoding.labelled_map import map_caption, map_table
 from explorer.files.tables import Columns, Rows, table_csv
 from explorer.locale.text import plain
-from explorer.web import runtime
 from explorer.web.downloads import download_button
 
+if TYPE_CHECKING:
+    from explorer.decoding.labelled_map import LabelledMap
 
-@st.cache_resource(show_spinner=False)
-def freeze_after(view: str) -> None:
-    """At the end of a view that is drawn alone, once per process: exclude what it imported from garbage collection.
-
-    A page that polls for changes would have all of it scanned again and again. For what a whole page imports, see
-    :func:`explorer.web.runtime.page_run`.
-    """
-    del view  # only the cache key: another view may have imported more
-    runtime.freeze()
+CONFIG = {"displayModeBar": False, "scrollZoom": False}
 
 
 def draw_figure(figure: Figure) -> None:
@@ -54,3 +48,36 @@ def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: An
 def _arrow(columns: dict[str, Any]) -> pa.Table:
     """The format that Streamlit sends to the browser anyway; passing it saves most of the time of a live update."""
     return pa.table(columns)
+
+
+def draw_map(
+    shown: LabelledMap, *, key: str, prefix: str = "", table: bool = True, away: str = "", wide: bool = False
+) -> None:
+    """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
+
+    `wide` means that the map has the page's full width. `away` is the prefix of its file names; without a prefix, or
+    without the table, there are no files.
+    """
+    from explorer.charts.attention_map import map_figure
+
+    st.markdown(f"##### {plain(shown.title)}")
+    caption = f"{prefix} {map_caption(shown)}".strip()
+    with st.container(key=f"wide_{key}"):  # scrolls horizontally on a phone; see explorer/web/frame.css
+        st.plotly_chart(map_figure(shown, wide=wide), key=key, width="stretch", config=CONFIG)
+    st.caption(plain(caption))
+    if table:
+        with st.expander("The numbers"):
+            draw_table(map_table(shown), caption, file="" if away else key)
+            if away:
+                _draw_files(shown, caption, key, away)
+
+
+def _draw_files(shown: LabelledMap, caption: str, key: str, away: str) -> None:
+    """Draw one button per format; a file is made when its button is pressed."""
+    from explorer.files.map_files import KINDS, ONE_MAP, map_file, stem
+
+    name = stem(f"{away}-{shown.title}")
+    with st.container(horizontal=True):
+        for kind in ONE_MAP:
+            make = partial(map_file, kind, shown, caption)
+            download_button(kind.upper(), make, f"{name}.{kind}", KINDS[kind].mime, key=f"{key}_{kind}")

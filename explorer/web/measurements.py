@@ -15,14 +15,13 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from explorer.byte_cache import ByteCache, asking, size_of, working_for
+from explorer.decoding.cache import ByteCache, size_of
 from explorer.probing.reporting import Report
 
 Result = TypeVar("Result")
 Key = tuple[str, ...]
 
-# Bytes of all results, and of those that one session asked for: a large model on 1,000 sentences takes some 50 MB.
-LIMIT, SHARE = 200_000_000, 100_000_000
+LIMIT = 200_000_000  # bytes of all results; a large model on 1,000 sentences takes some 50 MB
 PATIENCE = 300.0  # seconds for which work runs or waits while no session watches it
 _UNWATCHED = 2.0  # seconds without a look after which work counts as unwatched
 _WAIT = 0.1  # seconds between two checks
@@ -106,20 +105,20 @@ class Job:
 class Store:
     """Results by key, within limits in bytes, and the work on results to come."""
 
-    def __init__(self, limit: int = LIMIT, share: int = SHARE) -> None:
-        self._kept = ByteCache(limit, share)
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._kept = ByteCache(limit)
         self._jobs: dict[Key, Job] = {}
         self._guard = threading.Lock()
         self._turn = threading.Lock()
 
     def known(self, key: Key) -> Any | None:
         """The result for this key, or None."""
-        return self._kept.find(key, None, asking())
+        return self._kept.find(key)
 
     def keep(self, key: Key, result: Any) -> None:
         """Store a result."""
-        size = min(size_of((key, result)), self._kept.share)  # a larger one is held alone: it took long to measure
-        self._kept.hold(key, result, size, asking())
+        size = min(size_of((key, result)), self._kept.limit)  # a larger one is held alone: it took long to measure
+        self._kept.hold(key, result, size)
 
     def quick(self, key: Key, make: Callable[[], Result]) -> Result:
         """The result for this key, computed now if it is unknown: for brief work, which need not wait its turn."""
@@ -153,11 +152,9 @@ class Store:
 
     def _begin(self, key: Key, make: Callable[[Report], Result]) -> Job:
         """The work on this key: already under way, or started now."""
-        session = asking()
 
         def work(report: Report) -> None:
-            with working_for(session):
-                self.keep(key, make(report))
+            self.keep(key, make(report))
 
         def live() -> None:
             try:

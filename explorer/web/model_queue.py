@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer.locale.text import plural
 from explorer.runs.status import clock
+from explorer.web.streamlit_private import in_page_run
 
 PLACES = 2
 PATIENCE_SECONDS = 0.5  # until a waiting visitor is told; Streamlit shows a spinner half a second later
@@ -89,7 +89,7 @@ def holds_place() -> bool:
 @contextmanager
 def _told(ahead: int, seconds: float) -> Iterator[None]:
     """Say on the page that the visitor waits, for how many and about how long; nothing in threads without a page."""
-    if get_script_run_ctx(suppress_warning=True) is None:
+    if not in_page_run():
         yield
         return
     with st.spinner(waiting_sentence(ahead, seconds), show_time=True):

@@ -8,7 +8,6 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.translator import Translation
 from explorer.files.moving_picture import MOST_STEPS, MovingFormat, drawn_steps, moving_picture
 from explorer.locale.text import plain, plural
-from explorer.web import runtime
 
 TYPES: dict[MovingFormat, tuple[str, str]] = {"gif": ("GIF", "image/gif"), "png": ("APNG", "image/apng")}
 _DRAWN = "_moving_picture"
@@ -30,7 +29,6 @@ def draw(shown: Translation, at: Place) -> None:
         )
         files = {kind: moving_picture(images, kind) for kind in TYPES}
         bar.empty()
-        runtime.freeze()
         st.session_state[_DRAWN] = (drawn_for, files)
     held = st.session_state.get(_DRAWN)
     if held is None or held[0] != drawn_for:

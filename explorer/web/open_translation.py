@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.decoding.head_change import fitting
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import InputError, Translation
-from explorer.locale.text import plain
+from explorer.locale.text import plain, quoted
 from explorer.web import changes_in_force, runtime, session, sidebar
 from model.config import DecodeConfig
 from model.edits import EditError
@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 class OpenTranslation:
     """The model's own translation (`own`) and the one on screen (`shown`): the same, or a path that the user chose.
 
-    Both are made under `edit`, the selection's head changes; None if there are none. `summary` describes the model as
-    it was then (see model.folder); it may be deleted or replaced while the page shows it.
+    `summary` describes the model as it was then (see model.folder); it may be deleted or replaced while the page shows
+    it.
     """
 
     selection: Selection
     own: Translation
     shown: Translation
     summary: dict[str, Any]
-    edit: HeadEdits | None = None
 
 
 def address_of(opened: OpenTranslation) -> Selection:
@@ -85,7 +84,7 @@ def _opened(selection: Selection, problems: list[str], *, edited: bool) -> OpenT
         problems.append(str(unfit))
         session.move(path=None)
         selection, shown = dataclasses.replace(selection, path=None), own
-    return OpenTranslation(selection, own, shown, summary, edit)
+    return OpenTranslation(selection, own, shown, summary)
 
 
 def leave_lost_model(opened: OpenTranslation) -> None:
@@ -114,3 +113,26 @@ def _edit_of(selection: Selection, problems: list[str]) -> HeadEdits | None:
 def along(selection: Selection, edit: HeadEdits | None) -> Translation:
     """The translation along the selection's path, chosen by hand or given by a link; greedy after the path ends."""
     return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path or (), edit)
+
+
+def draw_way_back(opened: OpenTranslation) -> None:
+    """Beside the translation: the button that leads back, if its path was chosen."""
+    if opened.selection.path is None:
+        return
+    st.button(
+        "Back to the model's own choice",
+        icon=":material/undo:",
+        key="own_choice",
+        on_click=session.move,
+        kwargs={"path": None},
+    )
+
+
+def own_choice(opened: OpenTranslation) -> str | None:
+    """A sentence on what the model says by itself, to be escaped; None where that is on screen."""
+    if opened.selection.path is None:
+        return None
+    if opened.own.text == opened.shown.text:
+        return "This is a chosen path; it says what the model says by itself."
+    stop = "" if opened.own.text.endswith((".", "!", "?")) else "."
+    return f"This is a chosen path; by itself, the model says {quoted(opened.own.text)}{stop}"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
 from explorer.charts.plotly_charts import Columns, Plot
-from explorer.decoding.selection import Selection
 from explorer.locale.glossary import explained
 from explorer.locale.text import plain
 from explorer.web import runtime, session
@@ -25,18 +23,14 @@ Tabs = Mapping[str, Callable[[], None]]  # what draws each tab, by its title
 TabsOf = Callable[["Translation", "ModelDescription"], Tabs]
 
 URL: Literal["query-params"] = "query-params"  # `bind=URL` puts a widget's value into the address
-_PLACE = ("step", "kind", "layer", "head", "view", "panel", "cell", "edit")
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
-def draw_page(
-    name: str, question: str, answer: str, tabs_of: TabsOf, *on_screen: str, lstm_tabs: TabsOf | None = None
-) -> None:
+def draw_page(name: str, question: str, answer: str, tabs_of: TabsOf, *, lstm_tabs: TabsOf | None = None) -> None:
     """Draw a page that shows a Transformer at work on the current sentence: its question, then its tabs.
 
-    `name` begins the keys of its widgets, `tabs_of` makes the tabs for a translation and its model, `on_screen` lists
-    the parts of the place that belong in this page's address. A choice in a tab reruns only that tab. Without
-    `lstm_tabs`, the page says of an LSTM that it needs a Transformer.
+    `name` begins the keys of its widgets, and `tabs_of` makes the tabs for a translation and its model. A choice in a
+    tab reruns only that tab. Without `lstm_tabs`, the page says of an LSTM that it needs a Transformer.
     """
     heading(question, answer)
     opened = open_translation()
@@ -48,35 +42,25 @@ def draw_page(
             name, tabs_of = f"{name}_lstm", lstm_tabs
     if opened is not None:
         _name_subject(opened)
-        st.fragment(contained(name)(_draw_open_tab))(opened, name, tabs_of, on_screen)
+        st.fragment(contained(name)(_draw_open_tab))(opened, name, tabs_of)
 
 
 def _name_subject(opened: OpenTranslation) -> None:
-    """Name model and sentence on a phone, where the sidebar that has them is closed (explorer/web/frame.py)."""
+    """Name model and sentence on a phone, where the sidebar that has them is closed (explorer/web/frame.css)."""
     with st.container(key="phone_subject"):
         st.caption(f"**{plain(opened.shown.model)}** · “{plain(str(st.session_state.get(session.TEXT) or ''))}”")
 
 
-def _draw_open_tab(opened: OpenTranslation, name: str, tabs_of: TabsOf, on_screen: tuple[str, ...]) -> None:
+def _draw_open_tab(opened: OpenTranslation, name: str, tabs_of: TabsOf) -> None:
     leave_lost_model(opened)
-    write_address(address_of(opened), *on_screen)
+    session.write_address(address_of(opened))
     draw_tabs(name, tabs_of(opened.shown, runtime.describe(opened.shown.model)))
 
 
 def _without_transformer(opened: OpenTranslation) -> None:
     """Say on the page that there is nothing to show of this model."""
-    write_address(address_of(opened))
+    session.write_address(address_of(opened))
     st.info(plain(f"This page needs a Transformer; {opened.shown.model} is an LSTM. Choose another model."))
-
-
-def write_address(here: Selection, *on_screen: str) -> None:
-    """Update the address bar: model, sentence and path, and only those parts of the place that this page shows.
-
-    Widgets with `bind` write their own values to the address.
-    """
-    default = Selection()
-    hidden = {name: getattr(default, name) for name in _PLACE if name not in on_screen}
-    session.write_address(dataclasses.replace(here, **hidden))
 
 
 def draw_tabs(page: str, tabs: Tabs) -> None:
@@ -95,7 +79,7 @@ def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:
     if plot.title:
         st.markdown(f"##### {plain(plot.title)}")
     st.plotly_chart(plot.figure, key=key, config=_CONFIG, alt=plot.caption)
-    st.caption(explained(plot.caption))
+    draw_caption(plot.caption)
     if numbers and plot.table:
         draw_numbers(plot.table, plot.caption, key)
 
@@ -108,7 +92,12 @@ def draw_numbers(table: Columns, alt: str, key: str, label: str = "The numbers a
             draw_table(table, alt)
 
 
+def draw_caption(text: str) -> None:
+    """Draw a caption whose text may contain user text, and whose terms explain themselves."""
+    st.caption(explained(text))
+
+
 def heading(question: str, answer: str) -> None:
     """Draw the question that a page answers and the first sentence of the answer; both may contain user text."""
     st.markdown(f"#### {plain(question)}")
-    st.caption(explained(answer))
+    draw_caption(answer)

@@ -12,9 +12,8 @@ from typing import Any
 import streamlit as st
 
 from explorer.web import session
-from explorer.web.address import Written
 
-_OWN = Written("_panel_written")  # the panel and the other text, as the widgets put them into the selection
+_OWN = "_panel_written"  # in the session: the panel and the other text, as the widgets put them into the selection
 # Each panel's choices when it was left; the text typed last, by its field's key.
 _LAST, _TYPED = "_panel_last", "_panel_typed"
 _YES_NO = {True: "yes", False: "no"}
@@ -47,7 +46,7 @@ class Choices:
         selection = session.selection()
         self.name = name
         mine = name_of(selection.panel) == name
-        self.news = mine and _OWN.is_news((selection.panel, selection.other))
+        self.news = mine and st.session_state.get(_OWN) != (selection.panel, selection.other)
         given = selection.panel.split(".")[1:] if mine else []
         self._asked = {option: value for option, _, value in (part.partition("-") for part in given)}
         self._other = selection.other if mine else ""
@@ -86,7 +85,7 @@ class Choices:
         if self._typed:
             st.session_state.setdefault(_TYPED, {})[self._typed] = other
         session.move(panel=panel, other=other)
-        _OWN.add((panel, other))
+        st.session_state[_OWN] = panel, other
 
     def _takes(self, key: str) -> bool:
         return self.news or key not in st.session_state

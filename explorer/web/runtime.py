@@ -8,21 +8,16 @@ spaCy are imported on first use.
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
-import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from explorer import byte_cache
-from explorer.byte_cache import cached
+from explorer.decoding.cache import Key, shared
 from explorer.web import model_list, model_queue
 from model.config import DecodeConfig
 from model.folder import CheckpointError
@@ -41,99 +36,19 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_has_run = False
-_n_modules = 0
-_afterwards: list[Callable[[], None]] = []
 _opened: deque[str] = deque(maxlen=1)
-_importing = 0
-_lock = threading.Lock()
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS", Path(__file__).parents[2] / "checkpoints"))
-
-
-def _session() -> str:
-    """The session whose script runs in this thread."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return byte_cache.SERVER if context is None else context.session_id
-
-
-byte_cache.ask_with(_session)
 
 
 @st.cache_resource(show_spinner=False)
 def warm_torch() -> None:
     """Prepare torch, once per process, before the first model call.
 
-    One thread per call: sessions that compete for cores are slower than sessions that queue. Freezing what is imported
-    keeps the garbage collector from scanning all of torch again and again.
+    One thread per call: sessions that compete for cores are slower than sessions that queue.
     """
     import torch
 
     torch.set_num_threads(1)
-    freeze()
-
-
-def freeze() -> None:
-    """Exclude all live objects from garbage collection; call it after each late heavy import."""
-    if gc.isenabled():
-        gc.collect()
-    gc.freeze()
-
-
-@contextmanager
-def quick_imports() -> Iterator[None]:
-    """Suspend garbage collection during heavy imports, which create hundreds of thousands of objects.
-
-    Scanning them repeatedly takes a third of the time of importing torch and spaCy. Two threads may be in here at once;
-    the last to leave switches the collector on again.
-    """
-    global _importing
-    with _lock:
-        _importing += 1
-        gc.disable()
-    try:
-        yield
-    finally:
-        with _lock:
-            _importing -= 1
-            if not _importing:
-                gc.enable()
-
-
-@contextmanager
-def page_run() -> Iterator[None]:
-    """Wrap a page run; the first run of a process does the imports, so garbage collection is suspended for it.
-
-    What a run has imported is excluded from later collections, which come after every run.
-    """
-    global _has_run, _n_modules
-    first, _has_run = not _has_run, True
-    try:
-        with quick_imports() if first else nullcontext():
-            try:
-                yield
-            finally:
-                if len(sys.modules) > _n_modules:
-                    _n_modules = len(sys.modules)
-                    freeze()
-    finally:
-        if first:
-            for work in _afterwards:
-                threading.Thread(target=work, name="afterwards", daemon=True).start()
-
-
-def after_first_run(work: Callable[[], None]) -> None:
-    """Have `work` done in a thread of its own when the first page run of this process has ended."""
-    _afterwards.append(work)
-
-
-def import_ahead() -> None:
-    """Import what a page with a model needs, so that a later page finds it already imported."""
-    with quick_imports():
-        import spacy  # noqa: F401
-        import torch  # noqa: F401
-
-        import explorer.decoding.translator  # noqa: F401
-        import model.checkpoint  # noqa: F401
 
 
 def models() -> dict[str, dict[str, Any]]:
@@ -206,7 +121,8 @@ def translate(
         CheckpointError: the model cannot be opened. InputError: there is nothing to translate. EditError: the edit
             does not fit this model or sentence.
     """
-    return _translate(name, fingerprint(name), text, config, path, _digest(edit), edit)
+    key = ("translate", text, config, path, _digest(edit))
+    return _shared(name, fingerprint(name), key, lambda by: by.translate(text, config, prefix=path, edit=edit))
 
 
 def _digest(edit: HeadEdits | None) -> str:
@@ -224,20 +140,23 @@ def force(name: str, text: str, target: str, edit: HeadEdits | None = None) -> T
         CheckpointError: the model cannot be opened. InputError: there is no source or no target. EditError: the edit
             does not fit this model or sentence.
     """
-    return _force(name, fingerprint(name), text, target, _digest(edit), edit)
+    key = ("force", text, target, _digest(edit))
+    return _shared(name, fingerprint(name), key, lambda by: by.force(text, target, edit=edit))
 
 
 class NotTheModels(UserError):
-    """These numbers need the model that made the translation, unedited; the message says why they are missing."""
+    """These numbers need the model that made the translation; the message says why they are missing."""
 
 
 def head_details(shown: Translation, kind: AttentionKind, layer: int, head: int) -> HeadDetails:
     """The vectors behind one head of a translation, computed once for all sessions; layer and head count from 0.
 
     Raises:
-        NotTheModels: the model is gone or has been retrained, or the translation was edited.
+        NotTheModels: the model is gone or is an LSTM.
     """
-    return _head_details(shown.seq, _version(shown), kind, layer, head, shown)
+    place = kind, layer, head
+    key = ("details", shown.seq, *place)
+    return _shared(shown.model, _version(shown), key, lambda by: by.details(shown, [place])[place])
 
 
 def head_terms(shown: Translation, kind: AttentionKind, layer: int, head: int, row: int) -> HeadTerms:
@@ -246,8 +165,10 @@ def head_terms(shown: Translation, kind: AttentionKind, layer: int, head: int, r
     Raises:
         NotTheModels: as for :func:`head_details`. ScoreTermsError: the model is a variant.
     """
+    version = _version(shown)
     row = 0 if describe(shown.model).model_config.causal else row  # otherwise the same for all rows
-    return _head_terms(shown.seq, _version(shown), kind, layer, head, row, shown)
+    key = ("terms", shown.seq, kind, layer, head, row)
+    return _shared(shown.model, version, key, lambda by: by.terms(shown, (kind, layer, head), row))
 
 
 def norms(shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
@@ -256,7 +177,7 @@ def norms(shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
     Raises:
         NotTheModels: as for :func:`head_details`.
     """
-    return _norms(shown.seq, _version(shown), kind, shown)
+    return _shared(shown.model, _version(shown), ("norms", shown.seq, kind), lambda by: by.norms(shown, kind))
 
 
 def rollout(shown: Translation, kind: AttentionKind) -> Floats:
@@ -265,13 +186,22 @@ def rollout(shown: Translation, kind: AttentionKind) -> Floats:
     Raises:
         NotTheModels: the model is gone, so it is unknown whether it has residual connections.
     """
-    return _rollout(shown.seq, _version(shown), kind, shown)
+    from explorer.decoding.aggregates import decoder_rollout, encoder_rollout
+
+    def make() -> Floats:
+        trace = shown.trace
+        if kind == "encoder":
+            return encoder_rollout(trace.encoder, residual=residual)
+        from_target, from_source = decoder_rollout(trace.decoder, trace.cross, trace.encoder, residual=residual)
+        return from_target if kind == "decoder" else from_source
+
+    version = _version(shown)
+    residual = describe(shown.model).model_config.residual
+    return shared(("rollout", shown.seq, version, kind), make)
 
 
 def _version(shown: Translation) -> str:
-    """The fingerprint of the model that made a translation without edits."""
-    if shown.trace.edits:
-        raise NotTheModels("These numbers exist only for the model as trained; here, heads are edited.")
+    """The fingerprint of the model that made a translation."""
     try:
         if not describe(shown.model).is_transformer:
             raise NotTheModels("These numbers exist only for a Transformer; this model is an LSTM.")
@@ -299,6 +229,34 @@ def _model(name: str, version: str) -> Iterator[Translator]:
     translator = _translator(name, version)  # loaded before waiting for a place, which others may use meanwhile
     with model_queue.place():
         yield translator
+
+
+def with_model(name: str, work: Callable[[Any], Result]) -> Result:
+    """The result of `work(model)` with the model called `name`; see :func:`model` for what `work` must not do."""
+    with model(name) as translator:
+        return work(translator.loaded.model)
+
+
+def _shared(name: str, version: str, key: Key, work: Callable[[Translator], Result]) -> Result:
+    """The result of some work with this version of a model, which `key` names; computed once for all sessions."""
+
+    def make() -> Result:
+        with _model(name, version) as translator:
+            return work(translator)
+
+    return shared((name, version, *key), make)
+
+
+def computed(name: str, work: Callable[..., Result], *arguments: Hashable, **options: Hashable) -> Result:
+    """The result of `work(model, *arguments, **options)` with the model called `name`, once for all sessions.
+
+    `work` is a function of a module, because it is part of the key together with the arguments and options.
+
+    Raises:
+        CheckpointError: the model cannot be opened. Exceptions of `work` are passed on.
+    """
+    key = (work, arguments, tuple(sorted(options.items())))
+    return _shared(name, fingerprint(name), key, lambda by: work(by.loaded.model, *arguments, **options))
 
 
 def compute_in_parts(name: str, work: Callable[[LoadedModel, Report], Result], report: Report) -> Result:
@@ -338,66 +296,5 @@ def _translator(name: str, version: str) -> Translator:
 
     loaded = Translator(load_model(CHECKPOINTS / name))
     loaded.loaded.source.encode("warm")  # imports spaCy where the tokenizer needs it
-    freeze()
     _opened.append(name)
     return loaded
-
-
-@cached
-def _translate(
-    name: str,
-    version: str,
-    text: str,
-    config: DecodeConfig,
-    path: tuple[int, ...],
-    edit_digest: str,
-    _edit: HeadEdits | None,
-) -> Translation:
-    del edit_digest  # part of the key only
-    with _model(name, version) as translator:
-        return translator.translate(text, config, prefix=path, edit=_edit)
-
-
-@cached
-def _force(name: str, version: str, text: str, target: str, edit_digest: str, _edit: HeadEdits | None) -> Translation:
-    del edit_digest  # part of the key only
-    with _model(name, version) as translator:
-        return translator.force(text, target, edit=_edit)
-
-
-@cached
-def _head_details(
-    seq: str, version: str, kind: AttentionKind, layer: int, head: int, _shown: Translation
-) -> HeadDetails:
-    del seq  # part of the key only
-    with _model(_shown.model, version) as translator:
-        return translator.details(_shown, [(kind, layer, head)])[kind, layer, head]
-
-
-@cached
-def _head_terms(
-    seq: str, version: str, kind: AttentionKind, layer: int, head: int, row: int, _shown: Translation
-) -> HeadTerms:
-    del seq  # part of the key only
-    with _model(_shown.model, version) as translator:
-        return translator.terms(_shown, (kind, layer, head), row)
-
-
-@cached
-def _norms(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> tuple[Floats, Floats]:
-    del seq  # part of the key only
-    with _model(_shown.model, version) as translator:
-        return translator.norms(_shown, kind)
-
-
-@cached
-def _rollout(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> Floats:
-    from explorer.decoding.aggregates import decoder_rollout, encoder_rollout
-
-    del seq, version  # parts of the key only
-    trace = _shown.trace
-    residual = describe(_shown.model).model_config.residual
-    if kind == "encoder":
-        return encoder_rollout(trace.encoder, residual=residual)
-    from_target, from_source = decoder_rollout(trace.decoder, trace.cross, trace.encoder, residual=residual)
-    return from_target if kind == "decoder" else from_source

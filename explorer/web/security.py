@@ -1,21 +1,28 @@
-"""The security headers of every response, and access to the app."""
+"""Who may use the app and how: names that it answers to, origins, security headers, frames, login."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import streamlit as st
 
-from explorer.runs.viewer_mode import viewing
-from model.user_error import UserError
+from explorer.runs.viewer_mode import REASON, viewing
+from model.user_error import UserError, readable
 
 FRAMES = "HEADLIGHT_FRAMES"  # sites that may embed the app in a frame, such as a school's course pages
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 _HOST = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?")
 _UPLOADS = "/_stcore/upload_file/"
+_HEALTH = "/_stcore/health"
+_MOST_LOGGED = 20
+_PORTS = {"http": 80, "https": 443}
+_log = logging.getLogger("headlight")
 
 
 class FramesError(UserError):
@@ -110,3 +117,130 @@ def let_in() -> bool:
     st.caption("This server requires a login.")
     st.button("Log in", type="primary", key="login", on_click=st.login)
     return False
+
+
+def closed(what: str) -> bool:
+    """Whether this server is in viewer mode; if so, say on the page that `what` ("Uploads are") is switched off."""
+    if not viewing():
+        return False
+    st.caption(f"{what} switched off: {REASON}.")
+    return True
+
+
+class Hosts:
+    """ASGI middleware that answers to the server's own names only, and to no page from another origin.
+
+    A page of `evil.example` can let that name stand for 127.0.0.1 (DNS rebinding). The browser then takes this server
+    for the page's own site and lets the page control it; only the request's `Host` gives it away. Its port is not
+    compared, as proxies change it. An `Origin` must be the host of the request, or one that the server was told.
+
+    Streamlit's `server.allowedHosts` covers its WebSocket alone; Starlette's TrustedHostMiddleware reads no IPv6
+    addresses and no origins, and cannot say what to set.
+
+    They are `localhost`, loopback addresses, and the names in `server.address` and `browser.serverAddress`; if the
+    server is bound beyond loopback, IP addresses as well, which no name server can redirect. A list in
+    `server.allowedHosts` replaces them all, as it does for Streamlit's WebSocket.
+    """
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        listed = [_name(name.strip()) for name in st.get_option("server.allowedHosts")]
+        address = (st.get_option("server.address") or "").lower()
+        public = _name(st.get_option("browser.serverAddress"))
+        self._names = (set(listed) or {"localhost", address, public}) - {""}
+        self._loopback = not listed
+        self._any_address = not listed and not (address.startswith("unix:") or _is_local(address))
+        self._setting = "--server.allowedHosts" if listed else "--browser.serverAddress"
+        # "localhost" is what Streamlit takes the public name for until it is told; it is no foreign origin's.
+        self._public = "" if _is_local(public) else public
+        self._origins = {origin.strip().rstrip("/") for origin in st.get_option("server.corsAllowedOrigins")}
+        self._any_origin = not st.get_option("server.enableCORS")  # Streamlit's own switch for letting everybody in
+        self._logged: set[str] = set()
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Pass a request on, or refuse it with a sentence that says what to set."""
+        refusal = self._refusal(scope) if scope["type"] in ("http", "websocket") else ""
+        if not refusal:
+            await self._app(scope, receive, send)
+            return
+        if refusal not in self._logged and len(self._logged) < _MOST_LOGGED:
+            self._logged.add(refusal)
+            _log.warning(refusal)
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})  # not accepted yet, so that the answer is 403
+            return
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff")]
+        await send({"type": "http.response.start", "status": 403, "headers": headers})
+        await send({"type": "http.response.body", "body": f"{refusal}\n".encode()})
+
+    def _refusal(self, scope: dict[str, Any]) -> str:
+        """Why a request is refused, as a sentence; empty if it is not."""
+        hosts = _headers(scope, b"host")
+        host = _parts(hosts[0]) if len(hosts) == 1 else None
+        name = _name(host.netloc) if host is not None else ""
+        if host is None or not name or "@" in host.netloc or host.path or host.query or host.fragment:
+            return "This server answers only requests that name its host."
+        is_own_probe = scope["path"].endswith(_HEALTH) and _is_local(name)
+        if not (is_own_probe or self._answers_to(name)):
+            return (
+                f"This server does not answer to the name “{readable(name)}”. If that is its name, start it with "
+                f"{self._setting} {readable(name)}"
+            )
+        foreign = next((origin for origin in _headers(scope, b"origin") if not self._is_own(origin, host)), None)
+        if foreign is not None:
+            return (
+                f"A page of “{readable(foreign)}” asked for this, and only this server's own pages may. If that is the "
+                f"server's public address, start it with --browser.serverAddress and its name."
+            )
+        return ""
+
+    def _answers_to(self, name: str) -> bool:
+        if (self._loopback and _is_local(name)) or (self._any_address and _is_address(name)):
+            return True
+        below = any(pattern.startswith("*.") and name.endswith(pattern[1:]) for pattern in self._names)
+        return below or name in self._names or "*" in self._names
+
+    def _is_own(self, origin: str, host: SplitResult) -> bool:
+        """Whether an origin is the request's host, with its port, or one that the server was told."""
+        if self._any_origin or origin in self._origins or (self._public and _name(origin) == self._public):
+            return True
+        parts = _parts(origin)
+        if parts is None or _name(origin) != _name(host.netloc):
+            return False
+        usual = _PORTS.get(parts.scheme)
+        return (parts.port or usual) == (host.port or usual)
+
+
+def _headers(scope: dict[str, Any], wanted: bytes) -> list[str]:
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == wanted]
+
+
+def _parts(address: str) -> SplitResult | None:
+    """The parts of `host`, `host:port` or `scheme://host:port`; None if it is none of them."""
+    try:
+        parts = urlsplit(address if "//" in address else f"//{address}")
+        _ = parts.port  # raises ValueError if it is not a port
+        return parts if parts.hostname else None
+    except ValueError:
+        return None
+
+
+def _name(address: str) -> str:
+    """The host's name as names are compared: in small letters, without port and final dot."""
+    if _is_address(address):  # an IPv6 address without its brackets, as a setting may have it
+        return address
+    parts = _parts(address)
+    return (parts.hostname or "").rstrip(".") if parts is not None else ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_local(name: str) -> bool:
+    """Whether a name stands for this machine wherever it is looked up."""
+    return name == "localhost" or (_is_address(name) and ip_address(name).is_loopback)

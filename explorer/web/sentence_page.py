@@ -7,14 +7,13 @@ takes longer than the translation, and a class that types at the same time waits
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer.web import runtime, session, sidebar
 from explorer.web.faults import contained
+from explorer.web.streamlit_private import widgets_of_the_frame
 
 _FOLLOWED = "_sentence_followed"
 
@@ -37,22 +36,13 @@ def draw(content: Callable[[], None], *, labelled: bool) -> None:
         st.fragment(part)()
 
 
-def _shared_widgets() -> AbstractContextManager[None]:
-    """The widgets drawn inside the block are those of the frame, whichever page draws them: the sentence is kept.
-
-    To Streamlit, a widget that a page draws is another one than that of another page, or of the sidebar.
-    """
-    run = get_script_run_ctx()
-    return run.run_with_active_hash(run.pages_manager.main_script_hash) if run else nullcontext()
-
-
 def _with_field(content: Callable[[], None], labelled: bool) -> Callable[[], None]:
     @wraps(content)  # the fragments of two pages are told apart by this name
     @contained("sentence_page")
     def part() -> None:
         if st.session_state.get(session.MODEL) not in runtime.models():
             st.rerun()  # it has been deleted or damaged meanwhile: the sidebar says so
-        with _shared_widgets():
+        with widgets_of_the_frame():
             sidebar.draw_sentence(labelled=labelled)
         content()
 

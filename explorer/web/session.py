@@ -10,20 +10,19 @@ import streamlit as st
 
 from explorer.decoding.other_paths import Fork
 from explorer.decoding.selection import Selection, from_query, to_query
-from explorer.web.address import Parameters
+from explorer.web import address
 from model.config import DecodeConfig
 
 MODEL, TEXT = "model", "text"  # keys of the shared widgets, and names of their URL parameters
 _SELECTION, _OF, _FORKS, _PROBLEMS = "_session_selection", "_of", "_forks", "_problems"
 _SUGGESTED, _EDIT_ASKED = "_suggested", "_edit_asked"
-_ADDRESS = Parameters(tuple(item.name for item in fields(Selection)))
 
 
 def adopt_address() -> None:
     """Apply what a link or the user requests in the address bar; call it before any widget is drawn."""
     st.session_state.setdefault(_SELECTION, Selection())
-    asked = _ADDRESS.asked()
-    if asked is None:
+    asked = address.SELECTION.asked()
+    if not asked:
         return
     selection, problems = from_query(asked)
     if selection.path is not None and TEXT not in asked:
@@ -109,8 +108,8 @@ def add_fork(fork: Fork) -> None:
 
 
 def write_address(selection: Selection) -> None:
-    """Write the selection on screen to the address bar, leaving other parameters alone."""
-    _ADDRESS.write(to_query(selection))
+    """Write the parts of the selection that stand in this page's address there, leaving other parameters alone."""
+    address.SELECTION.write(to_query(selection))
 
 
 def decode_config() -> DecodeConfig:

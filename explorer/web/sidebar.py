@@ -1,24 +1,25 @@
-"""The sidebar that all pages share: the model, the sentence, how the next word is chosen, and the link."""
+"""The sidebar that all pages share: the model, the sentence, how the next word is chosen, and the link; the welcome."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.browser.copy_link import copy_link
+from explorer.browser.frame import copy_link
+from explorer.browser.tour import top_line, tour
 from explorer.decoding.examples import Prompt, examples_of
 from explorer.decoding.model_summary import facts, story, title
 from explorer.decoding.selection import Selection
 from explorer.locale.text import plain
 from explorer.web import decoding_choice, runtime, session
-from explorer.web.welcome import draw_top_line
 from model.config import nearest
 
 PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that exists is opened first
-_SELECTION = "_selection"
+_SELECTION, _TURN = "_selection", "_tour_turn"
 
 
 def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
@@ -37,7 +38,7 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
         summary = summaries[_model(summaries, page)]
         if welcome:
             with page:
-                draw_top_line()
+                _draw_top_line()
         if not sentence_on_page:
             draw_sentence(labelled=True)
         st.caption(plain(story(summary)))
@@ -180,3 +181,21 @@ def _use_example(prompts: Sequence[Prompt]) -> None:
     if chosen is not None:
         session.choose_example(prompts[chosen].source)
         st.session_state["example"] = None
+
+
+def _draw_top_line() -> None:
+    """Draw the line that says what this is, with the ways on."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="top_line_row"):
+        top_line(key="top_line", on_tour=_start_tour)
+        st.page_link("pages/lessons.py", label="Lessons", icon=":material/school:", width="content")
+
+
+def draw_tour() -> None:
+    """Mount the tour if it was asked for; call this at the end of the page, where it moves nothing."""
+    if _TURN in st.session_state:
+        tour(st.session_state[_TURN], key="tour")
+
+
+def _start_tour() -> None:
+    # A browser tab outlives sessions: a reconnected one must not repeat the number of an earlier tour.
+    st.session_state[_TURN] = time.time_ns() // 1_000_000

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.decoding.coordinates import Place
-from explorer.decoding.model_diagram import diagram_of
 from explorer.decoding.other_paths import chosen_paths
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
 from explorer.locale.text import plain
-from explorer.web import changes_in_force, runtime, session
+from explorer.web import runtime, session
 from explorer.web.downloads import download_button
 from model.config import DecodeConfig
 
@@ -21,33 +20,22 @@ if TYPE_CHECKING:
 
 LABEL = "Page that steps (HTML)"
 MOST_FORKS = 12  # in one file; the newest ones
-# How a token got there that is not the likeliest, by decoding method.
-TAKEN = {"greedy": "chosen", "beam": "taken by beam search", "sample": "drawn at random"}
 
 
 def draw(selection: Selection, shown: Translation, at: Place, *, view: View, key: str) -> None:
     """A download button; the file is made when it is pressed, and opens at the place on screen."""
     config, forks = session.decode_config(), session.forks()[-MOST_FORKS:]
-    model, text, options = selection.model, selection.text, selection.view
-    edit = changes_in_force.edits_of(model, text, selection.edit) if shown.trace.edits else None
+    model, text, edit = selection.model, selection.text, shown.edit
 
     def make() -> bytes:
-        from explorer.files.stepping import Told, translation_page
+        from explorer.files.standalone_page import Recording, translation_page
 
         own = runtime.translate(model, text, config, edit=edit)
-        decodings = [Told(own, "the model's own choice", 1, TAKEN[config.method])]
+        recordings = [Recording(own, own.text, "the model's own choice")]
         for other in chosen_paths(own, shown, forks, on_own_path=False)[1:]:
             along = runtime.translate(model, text, DecodeConfig(), other.path or (), edit)
-            decodings.append(Told(along, other.detail, other.step))
-        return translation_page(
-            decodings,
-            shown=shown,
-            place=at,
-            view=view,
-            options=options,
-            trained=bool(runtime.summary(model)["trained"]),
-            diagram=diagram_of(runtime.describe(model).model_config),
-        )
+            recordings.append(Recording(along, along.text, other.detail, other.step))
+        return translation_page(recordings, shown=shown, place=at, view=view, options=selection.view)
 
     made = f", with {len(forks)} of the continuations that you tried" if forks else ""
     about = (

@@ -1,24 +1,26 @@
-"""What the server does before a page runs: importing ahead of time, and sharing Python fairly between visitors."""
+"""What the server does before a page runs: importing ahead of time, and having the browser fetch code ahead of time."""
 
 from __future__ import annotations
 
-import sys
+import gc
 import threading
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter, sleep
 from typing import Any
 
+from explorer.browser import assets
 from model import faults
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 # Pages that run a model; the others open without torch.
 _WITH_MODEL = frozenset({"", "start", "translate", "attention", "positions", "masks", "inside", "probe"})
-# A thread that has sent a message, or left Python for torch, waits this long for its turn while another computes. With
-# Python's 5 ms, a page of seventy messages takes long for everybody as soon as somebody's sentence is translated.
-SWITCH_SECONDS = 0.0005
 REST_SECONDS = 1.0  # from the end of the first run: the browser is drawing its page
+
+_first_run_over = threading.Event()
+_importing = 0
+_lock = threading.Lock()
 
 
 class WarmUp:
@@ -28,6 +30,9 @@ class WarmUp:
     run in the meantime cost no waiting time later. What is done `later` follows when the first page has been drawn.
     A server that has no visitors, or visitors only to its list of runs, imports only `frame`: what all pages share.
     It does so once it answers, while whoever started it opens a browser.
+
+    The answer that is a page names the code that the page's first figure needs, in a `Link` header, so that the
+    browser fetches it while it still loads Streamlit's own.
     """
 
     def __init__(
@@ -35,15 +40,17 @@ class WarmUp:
     ) -> None:
         self._app, self._frame, self._later = app, frame, later
         self._begun = False
-        sys.setswitchinterval(SWITCH_SECONDS)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Pass one request to Streamlit; the first for a page with a model starts the imports."""
         if scope["type"] == "lifespan":
             send = self._watching(send)
-        elif not self._begun and scope["type"] == "http" and scope["path"].strip("/") in _WITH_MODEL:
-            self._begun = True
-            _in_background(self._begin, "import-ahead")
+        elif scope["type"] == "http":
+            if not self._begun and scope["path"].strip("/") in _WITH_MODEL:
+                self._begun = True
+                _in_background(self._begin, "import-ahead")
+            if (entry := assets.FIRST.get(scope["path"].rpartition("/")[2])) is not None:
+                send = _naming_code(entry, send)
         await self._app(scope, receive, send)
 
     def _watching(self, send: Send) -> Send:
@@ -57,14 +64,72 @@ class WarmUp:
         return sent
 
     def _begin(self) -> None:
-        from explorer.web import runtime
+        import_ahead()
+        _first_run_over.wait()
+        get_ready(self._later)
 
-        runtime.after_first_run(partial(get_ready, self._later))
-        runtime.import_ahead()
+
+def _naming_code(entry: str, send: Send) -> Send:
+    """What sends an answer, with the header if it is a page."""
+    # Relative, as a proxy may serve the app under another path.
+    links = [f"<./{assets.address(name)}>; rel=preload; as=fetch; crossorigin" for name in ("frame", entry)]
+
+    async def answer(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            headers = list(message.get("headers", ()))
+            if any(name == b"content-type" and value.startswith(b"text/html") for name, value in headers):
+                message = {**message, "headers": [*headers, (b"link", ", ".join(links).encode())]}
+        await send(message)
+
+    return answer
 
 
 def _in_background(work: Callable[[], None], name: str) -> None:
     threading.Thread(target=work, name=name, daemon=True).start()
+
+
+@contextmanager
+def quick_imports() -> Iterator[None]:
+    """Suspend garbage collection during heavy imports, and exclude what they made from later collections.
+
+    Scanning hundreds of thousands of objects repeatedly takes a third of the time of importing torch and spaCy. Two
+    threads may be in here at once; the last to leave switches the collector on again.
+    """
+    global _importing
+    with _lock:
+        _importing += 1
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _lock:
+            _importing -= 1
+            if not _importing:
+                gc.freeze()
+                gc.enable()
+
+
+@contextmanager
+def page_run() -> Iterator[None]:
+    """Wrap a page run: the first of a process does the imports, and other preparations wait until it has ended."""
+    if _first_run_over.is_set():
+        yield
+        return
+    with quick_imports():
+        try:
+            yield
+        finally:
+            _first_run_over.set()
+
+
+def import_ahead() -> None:
+    """Import what a page with a model needs, so that a later page finds it already imported."""
+    with quick_imports():
+        import spacy  # noqa: F401
+        import torch  # noqa: F401
+
+        import explorer.decoding.translator  # noqa: F401
+        import model.checkpoint  # noqa: F401
 
 
 def get_ready(parts: Sequence[Callable[[], None]], rest: float = REST_SECONDS) -> None:
@@ -72,15 +137,12 @@ def get_ready(parts: Sequence[Callable[[], None]], rest: float = REST_SECONDS) -
 
     Half of the time is rest: visitors go first.
     """
-    from explorer.web import runtime
-
     sleep(rest)
     for part in parts:
         start = perf_counter()
-        with runtime.quick_imports():
+        with quick_imports():
             try:
                 part()
             except Exception as fault:  # the page itself will say what is wrong, to whoever opens it
                 faults.report(fault)
-            runtime.freeze()
         sleep(perf_counter() - start)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.attention import MultiHeadAttention
-from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
-from model.decoding.decode import decode_recorded
-from model.edits import HeadEdits
+from model.config import ATTENTION_KINDS, SOS, AttentionKind
+from model.edits import HeadEdits, edit_tap
 from model.layers import DecoderLayer, EncoderLayer
 from model.points import Head
-from model.text.tokenizer import Encoding, Tokenizer
+from model.recording import AttentionRecorder
+from model.tap import compose
 from model.transformer import Transformer
 
 Floats = NDArray[np.float32]
@@ -67,33 +67,38 @@ class HeadDetails:
     scaled: bool
 
 
+@torch.inference_mode()
 def head_details(
     model: Transformer,
-    source: Encoding,
-    target: Tokenizer,
+    src: Sequence[int],
     path: Sequence[int],
     heads: Collection[Head],
     *,
     edit: HeadEdits | None = None,
 ) -> dict[Head, HeadDetails]:
-    """Decode along the target ids in `path` again and record all vectors and scores of the given heads.
+    """Read source ids (with <eos>) and a target path in one pass, and keep all vectors and scores of the given heads.
 
-    The computation is the same as in the recorded decoding, so the weights are identical bit for bit.
+    The rows of a causal decoder are those of the decoding that made the path, but for the order in which float32
+    numbers are added up. A decoder that is not causal computed each row from what was read by then, so there each row
+    has a pass of its own.
 
     Raises:
         ValueError: `path` is empty. EditError: an edit names a layer or head that this model does not have.
     """
     if not path:
         raise ValueError("there is no path to follow: give the target ids of the decoding.")
-    # Decoding stops at the end of the path, whether or not the path ends with <eos>.
-    config = DecodeConfig(max_length=len(path))
-    done = decode_recorded(model, source, target, config, prefix=path, n_alternatives=1, edit=edit, details=heads)
+    read = (SOS, *path[:-1])
+    whole = model.config.causal or all(kind == "encoder" for kind, _, _ in heads)
+    recorder = AttentionRecorder(details=heads)
+    tap = compose(edit_tap(edit, model.config), recorder)
+    for end in (len(read),) if whole else range(1, len(read) + 1):
+        model(torch.tensor([list(src)]), torch.tensor([list(read[:end])]), tap=tap)
     return {
         (kind, layer, head): HeadDetails(
             kind=kind,
             layer=layer,
             head=head,
-            rows=_rows(done.recorder.details[kind, layer, head]),
+            rows=_rows(recorder.details[kind, layer, head], kind),
             projection=output_projection(model, kind, layer, head),
             scaled=model.config.scale_scores,
         )
@@ -101,27 +106,27 @@ def head_details(
     }
 
 
-def _rows(calls: Sequence[dict[str, Tensor]]) -> tuple[RowDetails, ...]:
-    """All queries of the first call, then the newest query of each later one (see AttentionRecorder.weights)."""
-    first = [_row(calls[0], i) for i in range(calls[0]["query"].size(1))]
-    return tuple(first + [_row(call, -1) for call in calls[1:]])
+def _rows(calls: Sequence[dict[str, Tensor]], kind: AttentionKind) -> tuple[RowDetails, ...]:
+    """All queries of a single pass, or of several passes the newest query of each; the source is the same in all."""
+    numbers = [{name: tensor[0].float().cpu().numpy() for name, tensor in call.items()} for call in calls]
+    if len(calls) > 1 and kind != "encoder":
+        return tuple(_row(call, -1, len(call["key"])) for call in numbers)
+    whole = numbers[0]
+    return tuple(_row(whole, i, i + 1 if kind == "decoder" else len(whole["key"])) for i in range(len(whole["query"])))
 
 
-def _row(call: dict[str, Tensor], i: int) -> RowDetails:
-    def numbers(name: str) -> Floats:
-        array: Floats = call[name][0].float().cpu().numpy()
-        return array
-
+def _row(call: dict[str, Floats], i: int, n_keys: int) -> RowDetails:
+    """One query, with the keys that had been read by then."""
     return RowDetails(
-        query=numbers("query")[i],
-        keys=numbers("key"),
-        values=numbers("value"),
-        scores=numbers("scores")[i],
-        masked=numbers("masked")[i],
-        weights=numbers("weights")[i],
-        output=numbers("output")[i],
-        bias=numbers("bias")[i] if "bias" in call else None,
-        gate=numbers("gate")[i] if "gate" in call else None,
+        query=call["query"][i],
+        keys=call["key"][:n_keys],
+        values=call["value"][:n_keys],
+        scores=call["scores"][i, :n_keys],
+        masked=call["masked"][i, :n_keys],
+        weights=call["weights"][i, :n_keys],
+        output=call["output"][i],
+        bias=call["bias"][i, :n_keys] if "bias" in call else None,
+        gate=call["gate"][i] if "gate" in call else None,
     )
 
 

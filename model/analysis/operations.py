@@ -48,6 +48,12 @@ class Operation:
         return self.name.rsplit(".", 1)[-1]
 
     @property
+    def numbers(self) -> Floats:
+        """The result as an array, without the batch axis."""
+        numbers: Floats = self.value[0].float().numpy()
+        return numbers
+
+    @property
     def finite(self) -> Tensor:
         """The values, without those that a mask has set to the lowest finite number."""
         return self.value[self.value > torch.finfo(self.value.dtype).min]

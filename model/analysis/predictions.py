@@ -10,6 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.analysis.operations import layer_by_layer, least_loss, smoothed, smoothed_loss, tempered, walk
+from model.decoding.search import output_rules, target_log_probs
+from model.transformer import Transformer
+
 
 @dataclass(frozen=True, eq=False)
 class LayerPredictions:
@@ -38,6 +42,64 @@ def layer_predictions(log_probs: Tensor) -> LayerPredictions:
     ranks = (log_probs[:, -1] > log_probs[:, -1, final, None]).sum(dim=-1) + 1
     return LayerPredictions(
         probabilities.numpy(), likeliest.numpy(), log_probs[:, -1, final].exp().numpy(), ranks.numpy()
+    )
+
+
+@torch.inference_mode()
+def predictions_by_layer(model: Transformer, source: Sequence[int], path: Sequence[int], step: int) -> LayerPredictions:
+    """What the output projection reads off after each stage ("logit lens"), at the rows up to a step of a target."""
+    logits = layer_by_layer(model, walk(model, source, path, step, whole=True))
+    return layer_predictions(target_log_probs(logits, output_rules(model.config)))
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """A prediction at two temperatures: its likeliest tokens, their shares, and the effective number of choices.
+
+    `ids` hold the token that the model chose; the shares at T = 1 come first, those at the given temperature second.
+    """
+
+    ids: list[int]
+    shares: tuple[list[float], list[float]]
+    choices: tuple[float, float]
+
+
+def softmax_at(logits: Tensor, right: int, temperature: float, most: int) -> Softmax:
+    """The softmax of logits [vocab] at T = 1 and at `temperature`, for up to `most` tokens, `right` among them."""
+    plain, warm = tempered(logits, 1.0), tempered(logits, temperature)
+    ids = likeliest_with(plain, right, most)
+    choices = (effective_choices(plain), effective_choices(warm))
+    return Softmax(ids, (shares(plain, ids), shares(warm, ids)), choices)
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Label smoothing of one prediction: the target's shares of some ids, of the right token and of any other.
+
+    `losses` are those of the prediction (nats) for each ε, `least` the lowest that are possible, `loss` that of the
+    chosen ε.
+    """
+
+    shares: list[float]
+    right: float
+    other: float
+    loss: float
+    losses: list[float]
+    least: list[float]
+
+
+def smoothing_at(
+    logits: Tensor, right: int, ids: Sequence[int], epsilon: float, epsilons: Sequence[float]
+) -> Smoothing:
+    """Label smoothing with ε of logits [vocab] whose right token is `right`."""
+    target = smoothed(len(logits), right, epsilon)
+    return Smoothing(
+        shares(target, ids),
+        float(target[right]),
+        epsilon / len(logits),
+        smoothed_loss(logits, right, epsilon),
+        [smoothed_loss(logits, right, each) for each in epsilons],
+        [least_loss(len(logits), each) for each in epsilons],
     )
 
 

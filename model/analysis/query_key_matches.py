@@ -1,11 +1,15 @@
-"""The key that each query of a head attends to most, and how similar the two vectors are."""
+"""Queries, keys and values of one head: in a plane, and the key that each query attends to most."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
+
+from model.analysis.operations import Projection, Walk, flatten
 
 
 @dataclass(frozen=True)
@@ -33,3 +37,14 @@ def strongest_matches(query: Tensor, key: Tensor, weights: Tensor) -> list[Match
         )
         for q, k in enumerate(weights.argmax(dim=-1))
     ]
+
+
+def matches_of(run: Walk, scope: str, head: int) -> list[Match]:
+    """The strongest key of every query of one head (from 0) of an attention block."""
+    query, key, weights = (run[f"{scope}.{name}"].value[0, head] for name in ("query", "key", "weights"))
+    return strongest_matches(query, key, weights)
+
+
+def plane_of(run: Walk, scope: str, head: int, names: Sequence[str]) -> Projection:
+    """The vectors of one head with these names, one below the other, in the plane of their principal components."""
+    return flatten(torch.cat([run[f"{scope}.{name}"].value[0, head] for name in names]))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from model.analysis.word_alignment import error_rate
 from model.data.scenes import scenes, word_spans
-from model.data.word_links import WordLinks
+from model.data.task import WordLinks
 
 EMPTY = 0.08  # p₀, the prior of the empty word
 TENSION = 4.0  # λ

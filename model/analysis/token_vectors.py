@@ -5,32 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from model.transformer import Transformer
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class TokenVectors:
-    """Embedding (times √d_model where the model scales it) and position of every source token.
+    """Embedding (times `factor`, √d_model where the model scales it so) and position of every source token.
 
     Shapes:
         embeddings: [token, d_model]; positions: the same, None for a model without positions.
     """
 
-    embeddings: Tensor
-    positions: Tensor | None
+    embeddings: Floats
+    positions: Floats | None
+    factor: float
 
     @property
     def embedding_lengths(self) -> list[float]:
         """The Euclidean length of each embedding."""
-        return [float(length) for length in self.embeddings.norm(dim=-1)]
+        return [float(length) for length in np.linalg.norm(self.embeddings, axis=-1)]
 
     @property
     def position_lengths(self) -> list[float]:
         """The Euclidean length of each position; empty without positions."""
-        return [] if self.positions is None else [float(length) for length in self.positions.norm(dim=-1)]
+        return [] if self.positions is None else [float(length) for length in np.linalg.norm(self.positions, axis=-1)]
 
     @property
     def position_shares(self) -> list[float]:
@@ -44,4 +48,5 @@ def token_vectors(model: Transformer, ids: Sequence[int]) -> TokenVectors:
     """The vectors of source `ids` (with <eos>)."""
     embeddings = (model.src_embedding(torch.tensor([list(ids)])) * model.embedding_factor)[0]
     positions = model.positions_src.table(len(ids))
-    return TokenVectors(embeddings, None if positions is None else positions.detach())
+    rows = None if positions is None else positions.detach().double().numpy()
+    return TokenVectors(embeddings.double().numpy(), rows, model.embedding_factor)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.data.task import Alignment
-from model.data.word_links import Span, WordLinks
+from model.data.task import Alignment, Span, WordLinks
 from model.text.tokenizer import Encoding
 
 Floats = NDArray[np.float64]

@@ -131,18 +131,6 @@ def batches(
     return [cuts[i] for i in rng.permutation(len(cuts))] if shuffle else cuts
 
 
-def share(all_batches: Sequence[tuple[int, ...]], *, rank: int, world: int) -> list[tuple[int, ...]]:
-    """The batches of one of `world` processes; each batch goes to exactly one process.
-
-    Every process gets the same number, padded with empty batches, so that all take part in every weight update.
-    """
-    if not 0 <= rank < world:
-        raise ValueError(f"rank {rank} is not one of {world} processes.")
-    rounds = -(-len(all_batches) // world)
-    padded = [*all_batches, *[()] * (rounds * world - len(all_batches))]
-    return padded[rank::world]
-
-
 def collate(pairs: EncodedPairs, indices: Sequence[int]) -> Batch:
     """The pairs with these indices as padded tensors; no indices give tensors of batch size 0."""
     sources = [pairs.sources[i] for i in indices]

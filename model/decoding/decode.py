@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +17,6 @@ from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import BeamStep, Hypothesis, follow, greedy, output_rules, sample
 from model.decoding.temperature import log_sums
 from model.edits import HeadEdits, edit_tap
-from model.points import Head
 from model.recording import AttentionRecorder
 from model.tap import compose
 from model.text.tokenizer import Encoding, Tokenizer
@@ -58,7 +57,6 @@ class Decoding:
     path: tuple[int, ...]
     n_forced: int
     trace: AttentionTrace
-    recorder: AttentionRecorder
     log_sums: NDArray[np.float32]
     beam: tuple[BeamStep, ...] = ()
     beam_hypotheses: tuple[Hypothesis, ...] = ()
@@ -79,7 +77,6 @@ def decode_recorded(
     prefix: Sequence[int] = (),
     n_alternatives: int = 10,
     edit: HeadEdits | None = None,
-    details: Collection[Head] = (),
 ) -> Decoding:
     """Decode one sentence step by step, recording every head, after the target ids in `prefix`.
 
@@ -103,7 +100,7 @@ def decode_recorded(
         prefix = found[0].path
         limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off
 
-    recorder = AttentionRecorder(details=details)
+    recorder = AttentionRecorder()
     tap = compose(edit_tap(edit, model.config), recorder)
     step = partial(model.step, tap=tap)
     state = model.start(src, tap=tap)
@@ -114,7 +111,7 @@ def decode_recorded(
     path = tuple(int(chosen.tokens[0]) for chosen in steps)
     log_probs = torch.stack([chosen.log_probs[0] for chosen in steps])  # [tgt, vocab]
     trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
-    return Decoding(path, given, trace, recorder, log_sums(log_probs.float().cpu().numpy()), beam, found)
+    return Decoding(path, given, trace, log_sums(log_probs.float().cpu().numpy()), beam, found)
 
 
 def _weights(

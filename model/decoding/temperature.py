@@ -27,13 +27,3 @@ def log_sums(log_probs: NDArray[np.float32]) -> NDArray[np.float32]:
             exponents = below / np.float32(temperature)
             sums[:, i] = np.log(np.exp(exponents).sum(axis=-1)) + largest[:, 0] / temperature
     return sums
-
-
-def at_temperature(probabilities: NDArray[np.float32], log_sum: float, temperature: float) -> NDArray[np.float64]:
-    """Some tokens' probabilities at a temperature, from those at temperature 1 and the logarithm of the sum there.
-
-    Shapes:
-        probabilities: any; returns the same shape.
-    """
-    with np.errstate(divide="ignore"):
-        return np.exp(np.log(probabilities.astype(np.float64)) / temperature - log_sum)

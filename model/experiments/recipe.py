@@ -28,7 +28,7 @@ class Base:
     `settings` are arguments of `--set`. `target` is the required score by `metric`: the share of exactly correct test
     sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `rests`: where the attention of
     the trained Transformers rests is measured, too. `start`: the runs go on from this model, which is made on the way
-    to the shipped model `chain`, see :mod:`model.chains`.
+    to the shipped model `chain`, see :mod:`model.reproduce`.
     """
 
     name: str

@@ -110,7 +110,7 @@ def _command(job: Job, folder: Path, data_dir: Path | None, made_in: Path | None
         Stopped: that was asked to stop.
         CommandError and this project's other errors: it cannot be made.
     """
-    from model.chains import CHAINS, carry_out, needed
+    from model.reproduce import CHAINS, carry_out, needed
 
     recipe, command = job.recipe, job.recipe.command(job.seed)
     if not recipe.from_chain:

@@ -1,20 +1,145 @@
-"""BART (Lewis et al. 2020): learned positions, a norm on the embeddings, GELU, and byte-level BPE."""
+"""BART (Lewis et al. 2020): learned positions, a norm on the embeddings, GELU, and byte-level BPE.
+
+Of the tokenizer's files (tokenizer.json, or vocab.json and merges.txt) only data are taken.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from model.config import DataConfig, ModelConfig
 from model.data.task import IMPORTED
-from model.importing.byte_pairs import read_byte_pairs
-from model.importing.settings import refuse_other_kinds, sizes
-from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder, flag, integer
-from model.importing.translator import ImportedTranslator, read_first_token, read_search
-from model.importing.vocabulary import reorder
+from model.importing.source_folder import (
+    CONFIG,
+    MERGES,
+    TOKENIZER,
+    TOKENIZERS,
+    VOCABULARY,
+    ImportFailed,
+    SourceFolder,
+    flag,
+    integer,
+)
+from model.importing.translator import (
+    ImportedTranslator,
+    read_first_token,
+    read_search,
+    refuse_other_kinds,
+    reorder,
+    sizes,
+)
 from model.importing.weights import Ledger, set_layers, set_norm, set_tables, settled, take_tables
-from model.text.bytelevel import ByteLevelTokenizer
+from model.text.bytelevel import ByteLevelTokenizer, Merge, read_byte_merges
+from model.text.pieces import MAX_PIECES
+
+_PLAIN = {  # how a BPE model of `tokenizers` must be set to be that of GPT-2
+    "type": ("BPE",),
+    "dropout": (None, 0.0),
+    "continuing_subword_prefix": (None, ""),
+    "end_of_word_suffix": (None, ""),
+    "byte_fallback": (None, False),
+    "ignore_merges": (None, False),
+}
+BEGIN, END = "<s>", "</s>"  # BART's own, unless the files say otherwise
+
+
+@dataclass(frozen=True)
+class BytePairs:
+    """A vocabulary with their ids, the merges in their order, and what stands before and after every text."""
+
+    names: dict[str, Any]
+    merges: tuple[Merge, ...]
+    begin: str
+    end: str
+    prefix_space: bool
+    file: str
+
+
+def read_byte_pairs(folder: SourceFolder) -> BytePairs:
+    """Read the tokenizer of a folder.
+
+    Raises:
+        ImportFailed, TokenizerError: a file is missing or damaged, or describes another kind of tokenizer.
+    """
+    if folder.has(TOKENIZERS):
+        return _from_one_file(folder.json(TOKENIZERS))
+    settings = folder.optional_json(TOKENIZER)
+    names = folder.json(VOCABULARY)
+    try:
+        lines = folder.read(MERGES).decode().splitlines()
+    except UnicodeDecodeError:
+        raise ImportFailed(f"{folder.name}/{MERGES} is not text; it is damaged.") from None
+    merges = [line for line in lines if line.strip() and not line.startswith("#version")]
+    return BytePairs(
+        names, tuple(read_byte_merges(merges)), BEGIN, END, flag(settings, "add_prefix_space", False), VOCABULARY
+    )
+
+
+def _from_one_file(values: dict[str, Any]) -> BytePairs:
+    """What tokenizer.json of the `tokenizers` library says, if it is a byte-level BPE."""
+    model, splitter = _part(values, "model"), _part(values, "pre_tokenizer")
+    for key, allowed in _PLAIN.items():
+        if model.get(key, allowed[0]) not in allowed:
+            raise _other_kind(f"a model with {key}={model[key]!r:.40}")
+    if values.get("normalizer") is not None:
+        raise _other_kind("a normaliser")
+    if splitter.get("type") != "ByteLevel" or splitter.get("use_regex", True) is not True:
+        raise _other_kind("text split otherwise")
+    names, merges, added = model.get("vocab"), model.get("merges"), values.get("added_tokens") or []
+    if not isinstance(names, dict) or not isinstance(merges, list) or not isinstance(added, list):
+        raise ImportFailed(f"{TOKENIZERS} has no vocabulary with merges.")
+    if len(added) > MAX_PIECES or not all(isinstance(each, dict) for each in added):
+        raise ImportFailed(f"{TOKENIZERS} has added tokens that are not a list of objects.")
+    for each in added:
+        content, i = each.get("content"), each.get("id")
+        if not isinstance(content, str) or names.get(content, i) != i:
+            raise ImportFailed(
+                f"{TOKENIZERS} adds {content!r:.40} with the id {i!r:.20}, which is not that of its entry."
+            )
+        names[content] = i
+    lines = [" ".join(pair) if _is_pair(pair) else pair for pair in merges]
+    begin, end = _around(_part(values, "post_processor"))
+    return BytePairs(
+        names, tuple(read_byte_merges(lines)), begin, end, flag(splitter, "add_prefix_space", False), TOKENIZERS
+    )
+
+
+def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    part = values.get(name)
+    if not isinstance(part, dict):
+        raise _other_kind(f"no {name}")
+    return part
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) and " " not in part for part in pair)
+
+
+def _other_kind(what: str) -> ImportFailed:
+    return ImportFailed(f"{TOKENIZERS} has {what}; only the byte-level BPE of GPT-2 and BART can be read.")
+
+
+def _around(processor: Mapping[str, Any]) -> tuple[str, str]:
+    """The special tokens before and after every text."""
+    if processor.get("type") == "RobertaProcessing":
+        around = [processor.get("cls"), processor.get("sep")]
+        named = [each[0] for each in around if isinstance(each, list) and each and isinstance(each[0], str)]
+    elif processor.get("type") == "TemplateProcessing" and isinstance(processor.get("single"), list):
+        parts = [each if isinstance(each, dict) else {} for each in processor["single"]]
+        if len(parts) != 3 or "Sequence" not in parts[1]:
+            raise _other_kind("special tokens that are not one before and one after a text")
+        special = [part.get("SpecialToken") for part in (parts[0], parts[2])]
+        named = [each["id"] for each in special if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    else:
+        raise _other_kind("a post-processor that is not known")
+    if len(named) != 2:
+        raise _other_kind("special tokens that are not one before and one after a text")
+    return named[0], named[1]
+
 
 _UNK = "<unk>"
 _SWITCHES = {

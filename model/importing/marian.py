@@ -7,13 +7,19 @@ from typing import Any
 
 from model.config import DataConfig, ModelConfig
 from model.data.task import IMPORTED
-from model.importing.settings import language_code, refuse_other_kinds, sizes
 from model.importing.source_folder import CONFIG, TOKENIZER, VOCABULARY, ImportFailed, SourceFolder, flag, integer
-from model.importing.translator import ImportedTranslator, read_first_token, read_search
-from model.importing.vocabulary import Vocabulary, reorder
+from model.importing.translator import (
+    ImportedTranslator,
+    Vocabulary,
+    language_code,
+    read_first_token,
+    read_search,
+    refuse_other_kinds,
+    reorder,
+    sizes,
+)
 from model.importing.weights import Ledger, check_positions, interleaved, set_layers, set_tables, settled, take_tables
-from model.text.sentencepiece import SentencePieceTokenizer
-from model.text.sentencepiece_file import read_unigram_model
+from model.text.sentencepiece import SentencePieceTokenizer, read_unigram_model
 
 _SWITCHES = {"normalize_before": False, "add_final_layer_norm": False, "normalize_embedding": False}
 _EOS, _UNK = "</s>", "<unk>"

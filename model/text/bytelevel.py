@@ -15,9 +15,8 @@ import tokenizers
 from tokenizers import models, pre_tokenizers, processors
 
 from model.config import UNK
-from model.text.pieces import MAX_PIECES, Piece, TokenizerError, check_fields, check_pieces
+from model.text.pieces import MAX_PIECES, Piece, TokenizerError, check_fields, check_pieces, word_groups
 from model.text.tokenizer import Tokenizer
-from model.text.word_groups import word_groups
 
 Merge = tuple[str, str]
 MAX_PIECE_LENGTH = 1000  # letters; without a limit, each merge could double the longest piece
@@ -101,11 +100,6 @@ class ByteLevelTokenizer(Tokenizer):
         """
         content = self._bytes.get(i)
         return super().piece(i) if content is None else content.decode("utf-8", "headlight-named-bytes")
-
-    def id_of(self, piece: str) -> int:
-        """The id of a piece, with or without the space before it; `UNK` if the vocabulary lacks it."""
-        spelt = ["".join(LETTERS[byte] for byte in text.encode()) for text in (piece, " " + piece)]
-        return next((self._ids[each] for each in spelt if each in self._ids), UNK)
 
     def _texts(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
         """The text of each id; a byte adds nothing until its character is complete."""

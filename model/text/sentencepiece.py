@@ -1,20 +1,147 @@
-"""SentencePiece tokens of a model made elsewhere: a Unigram segmentation, and a vocabulary of its own beside it."""
+"""SentencePiece tokens of a model made elsewhere: a Unigram segmentation, and a vocabulary of its own beside it.
+
+The library `sentencepiece` reads the file and segments (Kudo 2018). A file is not trusted: what the library would not
+read, or segments otherwise than this program shows it, is refused.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from model.config import UNK
-from model.text.pieces import Piece, TokenizerError, check_fields, check_pieces
+from model.text.pieces import MAX_PIECES, Piece, TokenizerError, check_fields, check_pieces, word_groups
 from model.text.punctuation import normalize_punctuation
-from model.text.sentencepiece_file import SPACE, UnigramModel
 from model.text.tokenizer import Tokenizer
-from model.text.unigram import Unigram
-from model.text.word_groups import word_groups
+
+MAX_BYTES = 64 * 1024**2
+MAX_PIECE_LENGTH = 256  # characters; SentencePiece's own limit is 16 unless asked otherwise
+SPACE = "▁"  # how a piece writes a space
+
+_MODEL_TYPES = {2: "BPE", 3: "word", 4: "character"}
+
+
+@dataclass(frozen=True)
+class UnigramModel:
+    """What a Unigram model says about segmentation.
+
+    `pieces` are those that text can be cut into, each with its log-probability in `scores`; control symbols, unused
+    pieces and the unknown piece are left out. `charsmap` is the normalisation as SentencePiece compiles it, empty where
+    there is none.
+    """
+
+    pieces: tuple[str, ...]
+    scores: tuple[float, ...]
+    charsmap: bytes
+    add_dummy_prefix: bool
+    remove_extra_whitespaces: bool
+
+    def __post_init__(self) -> None:
+        if len(self.pieces) != len(self.scores) or not self.pieces:
+            raise TokenizerError("a SentencePiece model needs pieces, and a score for each.")
+        if len(self.pieces) > MAX_PIECES:
+            raise TokenizerError(
+                f"the SentencePiece model has {len(self.pieces)} pieces; at most {MAX_PIECES} are read."
+            )
+        if len(set(self.pieces)) != len(self.pieces):
+            raise TokenizerError("the SentencePiece model lists a piece twice.")
+        if not all(0 < len(piece) <= MAX_PIECE_LENGTH and "\0" not in piece for piece in self.pieces):
+            raise TokenizerError(f"the SentencePiece model has a piece without 1 to {MAX_PIECE_LENGTH} characters.")
+        if not all(math.isfinite(score) and abs(score) < 1e6 for score in self.scores):
+            raise TokenizerError("the SentencePiece model has a score that is not a number of usual size.")
+
+
+def read_unigram_model(content: bytes, name: str = "the file") -> UnigramModel:
+    """Read the bytes of a .spm file; `name` is how messages call it.
+
+    Raises:
+        TokenizerError: it is torn or something else, not a Unigram model, or uses what is not supported here.
+    """
+    from google.protobuf.message import DecodeError
+    from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
+
+    if len(content) > MAX_BYTES:
+        raise TokenizerError(f"{name} is larger than {MAX_BYTES >> 20} MB, which no vocabulary is.")
+    try:
+        model = ModelProto.FromString(content)
+    except DecodeError:
+        model = None
+    if model is None or not all(isinstance(piece.piece, str) for piece in model.pieces):  # bytes where not UTF-8
+        raise TokenizerError(f"{name} is not a whole SentencePiece model; it is damaged or was cut off.")
+    kinds = ModelProto.SentencePiece
+    trainer, normalizer = model.trainer_spec, model.normalizer_spec
+    if trainer.model_type != trainer.UNIGRAM:
+        raise TokenizerError(
+            f"{name} is a SentencePiece model of type {_MODEL_TYPES.get(trainer.model_type, trainer.model_type)}; only "
+            "Unigram models, as OPUS-MT has, can be opened here."
+        )
+    if trainer.byte_fallback or any(piece.type == kinds.BYTE for piece in model.pieces):
+        raise TokenizerError(
+            f"{name} writes unknown characters as bytes, which this program cannot do for Unigram models."
+        )
+    if symbol := next((piece.piece for piece in model.pieces if piece.type == kinds.USER_DEFINED), ""):
+        raise TokenizerError(
+            f"{name} has a user-defined symbol ({symbol!r}), which this program cannot cut out of text."
+        )
+    if trainer.treat_whitespace_as_suffix or not normalizer.escape_whitespaces:
+        raise TokenizerError(f"{name} does not mark spaces at the beginning of pieces, so it cannot be read here.")
+    if sum(piece.type == kinds.UNKNOWN for piece in model.pieces) != 1:
+        raise TokenizerError(f"{name} must have exactly one unknown piece.")
+    usable = [piece for piece in model.pieces if piece.type == kinds.NORMAL]
+    return UnigramModel(
+        pieces=tuple(piece.piece for piece in usable),
+        scores=tuple(piece.score for piece in usable),
+        charsmap=normalizer.precompiled_charsmap,
+        add_dummy_prefix=normalizer.add_dummy_prefix,
+        remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
+    )
+
+
+class Unigram:
+    """A Unigram model ready to cut text; immutable.
+
+    Raises:
+        TokenizerError: the library refuses the model.
+    """
+
+    def __init__(self, model: UnigramModel) -> None:
+        from sentencepiece import SentencePieceProcessor
+        from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
+
+        unknown = "<unk>"
+        while unknown in model.pieces:  # an ordinary piece may be spelt like it
+            unknown = f"<{unknown}>"
+        content = ModelProto()
+        content.trainer_spec.unk_piece = unknown
+        content.pieces.add(piece=unknown, type=ModelProto.SentencePiece.UNKNOWN)
+        for piece, score in zip(model.pieces, model.scores, strict=True):
+            content.pieces.add(piece=piece, score=score)
+        content.normalizer_spec.precompiled_charsmap = model.charsmap
+        content.normalizer_spec.add_dummy_prefix = model.add_dummy_prefix
+        content.normalizer_spec.remove_extra_whitespaces = model.remove_extra_whitespaces
+        try:
+            self._library = SentencePieceProcessor(model_proto=content.SerializeToString())
+        except (RuntimeError, ValueError) as error:
+            raise TokenizerError(f"the SentencePiece model is damaged: {error}.") from None
+
+    def cut(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """The pieces of `text`, "▁" for a space, with start and end in `text`; these spans leave nothing out.
+
+        A stretch of unknown characters is one piece, spelt as it is.
+        """
+        places = array("l")  # the character of each byte
+        for n, character in enumerate(text):
+            places.extend([n] * len(character.encode()))
+        places.append(len(text))
+        for each in self._library.encode(text, return_type="proto").pieces:
+            yield each.piece, places[each.begin], places[each.end]
+
 
 _LABEL = re.compile(r">>[^<>\s]{1,32}<<")
 _FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces")

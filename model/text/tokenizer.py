@@ -145,14 +145,6 @@ class Tokenizer(ABC):
         """An id's spelling for display: without its mark, with whitespace and control characters made visible."""
         return show(self.piece(i))
 
-    def id_of(self, piece: str) -> int:
-        """The id of a piece, with or without its mark; `UNK` if the vocabulary lacks it; never another special."""
-        return self._ids.get(piece, self._ids.get(" " + piece, UNK))
-
-    def frequency(self, i: int) -> int:
-        """Frequency of an id in the training text; 0 for specials."""
-        return 0 if i < len(SPECIALS) else self.counts[i - len(SPECIALS)]
-
     @property
     def labels(self) -> tuple[str, ...]:
         """The target labels that a text may begin with, such as ``>>fra<<``; most models have none."""

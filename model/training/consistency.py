@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from model.training.randomness import generator
 
@@ -56,76 +57,60 @@ def draw_cutoff(src: Tensor, tgt_in: Tensor, p: float, seed: int, step: int, num
     return src_kept.to(src.device, non_blocking=True), tgt_kept.to(src.device, non_blocking=True)
 
 
-class _ProjectedConsistency(torch.autograd.Function):
-    """Σ over tokens of cross-entropy and divergence of softmax(hidden · weightᵀ), one slice of rows at a time."""
+def two_view_loss(
+    p_logits: Tensor, q_logits: Tensor, labels: Tensor, smoothing: float, alpha: float, symmetric: bool
+) -> tuple[Tensor, Tensor]:
+    """The summed loss of the logits of two views, [token, vocab] each, and the plain NLL of the first."""
+    log_p, log_q = p_logits.log_softmax(dim=1), q_logits.log_softmax(dim=1)
+    nll = F.nll_loss(log_p, labels, reduction="sum")
+    loss = _smoothed(nll, log_p, smoothing)
+    divergence = F.kl_div(log_q, log_p, log_target=True, reduction="sum")  # KL(p ‖ q)
+    if symmetric:
+        loss = loss + _smoothed(F.nll_loss(log_q, labels, reduction="sum"), log_q, smoothing)
+        divergence = (divergence + F.kl_div(log_p, log_q, log_target=True, reduction="sum")) / 2
+    return loss + alpha * divergence, nll.detach()
+
+
+def _smoothed(nll: Tensor, log_probs: Tensor, smoothing: float) -> Tensor:
+    """The summed cross-entropy with smoothed labels, from that without."""
+    return (1 - smoothing) * nll - smoothing * log_probs.mean(dim=1).sum() if smoothing else nll
+
+
+def _at_least_float32(tensor: Tensor) -> Tensor:
+    return tensor if tensor.dtype == torch.float64 else tensor.float()
+
+
+class _Sliced(torch.autograd.Function):
+    """Loss and gradients of one slice of rows at a time, so that the [token, vocab] logits are never stored whole."""
 
     @staticmethod
     def forward(
-        ctx: Any,
-        hidden: Tensor,
-        other: Tensor,
-        weight: Tensor,
-        labels: Tensor,
-        smoothing: float,
-        alpha: float,
-        symmetric: bool,
-        size: int,
+        ctx: Any, hidden: Tensor, other: Tensor, weight: Tensor, labels: Tensor, size: int, *formula: Any
     ) -> tuple[Tensor, Tensor]:
         kind = hidden.device.type
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
-        table = weight.to(dtype)
         total = torch.zeros((), dtype=torch.float64 if kind == "cpu" else torch.float32, device=hidden.device)
         nll = torch.zeros_like(total)
-        grad_hidden, grad_other = torch.empty_like(hidden), torch.empty_like(other)
-        grad_weight = torch.zeros_like(weight)
+        gradients = tuple(map(torch.zeros_like, (hidden, other, weight)))
+        table = weight.detach().to(dtype).requires_grad_()
         for at in range(0, len(labels), size):
-            wanted = labels[at : at + size, None]
-            rows = [each[at : at + size].to(dtype) for each in (hidden, other)]
-            logits = [each @ table.T for each in rows]  # [token, vocab] each
-            log_p, log_q = (torch.log_softmax(x if x.dtype == torch.float64 else x.float(), dim=1) for x in logits)
-            p, q = log_p.exp(), log_q.exp()
-            ratio = log_p - log_q
-            forward_kl = (p * ratio).sum(dim=1, keepdim=True)  # KL(p ‖ q) of each token
-            total += _cross_entropy(log_p, wanted, smoothing).sum(dtype=total.dtype)
-            nll += _cross_entropy(log_p, wanted, 0.0).sum(dtype=total.dtype)
-            grad_p = _cross_entropy_gradient(p, wanted, smoothing)
-            if symmetric:
-                backward_kl = -(q * ratio).sum(dim=1, keepdim=True)  # KL(q ‖ p)
-                total += _cross_entropy(log_q, wanted, smoothing).sum(dtype=total.dtype)
-                total += alpha / 2 * (forward_kl + backward_kl).sum(dtype=total.dtype)
-                grad_p += alpha / 2 * (p * (ratio - forward_kl) + p - q)
-                grad_q = _cross_entropy_gradient(q, wanted, smoothing)
-                grad_q += alpha / 2 * (q * (-ratio - backward_kl) + q - p)
-            else:
-                total += alpha * forward_kl.sum(dtype=total.dtype)
-                grad_q = (q - p).mul_(alpha)
-                grad_p += p.mul_(ratio.sub_(forward_kl)).mul_(alpha)
-            grad_p, grad_q = grad_p.to(dtype), grad_q.to(dtype)
-            grad_hidden[at : at + size] = grad_p @ table
-            grad_other[at : at + size] = grad_q @ table
-            grad_weight += grad_p.T @ rows[0]
-            grad_weight += grad_q.T @ rows[1]
-        ctx.save_for_backward(grad_hidden, grad_other, grad_weight)
+            part = slice(at, at + size)
+            rows = [each[part].detach().to(dtype).requires_grad_() for each in (hidden, other)]
+            with torch.enable_grad():
+                p_logits, q_logits = (_at_least_float32(each @ table.T) for each in rows)
+                loss, plain = two_view_loss(p_logits, q_logits, labels[part], *formula)
+            of_rows = torch.autograd.grad(loss, (*rows, table))
+            gradients[0][part], gradients[1][part] = of_rows[:2]
+            gradients[2].add_(of_rows[2])
+            total += loss.detach()
+            nll += plain
+        ctx.save_for_backward(*gradients)
         ctx.mark_non_differentiable(nll)
         return total.to(weight.dtype), nll
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
-        grad_hidden, grad_other, grad_weight = ctx.saved_tensors
-        grad = grad_outputs[0]
-        return grad_hidden * grad, grad_other * grad, grad_weight * grad, None, None, None, None, None
-
-
-def _cross_entropy(log_probs: Tensor, wanted: Tensor, smoothing: float) -> Tensor:
-    """Cross-entropy with smoothed labels, [token, 1], from log-probabilities [token, vocab] and labels [token, 1]."""
-    nll = -(1 - smoothing) * log_probs.gather(1, wanted)
-    return nll - smoothing * log_probs.mean(dim=1, keepdim=True) if smoothing else nll
-
-
-def _cross_entropy_gradient(probabilities: Tensor, wanted: Tensor, smoothing: float) -> Tensor:
-    """Its gradient for the logits: softmax minus smoothed labels, [token, vocab]."""
-    gradient = probabilities - smoothing / probabilities.size(1)
-    return gradient.scatter_add_(1, wanted, gradient.new_full(wanted.shape, smoothing - 1))
+        return (*(each * grad_outputs[0] for each in ctx.saved_tensors), *(None,) * 5)
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # a loop over slices, of unknown length
@@ -148,7 +133,5 @@ def projected_consistency(
         hidden, other: [token, d_model], the decoder's output for p and for q; weight: [vocab, d_model];
         labels: [token] ids; returns two scalars.
     """
-    loss: tuple[Tensor, Tensor] = _ProjectedConsistency.apply(
-        hidden, other, weight, labels, smoothing, alpha, symmetric, slice_rows
-    )
+    loss: tuple[Tensor, Tensor] = _Sliced.apply(hidden, other, weight, labels, slice_rows, smoothing, alpha, symmetric)
     return loss

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
-from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import psutil
 import torch
 
 from model.config import ConfigError
@@ -106,45 +103,6 @@ def default_threads() -> int:
     if "OMP_NUM_THREADS" in os.environ:
         return torch.get_num_threads()
     return max(1, usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-
-
-def seconds_of(works: Sequence[Callable[[], object]]) -> list[float]:
-    """The minimum time of each function over a few runs on the CPU, in seconds, after one warm-up run.
-
-    The functions take turns, so that other load affects all of them alike. If they are slow, one turn is enough: then
-    they differ by more than noise.
-    """
-    best = [float("inf")] * len(works)
-    began = time.perf_counter()
-    for repeat in range(TIMED_REPEATS + 1):
-        if repeat > 1 and time.perf_counter() - began > ENOUGH_SECONDS:
-            break
-        for i, work in enumerate(works):
-            start = time.perf_counter()
-            work()
-            if repeat:
-                best[i] = min(best[i], time.perf_counter() - start)
-    return best
-
-
-class OtherWork:
-    """Measures the CPU use of other processes since its creation."""
-
-    def __init__(self) -> None:
-        self._began, self._own, self._all = time.perf_counter(), time.process_time(), _busy_seconds()
-
-    def cores(self) -> float:
-        """Number of cores kept busy by other processes, among those available to this one; at least 0."""
-        own = time.process_time() - self._own
-        passed = max(time.perf_counter() - self._began, 1e-9)
-        return max(0.0, (_busy_seconds() - self._all - own) / passed)
-
-
-def _busy_seconds() -> float:
-    """Total busy time of the cores available to this process, in seconds."""
-    cores = psutil.cpu_times(percpu=True)
-    mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(cores))
-    return sum(sum(cores[i]) - cores[i].idle - getattr(cores[i], "iowait", 0.0) for i in mine if i < len(cores))
 
 
 def synchronize(device: torch.device) -> None:

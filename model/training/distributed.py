@@ -23,7 +23,6 @@ class World:
     rank: int = 0
     size: int = 1
     local_rank: int = 0
-    local_size: int = 1
     control: Any = None
 
     @property
@@ -87,7 +86,6 @@ def joined_world(device_type: str) -> Iterator[World]:
             rank=dist.get_rank(),
             size=dist.get_world_size(),
             local_rank=int(os.environ.get("LOCAL_RANK", "0")),
-            local_size=int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
             control=control,
         )
     finally:

@@ -17,11 +17,10 @@ from model.scoring import teacher_forced, translate_pairs
 from model.training.device import describe_device, synchronize
 from model.training.distributed import World
 from model.training.failure import TrainingError, sentence
-from model.training.memory import peak_bytes
 from model.training.schedule import curve
 from model.training.setup import Setup, test_examples
 from model.training.trainer import Trainer
-from model.training.trial import choose_runtime
+from model.training.trial import choose_runtime, peak_bytes
 
 MEASURE_SECONDS = 1.5
 WARM_UPDATES = 2
@@ -29,7 +28,7 @@ MEASURED_SENTENCES = 64
 STARTUP_SECONDS = 3.0
 
 
-def estimate(setup: Setup, *, tune: bool = False) -> dict[str, Any]:
+def estimate(setup: Setup) -> dict[str, Any]:
     """The plan of a run as JSON values; nothing is written.
 
     Keys: name task preset parameters weight_bytes memory_bytes device device_name precision threads, examples (of each
@@ -44,7 +43,7 @@ def estimate(setup: Setup, *, tune: bool = False) -> dict[str, Any]:
     began = time.monotonic()
     setup.corpus.pairs_of(0)
     per_epoch = time.monotonic() - began  # the time that BPE-dropout takes, if it is on
-    runtime = choose_runtime(setup.model.to(device), setup.corpus, setup.runtime, setup.settings.training, tune=tune)
+    runtime = choose_runtime(setup.model.to(device), setup.corpus, setup.runtime, setup.settings.training)
     torch.set_num_threads(runtime.threads)
     setup = replace(setup, runtime=runtime)
     training = setup.settings.training

@@ -99,7 +99,6 @@ class Launch:
     extended: Mapping[str, Any] | None = None
     data_dir: Path | None = None
     added_data: tuple[Path, ...] = ()
-    tune: bool = False
 
     def run(self, setup: Setup) -> bool:
         """Train `setup`, whose folder exists; True if it finished, False if it was stopped on request.
@@ -200,7 +199,7 @@ class Launch:
         chosen = setup.runtime
         if self.world.is_main:
             setup.model.to(chosen.torch_device)
-            chosen = choose_runtime(setup.model, setup.corpus, chosen, setup.settings.training, tune=self.tune)
+            chosen = choose_runtime(setup.model, setup.corpus, chosen, setup.settings.training)
         chosen = replace(self.world.share(chosen), device=setup.runtime.device)
         if run is not None:
             config = read_config(run.folder)

@@ -1,7 +1,7 @@
-"""Training in two parts by one command: a first model, then the requested one from its weights.
+"""Runs that build on other runs: two parts by one command, `--like NAME`, and `--resume NAME --steps N`.
 
-The first model's config.json stores under "then" what the second part needs. Whichever part was stopped, `--resume`
-with either name continues to the end, and arrives at the same weights as an uninterrupted command.
+The first of two models stores under "then" in its config.json what the second part needs. Whichever part was stopped,
+`--resume` with either name continues to the end, and arrives at the same weights as an uninterrupted command.
 """
 
 from __future__ import annotations
@@ -13,10 +13,108 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from model.config import ConfigError, TrainConfig
+from model.commands import CommandError
+from model.config import ConfigError, TrainConfig, with_current_names
 from model.folder import CONFIG, CheckpointError, check_name, read_config
-from model.training.runfolder import refuse_running
-from model.training.settings import parse_assignments
+from model.training.runfolder import read_status, refuse_running
+from model.training.settings import GIVEN_ELSEWHERE, make_settings, parse_assignments
+from model.training.state import load_state
+
+_FROM_THE_OTHER = ("task", "preset", "first", "data", "source", "target")
+EXTENDED = "extended"
+"""The key in config.json of the numbers of updates to which a finished run was trained on, in their order."""
+
+
+def like(options: Namespace) -> Namespace:
+    """The options of a new run with the task, data, settings, device, precision and threads of the model `--like`.
+
+    `--set` changes settings; `--init` starts from other weights; device, precision, threads and folders may be given.
+
+    Raises:
+        CommandError: an option contradicts it. CheckpointError: there is no such model, or it was not trained here.
+    """
+    from model.checkpoint import find_model
+
+    for name in _FROM_THE_OTHER:
+        if getattr(options, name):
+            raise CommandError(f"--like takes this from {options.like}; leave out --{name}.")
+    folder = find_model(options.checkpoints, options.like)
+    config, status = read_config(folder), read_status(folder)
+    if not isinstance(config.get("preset"), str) or not isinstance(config.get("set"), dict):
+        raise CheckpointError(f"'{options.like}' does not say how it was trained, so it cannot be trained again.")
+    runtime = config.get("runtime") or {}
+    kept: dict[str, Any] = {name: getattr(options, name) or runtime.get(name) for name in ("precision", "threads")}
+    kept["device"] = options.device or str(runtime.get("device", "auto")).partition(":")[0]
+    kept["compile"] = options.compile or bool(runtime.get("compile"))
+    kept |= {"task": config["data"]["task"], "preset": config["preset"]}
+    if kept["task"] == "files":
+        kept["own_from"] = folder
+    given = with_current_names({str(key): str(value) for key, value in config["set"].items()})
+    stored = given | _further(folder, kept["task"], config["preset"], given)
+    kept["set"] = [*(f"{key}={value}" for key, value in stored.items()), *options.set]
+    first = config.get("first")
+    if isinstance(first, dict) and not options.init:
+        kept["first"] = [f"{key}={value}" for key, value in first.items()]
+    elif config.get("init") and not options.init:
+        kept["init"] = str(config["init"])
+        if not (options.checkpoints / kept["init"]).is_dir():
+            raise CommandError(
+                f"'{options.like}' went on from the weights of '{kept['init']}', which is not in "
+                f"{options.checkpoints}; its card names the command that makes everything, and --init NAME starts "
+                "from another model."
+            )
+    kept["data_dir"] = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
+    if not options.add_data:
+        kept["add_data"] = [Path(path) for path in status.get("added_data") or ()]
+        kept["added_as"] = config.get("added_data") or ()
+    return Namespace(**{**vars(options), **kept})
+
+
+def _further(folder: Path, task: str, preset: str, given: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a model that its preset and `--set` do not account for, such as those proposed for own data."""
+    from model.checkpoint import read_run
+    from model.data import get_task
+    from model.presets import get_preset
+
+    run = read_run(folder)
+    data = get_task(task, data_dir=folder if task == "files" else None).data
+    otherwise = make_settings(data, get_preset(preset), given)
+    pairs = ((run.model, otherwise.model), (run.data, otherwise.data), (run.training, otherwise.training))
+    return {
+        name: _as_text(value)
+        for stored, other in pairs
+        for name, value in vars(stored).items()
+        if name not in GIVEN_ELSEWHERE and value != getattr(other, name)
+    }
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def longer(folder: Path, steps: int) -> dict[str, Any]:
+    """The configuration of a finished run that goes on to `steps` updates in all, from where it ended.
+
+    Raises:
+        CommandError: it has not finished, has made as many updates already, has no saved state, or is the first of two
+            parts.
+    """
+    name, config = folder.name, read_config(folder)
+    if config.get(THEN):
+        raise CommandError(f"'{name}' is the first of two parts; train the second one longer.")
+    if read_status(folder).get("state") != "finished":
+        raise CommandError(f"'{name}' has not finished; --resume {name} without --steps does that first.")
+    saved = load_state(folder)
+    if saved is None:
+        raise CommandError(
+            f"'{name}' has no saved state to go on from; --like {name} --init {name} starts a new run from its weights."
+        )
+    made = saved[0].step
+    if steps <= made:
+        raise CommandError(f"'{name}' has made {made} updates already; --steps takes a larger number.")
+    training = {**config["training"], "max_steps": steps}
+    return {**config, "training": training, EXTENDED: [*config.get(EXTENDED, ()), steps]}
+
 
 SUFFIX = "-first"
 THEN = "then"

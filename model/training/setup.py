@@ -20,9 +20,9 @@ from model.training.corpus import Corpus, fitting_pairs
 from model.training.device import Runtime
 from model.training.evaluation import ValidationSet
 from model.training.growth import grown
-from model.training.memory import check_batch, check_weights
 from model.training.randomness import generator
 from model.training.settings import Settings
+from model.training.trial import check_batch, check_weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,10 +27,10 @@ from model.training.consistency import draw_cutoff
 from model.training.corpus import MicroBatch, Update
 from model.training.distributed import World
 from model.training.evaluation import eval_line, evaluate, is_better
+from model.training.failure import NotFinite
 from model.training.listeners import Listener
 from model.training.loss import TrainingLoss
 from model.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
-from model.training.pace import Pace
 from model.training.probe import answer_probe
 from model.training.randomness import start_stream
 from model.training.runfolder import RunFolder
@@ -38,7 +39,54 @@ from model.training.setup import Setup
 from model.training.snapshots import how_many, keep_snapshot, planned_steps
 from model.training.state import Progress, recent_path, save_state
 from model.training.trial import operations
-from model.training.window import Window
+
+
+class Window:
+    """Sums between two log lines; losses stay on the device until they are read."""
+
+    def __init__(self, device: torch.device) -> None:
+        exact = torch.float64 if device.type == "cpu" else torch.float32
+        self.loss = torch.zeros((), device=device, dtype=exact)
+        self.nll = torch.zeros((), device=device, dtype=exact)
+        self.norm = torch.zeros((), device=device)
+        self.target_tokens = 0
+        self.tokens = 0
+        self.seconds = 0.0
+
+    def add(self, loss: Tensor, nll: Tensor, norm: Tensor, update: Update) -> None:
+        """Add one update: its summed loss as optimised, and the plain NLL of the same tokens."""
+        self.loss += loss
+        self.nll += nll
+        self.norm = norm
+        self.target_tokens += update.target_tokens
+        self.tokens += update.tokens
+
+    def check(self, step: int, config: TrainConfig) -> None:
+        """Raise if the gradient norm is not finite; it is the same on all processes, so all of them stop."""
+        if not math.isfinite(float(self.norm)):
+            raise NotFinite(step, config)
+
+
+RECENT_SECONDS = 60.0
+
+
+class Pace:
+    """Moments at which updates were done; those of the last minute, and at least two, decide.
+
+    The mean of a whole run would follow slowly when the machine becomes busier or freer; a single interval would jump.
+    """
+
+    def __init__(self, now: float, step: int) -> None:
+        self._moments = deque([(now, step)])
+
+    def remaining(self, now: float, step: int, max_steps: int) -> float:
+        """Seconds until `max_steps`, at the pace since about a minute before `now`."""
+        if step > self._moments[-1][1]:
+            self._moments.append((now, step))
+        while len(self._moments) > 2 and now - self._moments[1][0] >= RECENT_SECONDS:
+            self._moments.popleft()
+        then, before = self._moments[0]
+        return (now - then) / max(step - before, 1) * (max_steps - step)
 
 
 class StopRequested(Exception):

@@ -1,33 +1,90 @@
-"""Resolve `auto`: precision, attention kernel and threads of a run, by rule or, if asked, by timing.
+"""What a run gets and needs of the machine: `auto` resolved to precision, kernel and threads, and memory.
 
-By rule, they follow from the machine and the sizes alone, so that the same command gives the same weights whatever else
-runs. A stopwatch decides only with `--tune`.
+Both follow from the machine and the sizes alone, so that the same command gives the same weights whatever else runs.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from functools import partial
 
+import psutil
 import torch
-from torch import Tensor
 
+from model.analysis.size import budget
 from model.architectures import Model
-from model.config import ConfigError, TrainConfig
+from model.config import ConfigError, ModelConfig, TrainConfig
 from model.embeddings import count_parameters
-from model.training.corpus import Corpus, MicroBatch
-from model.training.device import OtherWork, Runtime, cpu_multiplies_bf16, default_threads, seconds_of
-from model.training.loss import TrainingLoss
-from model.training.randomness import start_stream
+from model.training.corpus import Corpus
+from model.training.device import Runtime, cpu_multiplies_bf16, default_threads
+from model.training.loss import slice_rows
 from model.transformer import Transformer
 
-TRIAL_OPERATIONS = 20_000_000_000  # per trial step: a fraction of a second
-NEARLY = 1.15
-BUSY_CORES = 0.5  # of others: threads that share a core with them wait for each other, and times say little
+LIBRARY_BYTES = 300 * 2**20
+"""What Python, torch and the data take beside the run itself; on a GPU, the graphics memory holds none of it."""
+
+
+def check_weights(config: ModelConfig, *, on_cpu: bool) -> None:
+    """Refuse sizes whose weights cannot fit, before anything is allocated.
+
+    Raises:
+        ConfigError: this machine has less memory than the weights need (on the CPU: with gradients and two moments).
+    """
+    parameters = sum(part.parameters for part in budget(config, 1, 1))
+    tables = 2 * config.max_positions * config.d_model  # a row for each position, on both sides
+    needed, memory = 4 * tables + (16 if on_cpu else 4) * parameters, psutil.virtual_memory().total
+    if needed > memory:
+        raise ConfigError(
+            f"a model of these sizes has {parameters:,} parameters and needs {needed / 1e9:,.0f} GB of memory, "
+            f"but this machine has {memory / 1e9:,.0f} GB; lower d_model, d_ff, the number of layers or max_positions."
+        )
+
+
+def check_batch(config: ModelConfig, training: TrainConfig, corpus: Corpus, runtime: Runtime) -> None:
+    """Refuse a `max_tokens` that puts more into a batch than fits; where it exceeds the corpus, that is the batch.
+
+    Raises:
+        ConfigError: the device has less memory than the largest batch needs.
+    """
+    tokens = corpus.largest_batch()
+    device = runtime.torch_device
+    needed, memory = _activations(config, training, tokens, runtime), _memory_of(device)
+    if needed > memory:
+        where = "this machine" if device.type in ("cpu", "mps") else "the GPU"
+        raise ConfigError(
+            f"max_tokens={training.max_tokens} makes a batch of {tokens:,} tokens, which needs about "
+            f"{needed / 1e9:,.1f} GB of memory, but {where} has {memory / 1e9:,.1f} GB; lower max_tokens (and raise "
+            f"gradient_accumulation_steps to keep the size of an update) or choose a smaller model."
+        )
+
+
+def peak_bytes(config: ModelConfig, training: TrainConfig, corpus: Corpus, runtime: Runtime, *, parameters: int) -> int:
+    """Peak memory of a run in bytes: weights, gradients, two moments, and the activations of the largest batch."""
+    library = LIBRARY_BYTES if runtime.torch_device.type == "cpu" else 0
+    return 16 * parameters + _activations(config, training, corpus.largest_batch(), runtime) + library
+
+
+def _activations(config: ModelConfig, training: TrainConfig, tokens: int, runtime: Runtime) -> int:
+    """Bytes of what the forward pass of a batch of this many source and target tokens keeps, and of its logits."""
+    kind = runtime.torch_device.type
+    batch = tokens * (1 if training.consistency == "none" else 2)  # two views of it
+    # Until the precision is settled, the smaller of those that may be chosen: nothing that fits is refused.
+    rounds = runtime.precision == "bf16" or (runtime.precision == "auto" and (kind != "cpu" or cpu_multiplies_bf16()))
+    per_token = 16 * config.d_model + 2 * config.d_ff  # projections, norms, sums and the feed-forward's two widths
+    layers = config.n_encoder_layers + 1.5 * config.n_decoder_layers  # a decoder layer has one more sublayer
+    rows = min(batch, slice_rows(kind, config.tgt_vocab_size))
+    logits = 3 * 4 * rows * config.tgt_vocab_size  # logits, their softmax and its gradient, in float32, slice by slice
+    return int((2 if rounds else 4) * batch * per_token * layers + logits)
+
+
+def _memory_of(device: torch.device) -> int:
+    """All memory of the device in bytes; an Apple GPU shares that of the machine."""
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    return int(psutil.virtual_memory().total)
+
+
 THREAD_OPERATIONS = 2_500_000_000  # of a batch, for each thread: with fewer, threads wait for each other
 ROUNDED_WEIGHTS = 250_000  # numbers in an output projection from which bf16 pays on a CPU that multiplies it
-ROUNDING_PAYS = 1.05
 PRECISIONS = ("auto", "fp32", "bf16")
 
 
@@ -42,16 +99,13 @@ def check_precision(precision: str) -> str:
     return precision
 
 
-def choose_runtime(
-    model: Model, corpus: Corpus, wanted: Runtime, config: TrainConfig, *, tune: bool = False
-) -> Runtime:
+def choose_runtime(model: Model, corpus: Corpus, wanted: Runtime, config: TrainConfig) -> Runtime:
     """`wanted` with precision, attention kernel and threads resolved.
 
     On a GPU, bf16 where it is supported. On a CPU, bf16 where it has instructions for that and the output projection,
     the largest product, is large enough; and one thread per THREAD_OPERATIONS of a batch, up to the number of cores,
-    since small products gain little from more. With `tune`, a few timed steps decide instead: bf16 only where it is
-    faster, and the fewest threads close to the best time. The fused kernel is used except on a CPU with attention
-    dropout, where it is slower.
+    since small products gain little from more. The fused kernel is used except on a CPU with attention dropout, where
+    it is slower.
     """
     precision = check_precision(wanted.precision)
     on_cpu = wanted.torch_device.type == "cpu"
@@ -61,11 +115,6 @@ def choose_runtime(
     if not on_cpu:
         may_round = wanted.torch_device.type == "cuda" and torch.cuda.is_bf16_supported()
         return replace(settled, precision=("bf16" if may_round else "fp32") if precision == "auto" else precision)
-    if tune:
-        precisions = [precision] if precision != "auto" else ["fp32", "bf16"] if cpu_multiplies_bf16() else ["fp32"]
-        threads = [wanted.threads] if wanted.threads else _fewer(most)
-        choices = [replace(settled, precision=p, threads=n) for p in precisions for n in threads]
-        return choices[0] if len(choices) == 1 else _quickest(model, corpus, choices, config.label_smoothing)
     if precision == "auto":
         rounds = cpu_multiplies_bf16() and model.output.weight.numel() >= ROUNDED_WEIGHTS
         precision = "bf16" if rounds else "fp32"
@@ -83,53 +132,3 @@ def batch_operations(model: Model, corpus: Corpus, config: TrainConfig) -> int:
     tokens = min(config.max_tokens, sum(map(max, corpus.lengths)))
     views = 1 if config.consistency == "none" else 2
     return operations(model, tokens * views)
-
-
-def _fewer(most: int) -> list[int]:
-    """1, 2, 4 … threads, up to `most`, which is included."""
-    return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
-
-
-def _quickest(model: Model, corpus: Corpus, choices: list[Runtime], smoothing: float) -> Runtime:
-    """The fastest choice: fp32 unless bf16 is faster, with the fewest threads that come close to the best time."""
-    before = torch.get_num_threads()
-    start_stream(corpus.seed, "trial")
-    others = OtherWork()
-    batch = corpus.tensors(_trial_batch(corpus, model), choices[0].torch_device)
-    try:
-        times = seconds_of([partial(_one_step, model, batch, choice, smoothing) for choice in choices])
-    finally:
-        busy = others.cores() > BUSY_CORES
-        torch.set_num_threads(before)
-        model.zero_grad(set_to_none=True)
-    timed = list(zip(choices, times, strict=True))
-    best = {c.precision: min(t for other, t in timed if other.precision == c.precision) for c in choices}
-    rounds = "bf16" in best and best["bf16"] * ROUNDING_PAYS < best.get("fp32", math.inf)
-    precision = "bf16" if rounds else "fp32"
-    of_kind = [(choice, time) for choice, time in timed if choice.precision == precision]
-    if busy:
-        return of_kind[-1 if _operations(corpus, model) >= 2 * THREAD_OPERATIONS else 0][0]
-    return next(choice for choice, time in of_kind if time <= NEARLY * best[precision])
-
-
-def _operations(corpus: Corpus, model: Model) -> int:
-    """Operations of forward and backward for the first batch."""
-    indices = corpus.updates(0)[0].shares[0][0].indices
-    return operations(model, sum(max(corpus.lengths[i]) for i in indices))
-
-
-def _trial_batch(corpus: Corpus, model: Model) -> MicroBatch:
-    """The first batch, reduced to what any machine processes in a moment."""
-    indices = corpus.updates(0)[0].shares[0][0].indices
-    longest = max(max(corpus.lengths[i]) for i in indices)
-    tokens = TRIAL_OPERATIONS // operations(model, 1)
-    return MicroBatch(indices[: max(1, tokens // longest)])
-
-
-def _one_step(model: Model, batch: tuple[Tensor, Tensor, Tensor], runtime: Runtime, smoothing: float) -> None:
-    torch.set_num_threads(runtime.threads)
-    loss = TrainingLoss(model.train(), smoothing=smoothing, fused=runtime.fused)
-    with runtime.products(operations(model, max(side.numel() for side in batch))):
-        with runtime.autocast():
-            total, _ = loss(*batch)
-        total.backward()

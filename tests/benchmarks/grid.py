@@ -35,10 +35,9 @@ import streamlit as st
 
 
 def page():
-    from explorer.browser.copy_link import copy_link
-    from explorer.browser.heads import heads_view
+    from explorer.browser.frame import copy_link
+    from explorer.browser.views import heads_view
     from explorer.decoding.decoding import Decoding, place_in
-    from explorer.web.figures import freeze_after
     from tests.benchmarks.grid import N_SHOWN, trace_of
 
     st.set_page_config(layout="wide")
@@ -48,7 +47,6 @@ def page():
     made = st.cache_resource(trace_of, max_entries=64, show_spinner=False)
     for number in range(1, 1 + N_SHOWN):
         made(*size, number)  # creating the arrays is not part of the measurement
-    freeze_after(name)  # as the pages do
     if st.button("Show"):
         st.session_state["shown"] = st.session_state.get("shown", 0) + 1
     if "shown" in st.session_state:

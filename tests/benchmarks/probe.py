@@ -16,9 +16,9 @@ from typing import TypeVar
 from playwright.sync_api import sync_playwright
 
 from explorer.probing.importance import measure_importance
+from explorer.probing.measured import FILE, measure
 from explorer.probing.reporting import unheard
-from explorer.probing.sample import default_choice, measure, measure_again
-from explorer.probing.stored import FILE
+from explorer.probing.sample import default_choice
 from model.checkpoint import load_model
 from tests.benchmarks.registry import Row, benchmark, median, torch_threads
 from tests.browser import launch, serve
@@ -77,7 +77,7 @@ def measured_heads() -> list[Row]:
     with torch_threads(1), tempfile.TemporaryDirectory() as folder:
         loaded = load_model(CHECKPOINTS / MODEL)
         choice = default_choice(loaded.data_config)
-        found, measuring = timed(lambda: measure_again(choice, loaded, unheard))
+        found, measuring = timed(lambda: measure(choice, loaded, unheard, again=True))
         importance, ablating = timed(lambda: measure_importance(loaded, found.sample, unheard))
         copy = copytree(CHECKPOINTS / MODEL, Path(folder) / MODEL)
         stored, opening = timed(lambda: measure(choice, load_model(copy), unheard))

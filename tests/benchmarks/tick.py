@@ -27,7 +27,7 @@ def _looks() -> None:
     from explorer.runs.lifecycle import Runs
     from explorer.screens.train.watch import _numbers, _samples
     from explorer.web.figures import draw_figure
-    from explorer.web.run_metrics import metrics_of
+    from explorer.web.runs import metrics_of
 
     runs, times = Runs(Path(st.session_state["checkpoints"])), []
     for _ in range(40):

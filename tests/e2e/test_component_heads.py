@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.head_summary import summarise
 from tests.e2e.heads_bench import HeadsBench
 from tests.e2e.stepper_bench import theme
 from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
@@ -78,7 +77,7 @@ def test_sorting_and_filtering_by_the_numbers(bench: HeadsBench) -> None:
     table = [row.split("\t") for row in bench("tbody tr").all_inner_texts()]
     assert [f"L{row[0]} H{row[1]}" for row in table] == shown(), "table and grid agree on the order"
     bench.choose("most", "1.5")
-    few = int((summarise(attention_maps(bench.decoding.trace, "cross")).effective <= 1.5).sum())
+    few = int((attention_maps(bench.decoding.trace, "cross").effective <= 1.5).sum())
     assert bench(".tile").count() == few
     assert (f"{few} of 6 heads" in bench.text(".caption")) == (few < 6)
 

@@ -236,7 +236,7 @@ def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(bench: He
     before = (bench.text(".caption"), bench.plot("cross")[2])
     bench.click(".options")
     bench.click(".present")
-    bench.page.wait_for_function("() => root.fullscreenElement?.className === 'explorer'")
+    bench.page.wait_for_function("() => root.fullscreenElement?.matches('.explorer')")
     bench.frame()
     assert bench.text(".present") == "End presentation"
     assert bench.text(".caption") == before[0]

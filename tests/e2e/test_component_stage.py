@@ -135,7 +135,7 @@ def test_curves_move_in_about_200_ms_and_not_at_all_for_reduced_motion(bench: Be
 
 
 def test_a_chosen_word_is_called_chosen(bench: Bench) -> None:
-    bench.mount(planted_view(step=3, chosen=(2,), predicted_ids=(100, 101, 201, 103, 104)))
+    bench.mount(planted_view(step=3, chosen=(2,), path=(100, 101, 201, 103, 104)))
     assert bench.text(".reads") == "reads 3 lis → chosen: livres"
     assert bench(".option[aria-current]").get_attribute("title") == "The token chosen here, not the likeliest"
     assert "3 lis → chosen livres" in bench.text("figure.cross p")

@@ -269,7 +269,7 @@ def test_alternatives_and_fork(bench: Bench) -> None:
 
 def test_a_prediction_outside_the_likeliest_is_listed_too(bench: Bench) -> None:
     ids = (100, 101, 999, 103, 104)
-    bench.mount(planted_view(predicted_ids=ids, step=3))
+    bench.mount(planted_view(path=ids, step=3))
     assert bench(".option").count() == 11
     assert "livres" in bench(".option[aria-current]").inner_text()
     bench.press("ArrowRight")

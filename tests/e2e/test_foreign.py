@@ -12,8 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from explorer.probing.sample import SampleChoice
-from explorer.probing.sample_address import to_link
+from explorer.probing.sample import SampleChoice, to_link
 from explorer.screens.attention.panels import PANELS
 from tests.browser import Server, serve, settle
 from tests.e2e.tour import ADDRESSES, Tour, touring

@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from explorer.probing.sample import MAX_SENTENCES, SampleChoice
-from explorer.probing.sample_address import to_link
+from explorer.probing.sample import MAX_SENTENCES, SampleChoice, to_link
 from tests.browser import Server, settle
 
 Visit = Callable[[str], Page]

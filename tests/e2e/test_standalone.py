@@ -12,7 +12,7 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.decoding import Decoding, place_in
-from explorer.files.site_command import main
+from explorer.files.site import main
 from explorer.files.standalone_page import Recording
 from explorer.files.standalone_page import page as page_of
 from explorer.notebook import show

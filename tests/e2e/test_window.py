@@ -89,7 +89,7 @@ class Window:
         until(lambda: "Size and scores" in self.evaluate(TEXT))
         self.evaluate(EVERY)
         (self.server,) = [
-            child for child in psutil.Process(self.process.pid).children() if "explorer.web.serve" in child.cmdline()
+            child for child in psutil.Process(self.process.pid).children() if "streamlit" in child.cmdline()
         ]
 
     def _page(self, port: int) -> str:

@@ -72,7 +72,7 @@ def planted_view(trace: AttentionTrace | None = None, **changes: Any) -> Planted
     """A planted trace, by default opened at step 1 of the mean over heads of the last layer."""
     trace = trace or planted_trace()
     place = {name: changes.pop(name) for name in ("kind", "layer", "head", "step") if name in changes}
-    settings = {"seq": "first", "model": "planted", "predicted_ids": tuple(int(i) for i in trace.top_ids[:, 0])}
+    settings = {"seq": "first", "model": "planted", "path": tuple(int(i) for i in trace.top_ids[:, 0])}
     return Planted(Decoding(trace, **(settings | changes)), place_in(trace, **({"step": 1} | place)))
 
 

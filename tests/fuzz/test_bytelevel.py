@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.importing.byte_pairs import read_byte_pairs
+from model.importing.bart import read_byte_pairs
 from model.importing.source_folder import ImportFailed, SourceFolder
-from model.importing.vocabulary import reorder
+from model.importing.translator import reorder
 from model.text.bytelevel import LETTERS, ByteLevelTokenizer
 from model.text.pieces import TokenizerError
 from model.text.tokenizer import tokenizer_from_dict

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.text.pieces import TokenizerError
-from model.text.sentencepiece_file import read_unigram_model
-from model.text.unigram import Unigram
+from model.text.sentencepiece import Unigram, read_unigram_model
 
 
 def varint(n: int) -> bytes:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { planOf } from "../../explorer/browser/js/diagram_plan.js";
+import { planOf } from "../../explorer/browser/js/diagram.js";
 
 const LAYER = ["decoder", "cross", "feed_forward"];
 const transformer = (encoder, decoder) =>

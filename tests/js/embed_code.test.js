@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { embedCode } from "../../explorer/browser/js/embed_code.js";
+import { embedCode } from "../../explorer/browser/js/copy_link.js";
 
 const HERE = ["http:", "", "localhost"].join("/"); // in parts: no code of ours names an address
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { heaviestKeys } from "../../explorer/browser/js/line_choice.js";
-import { entropyOf, rankedRow } from "../../explorer/browser/js/rows.js";
+import { heaviestKeys } from "../../explorer/browser/js/weights.js";
+import { entropyOf, rankedRow } from "../../explorer/browser/js/weights.js";
 import { fixture } from "./shared.js";
 
 for (const { name, mass, weights, mask, keys } of fixture("line_choice")) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { gapsFrom, meeting } from "../../explorer/browser/js/stage_routes.js";
+import { gapsFrom, meeting } from "../../explorer/browser/js/stage_lines.js";
 
 const box = (left, right, top) => ({ left, right, top, bottom: top + 38, hidden: false });
 const first = [box(0, 70, 0), box(74, 130, 0), box(134, 210, 0)];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { strokeOf } from "../../explorer/browser/js/head_strokes.js";
+import { strokeOf } from "../../explorer/browser/js/head_list.js";
 import { fixture } from "./shared.js";
 
 for (const { head, colour, dashes } of fixture("head_strokes")) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { heated } from "../../explorer/browser/js/temperature.js";
+import { heated } from "../../explorer/browser/js/next_word.js";
 
 const logits = [3, 1.5, 0.2, -1, -4];
 const softmax = (values) => {

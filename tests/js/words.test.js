@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { joinedNames, joins, mergeWords, spanWith, spansOf } from "../../explorer/browser/js/words.js";
+import { joinedNames, joins, mergeWords, spanWith, spansOf } from "../../explorer/browser/js/weights.js";
 import { fixture } from "./shared.js";
 
 for (const example of fixture("word_merging")) {

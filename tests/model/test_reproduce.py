@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from model import relabel, reproduce, train
-from model.chains import CHAINS, Step, needed
 from model.checkpoint import load_model, tensor_shapes
 from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json, write_json
+from model.reproduce import CHAINS, Step, needed
 from model.training.settings import parse_assignments
 from tests.model.commands import failure
 from tests.paths import ROOT

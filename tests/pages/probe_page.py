@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from explorer.screens.probe import grammar as probe_grammar
+from explorer.screens.probe import words as probe_grammar
 from explorer.web import measurements as probe_store
 from tests.paths import ROOT
 

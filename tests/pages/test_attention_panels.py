@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation, Translator
 from explorer.files.manifest import read_manifest
-from explorer.screens.attention import export as attention_export
+from explorer.screens.attention import downloads as attention_export
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer.decoding.test_attention_file import npz, tokens, weights_of

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import model.folder
 from explorer.locale.text import plain
-from explorer.screens.attention import aggregates
+from explorer.screens.attention import compare
 from explorer.screens.masks import page as masks
 from explorer.web import model_list, runtime, session
 from explorer.web.faults import FAULT, NOT_DONE
@@ -65,7 +65,7 @@ def test_a_page_that_meets_the_unforeseen_says_so_and_works_the_next_time(
 def test_a_tab_or_panel_that_fails_leaves_the_rest_of_its_page(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(aggregates, "draw", fail)
+    monkeypatch.setattr(compare, "draw_aggregates", fail)
     at = opened("pages/attention.py", model="mine", text="abc", panel="aggregates")
     assert [error.value for error in at.error] == [FAULT]
     assert at.get("bidi_component")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.web import embedded, runtime
+from explorer.web import frame, runtime
 from tests.explorer.toy_models import save_toy
 from tests.paths import ROOT
 
@@ -18,7 +18,7 @@ CONTROLS = {"selectbox", "text_input", "button", "popover", "expander", "page_li
 def _in_a_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_toy(tmp_path / "toy", "reverse")
     monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(embedded, "is_embedded", lambda: True)
+    monkeypatch.setattr(frame, "is_embedded", lambda: True)
 
 
 def opened(page: str, **query: str) -> AppTest:

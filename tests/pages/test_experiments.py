@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.runs import dry_run, experiment_arms
 from explorer.runs.dry_run import read_plan
 from explorer.runs.experiment_arms import arm_runs
-from explorer.screens.train import form as train_form
+from explorer.screens.train import page as train_page
 from explorer.web import runtime
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import SPARING, Arm, Experiment
@@ -125,7 +125,7 @@ def test_run_again_fills_the_train_form(
     Snapshots are kept, so that the run's heads can be watched.
     """
     monkeypatch.setattr(dry_run, "run_trial", lambda *_: read_plan(json.dumps(ANSWER)))
-    train_form.plan_service.clear()
+    train_page.plan_service.clear()
     experiment = EXPERIMENTS[name]
     recipe = experiment.recipe(experiment.arms[arm])
     at = opened(name)

@@ -10,7 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.examples import opening_step
-from explorer.screens.inside.operation_names import parts, rows_of
+from explorer.decoding.operation_names import parts
+from explorer.screens.inside.operations import rows_of
 from explorer.web import runtime
 from model.analysis.operations import walk
 from model.checkpoint import load_model

@@ -37,7 +37,7 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 def headers(at: AppTest) -> dict[str, Any]:
     """The headers of the blocks that the machine was sent, by their names."""
     assert not at.exception
-    return {header["part"]: header for header, _ in messages(at)}
+    return {header.get("part", "decoding"): header for header, _ in messages(at)}
 
 
 def address(at: AppTest) -> dict[str, str]:
@@ -48,7 +48,7 @@ def address(at: AppTest) -> dict[str, str]:
 def reports(page: AppTest, **state: Any) -> AppTest:
     """Run the page after the browser has reported something about the decoding on screen."""
     mounted = mount(page, "machine")
-    place = {"step": mounted["start"]["step"], "block": "", "head": 0, "part": "", **state.get("at", {})}
+    place = {**mounted["start"], "block": "", "head": 0, "part": "", **state.get("at", {})}
     said = {"at": {"seq": mounted["seq"], "turn": mounted["turn"], "place": place}}
     if "go" in state:
         said["go"] = {"seq": mounted["seq"], **state["go"]}
@@ -58,15 +58,17 @@ def reports(page: AppTest, **state: Any) -> AppTest:
 
 def test_the_machine_is_the_first_tab_and_starts_where_the_session_is(app: AppTest) -> None:
     header = headers(app)["machine"]
-    assert header["source"]["tokens"][-1] == "<eos>"
+    decoding = headers(app)["decoding"]
+    assert decoding["seq"] == header["seq"]
+    assert decoding["decoding"]["source"]["tokens"][-1] == "<eos>"
     assert mount(app, "machine")["start"]["step"] == app.session_state["_session_selection"].step
-    assert {block["name"] for block in header["diagram"]["blocks"]} == header["facts"].keys()
+    assert {block["name"] for block in header["blocks"]} == header["facts"].keys()
     assert "details" not in headers(app)
 
 
 def test_what_is_opened_is_sent_and_stands_in_the_address(app: AppTest) -> None:
     at = reports(app, at={"block": "decoder.1.cross_attn", "head": 3, "part": "scores", "step": 2})
-    details, arrays = next(message for message in messages(at) if message[0]["part"] == "details")
+    details, arrays = next(message for message in messages(at) if message[0].get("part") == "details")
     assert (details["opened"]["block"], details["opened"]["head"]) == ("decoder.1.cross_attn", 3)
     assert {"heads", "scores", "masked", "weights", "query", "W.q_proj"} <= arrays.keys()
     assert details["code"]["places"]["scores"]["marked"]
@@ -75,8 +77,8 @@ def test_what_is_opened_is_sent_and_stands_in_the_address(app: AppTest) -> None:
     again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for name, value in address(at).items():
         again.query_params[name] = value
-    opened = mount(again.switch_page("pages/inside.py").run(), "machine")["start"]["opened"]
-    assert opened == {"block": "decoder.1.cross_attn", "head": 3, "part": "scores"}
+    start = mount(again.switch_page("pages/inside.py").run(), "machine")["start"]
+    assert start == {"block": "decoder.1.cross_attn", "head": 3, "part": "scores", "step": 2}
     closed = reports(at, at={"block": "", "step": 2})
     assert "details" not in headers(closed)
     assert "block" not in closed.query_params
@@ -88,13 +90,13 @@ def test_what_is_opened_is_sent_and_stands_in_the_address(app: AppTest) -> None:
 def test_an_address_that_names_no_block_opens_none(app: AppTest, asked: str) -> None:
     app.query_params["block"] = asked
     at = app.run()
-    assert mount(at, "machine")["start"]["opened"]["block"] in ("", "decoder.0.cross_attn")
+    assert mount(at, "machine")["start"]["block"] in ("", "decoder.0.cross_attn")
 
 
 @pytest.mark.parametrize("model", ["unplaced", "lstm"])
 def test_other_models_draw_themselves(app: AppTest, model: str) -> None:
     at = app.selectbox(key="model").set_value(model).run()
-    kinds = [block["kind"] for block in headers(at)["machine"]["diagram"]["blocks"]]
+    kinds = [block["kind"] for block in headers(at)["machine"]["blocks"]]
     assert "positions" not in kinds
     assert ("lstm" in kinds) == (model == "lstm")
     assert "add" not in kinds
@@ -124,5 +126,5 @@ def test_messages_are_not_trusted(app: AppTest) -> None:
     state = {"block": {"x": 1}, "head": "2", "part": 7, "step": [1]}
     at = reports(app, at=state, go={"place": "../train", **state})
     assert not at.exception
-    assert mount(at, "machine")["start"]["opened"]["block"] == ""
+    assert mount(at, "machine")["start"]["block"] == ""
     assert json.dumps(headers(at)["machine"])

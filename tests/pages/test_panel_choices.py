@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
-from explorer.screens.attention import export as attention_export
+from explorer.screens.attention import downloads as attention_export
 from tests.explorer.toy_models import save_toy
 from tests.pages.panel_page import TEXT, open_panel, started
 

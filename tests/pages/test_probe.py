@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.probing import syntax as probe_syntax
 from explorer.probing.sample import SampleChoice
-from explorer.screens.probe import grammar as probe_grammar
+from explorer.screens.probe import words as probe_grammar
 from explorer.web import runtime
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.toy_models import save_toy

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.locale.text import plain
 from explorer.runs import wrong_answers
 from explorer.runs.archive import export, import_zip
-from explorer.runs.notes import read_note
+from explorer.runs.lifecycle import read_note
 from explorer.web import runtime
 from model.folder import CONFIG, METRICS, NOTE, SHIPPED, SNAPSHOTS, CheckpointError, read_config, write_json
 from model.importing.import_folder import import_folder

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.runs.made_pairs import MADE, MadePairs
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.web import runtime
-from explorer.web.training_form import ticked_at_first
+from explorer.web.runs import ticked_at_first
 from model import relabel
 from model.train import parser
 from tests.explorer.toy_runs import save_run
@@ -184,7 +184,7 @@ def test_own_data_is_named_in_the_command(app: AppTest, checkpoints: Path) -> No
 def test_a_form_filled_from_elsewhere_leaves_older_pairs_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of an experiment is repeated as it was."""
     session = {"_train_filled_at": 100.0}
-    monkeypatch.setattr("explorer.web.training_form.st.session_state", session)
+    monkeypatch.setattr("explorer.web.runs.st.session_state", session)
     assert not ticked_at_first(99.0)
     assert ticked_at_first(101.0)
     session.clear()

@@ -10,9 +10,9 @@ from explorer.decoding.attention_file import read_own
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translator
-from explorer.files.data_files import npz_bytes
 from explorer.files.figure_files import draw
 from explorer.files.manifest import manifest_text, read_manifest
+from explorer.files.map_files import npz_bytes
 from explorer.screens.attention.panels import PANELS
 from explorer.web import runtime
 from model.checkpoint import load_model
@@ -73,7 +73,7 @@ def translator(checkpoints: Path, request: pytest.FixtureRequest) -> Translator:
 def test_exports_and_links_give_back_what_was_shown(translator: Translator) -> None:
     shown = translator.translate(TEXT, DecodeConfig(max_length=6))
     for view, kind in (("heads", "png"), ("head", "svg"), ("lines", "pdf")):
-        assert len(draw(on_screen(shown.trace, view, "cross"), kind).content) > 500
+        assert len(draw(on_screen(shown.trace, view, "cross"), kind)) > 500
     for form in ("tokens", "words", "words-next"):
         maps = attention_maps(shown.trace, "cross", form)
         assert maps.weights.shape[:2] == shown.trace.cross.shape[:2]

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from explorer.runs import dry_run, lifecycle, made_pairs
 from explorer.runs.dry_run import read_plan
 from explorer.runs.process import LAUNCHES, read_launch, start_process
-from explorer.screens.train import form as train_form
-from explorer.screens.train import training_data
+from explorer.screens.train import data as train_data
+from explorer.screens.train import page as train_page
 from explorer.web import runtime
 from tests.explorer.runs.test_dry_run import ANSWER
 from tests.paths import ROOT
@@ -34,8 +34,8 @@ def stand_ins(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             "start_process",
             lambda folder, name, command: start_process(folder, name, ["python", "-c", SLEEP, *command]),
         )
-    train_form.plan_service.clear()
-    training_data._samples.clear()  # which corpora are on this machine is up to each test
+    train_page.plan_service.clear()
+    train_data._samples.clear()  # which corpora are on this machine is up to each test
     yield folder
     for place in (folder, folder / made_pairs.MADE):
         for path in (place / LAUNCHES).glob("*.json"):

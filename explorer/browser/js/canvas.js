@@ -1,15 +1,20 @@
-// Draws maps on a canvas: sizes, labels, hatching and frames; finds the cell under the pointer.
+// Canvases: their size on the screen, the text on them, and the cell of a map under the pointer.
 
-import { contextOf, patternOf } from "./colours.js";
+/** @import { Plot } from "./types" */
 
-/** @typedef {import("./types").Plot} Plot */
-/** @typedef {import("./types").Theme} Theme */
-/** @typedef {import("./types").Write} Write */
+/**
+ * A canvas of this size in pixels, and its context.
+ * @param {number} width
+ * @param {number} height
+ * @returns {[HTMLCanvasElement, CanvasRenderingContext2D]}
+ */
+export function canvasOf(width, height) {
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  return [canvas, contextOf(canvas)];
+}
 
-export const AXIS = 17; // height of an axis title, in pixels
-export const LABEL = 82; // maximum length of a label, in pixels
-export const TILT = Math.PI / 3.4; // angle of the key labels
-export const LEAST = 126; // minimum size of a plot without its labels, in pixels
+/** @param {HTMLCanvasElement} canvas */
+export const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 
 /**
  * The factor by which the page magnifies an element (CSS zoom, used for presentations).
@@ -72,117 +77,5 @@ export function paper(canvas, width, height, zoom = magnification(canvas)) {
   return Object.assign(ctx, { imageSmoothingEnabled: false, direction: "ltr" });
 }
 
-/**
- * A token as a label. Its position tells repeated words apart; the isolates keep right-to-left words from moving it.
- * @param {string[]} tokens
- * @param {number} i
- */
-export const label = (tokens, i) => `${i + 1} ${isolated(tokens[i])}`;
-
-/** @param {string} text */
+/** A token whose writing direction cannot move the text beside it. @param {string} text */
 export const isolated = (text) => `\u2068${text}\u2069`;
-
-/**
- * The text, if it is at most `room` wide. A longer one is cut from its end until it is at most `shorter` wide; each cut
- * removes the fraction 1/`steps` of what is left.
- * @param {CanvasRenderingContext2D} ctx
- * @param {string} text
- * @param {number} room
- * @param {number} shorter
- * @param {number} steps
- */
-export function shorten(ctx, text, room, shorter, steps) {
-  if (ctx.measureText(text).width <= room) return text;
-  let parts = [...text];
-  const cut = () => `${parts.join("")}…`;
-  while (parts.length && ctx.measureText(cut()).width > shorter) parts = parts.slice(0, -Math.max(1, Math.ceil(parts.length / steps)));
-  return cut();
-}
-
-/**
- * A label shortened to fit beside a map. The readout and the table hold the whole token.
- * @param {CanvasRenderingContext2D} ctx
- * @param {string} text
- * @param {number} [most] its maximum length, in pixels
- */
-export const shortLabel = (ctx, text, most = LABEL) => shorten(ctx, text, most + 2, most, 9);
-
-/** The width of the widest text. @param {CanvasRenderingContext2D} ctx @param {string[]} texts */
-export const widest = (ctx, texts) => Math.max(0, ...texts.map((text) => ctx.measureText(text).width));
-
-/**
- * Returns a function that writes text in this font.
- * @param {CanvasRenderingContext2D} ctx
- * @param {string} font
- * @param {number} [scale]
- * @returns {Write}
- */
-export const writer = (ctx, font, scale = 1) => (text, x, y, align, tilt = 0, size = 12, weight = 400) => {
-  ctx.save();
-  ctx.font = `${weight} ${size * scale}px ${font}`;
-  ctx.textAlign = align;
-  ctx.translate(x, y);
-  ctx.rotate(tilt);
-  ctx.fillText(text, 0, 0);
-  ctx.restore();
-};
-
-/**
- * Writes the titles of both axes, fainter than the labels.
- * @param {CanvasRenderingContext2D} ctx
- * @param {Write} write
- * @param {[string, string]} titles titles of rows and columns
- * @param {{ left: number, top: number }} plot
- * @param {number} alpha
- * @param {number} [at] distance from the edge
- */
-export function writeAxes(ctx, write, [rows, columns], { left, top }, alpha, at = AXIS / 2) {
-  ctx.globalAlpha = alpha;
-  write(columns, left, at, "left", 0, 11);
-  write(rows, at, top, "right", -Math.PI / 2, 11);
-  ctx.globalAlpha = 1;
-}
-
-/**
- * Hatches the masked cells of the first `rows` rows.
- * @param {CanvasRenderingContext2D} ctx
- * @param {Theme} theme
- * @param {{ mask: Uint8Array, keys: number }} m
- * @param {number} rows
- * @param {Plot} plot
- */
-export function hatch(ctx, theme, { mask, keys }, rows, { left, top, cell }) {
-  for (let i = 0; i < rows * keys; i++) {
-    if (!mask[i]) continue;
-    ctx.fillStyle = patternOf(theme, mask[i]);
-    ctx.fillRect(left + (i % keys) * cell, top + Math.floor(i / keys) * cell, cell, cell);
-  }
-}
-
-/**
- * Draws the thin border of a map.
- * @param {CanvasRenderingContext2D} ctx
- * @param {string} ink
- * @param {Plot} plot
- * @param {number} width
- * @param {number} height
- */
-export function border(ctx, ink, { left, top }, width, height) {
-  ctx.strokeStyle = ink;
-  ctx.globalAlpha = 0.35;
-  ctx.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
-  ctx.globalAlpha = 1;
-}
-
-/**
- * Returns a function that draws a coloured frame around cells, with an outline that sets it off from the map.
- * @param {CanvasRenderingContext2D} ctx
- * @param {string} ground
- * @returns {(x: number, y: number, w: number, h: number, colour: string) => void}
- */
-export const framer = (ctx, ground) => (x, y, w, h, colour) => {
-  for (const [lineWidth, strokeStyle] of /** @type {[number, string][]} */ ([[4, ground], [2, colour]])) {
-    Object.assign(ctx, { lineWidth, strokeStyle });
-    ctx.strokeRect(x, y, w, h);
-  }
-};

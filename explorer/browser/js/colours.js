@@ -1,10 +1,9 @@
 // The colours of the current theme, the attention scale as a table of 256 steps, and the hatching of masked cells.
 
-import { clamp } from "./numbers.js";
+import { canvasOf } from "./canvas.js";
 import { PALETTES } from "./palettes.js";
 
-/** @typedef {import("./types").Rgb} Rgb */
-/** @typedef {import("./types").Theme} Theme */
+/** @import { Rgb, Theme } from "./types" */
 
 /** @type {CanvasRenderingContext2D | undefined} */
 let converter;
@@ -17,20 +16,6 @@ export function rgb(colour) {
   const six = converter.fillStyle;
   return [1, 3, 5].map((i) => parseInt(six.slice(i, i + 2), 16));
 }
-
-/**
- * A canvas of this size in pixels, and its context.
- * @param {number} width
- * @param {number} height
- * @returns {[HTMLCanvasElement, CanvasRenderingContext2D]}
- */
-export function canvasOf(width, height) {
-  const canvas = Object.assign(document.createElement("canvas"), { width, height });
-  return [canvas, contextOf(canvas)];
-}
-
-/** @param {HTMLCanvasElement} canvas */
-export const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 
 /** Perceived brightness of a colour, from 0 (black) to 1 (white). @param {Rgb} colour */
 const brightness = ([r, g, b]) => (0.3 * r + 0.59 * g + 0.11 * b) / 255;
@@ -53,9 +38,14 @@ export function ramp(stops, paper) {
   });
 }
 
-/** Sets the stops of a CSS gradient to the colours of the scale. @param {HTMLElement} box @param {Rgb[]} scale */
-export const setScale = (box, scale) =>
+/** A colour as a pixel of an ImageData. @param {Rgb} colour */
+export const pixelOf = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+
+/** Gives a theme its scale, which the colour bar of its component then shows. @param {Theme} theme @param {HTMLElement} box @param {Rgb[]} scale */
+export function setScale(theme, box, scale) {
+  Object.assign(theme, { scale, inks: Uint32Array.from(scale, pixelOf) });
   box.style.setProperty("--scale", scale.filter((_, i) => i % 15 === 0).map((stop) => `rgb(${stop})`).join());
+}
 
 /**
  * The theme around a component. Also sets the component's CSS variables.
@@ -65,11 +55,15 @@ export const setScale = (box, scale) =>
 export function readTheme(box) {
   const css = getComputedStyle(box), paper = rgb(css.backgroundColor);
   const name = brightness(paper) < 0.5 ? "dark" : "light", palette = PALETTES[name];
-  const scale = ramp(css.getPropertyValue("--st-chart-sequential-colors").split(",").map(rgb), paper);
+  const own = ramp(css.getPropertyValue("--st-chart-sequential-colors").split(",").map(rgb), paper);
+  const theme = {
+    ...palette, own, scale: own, inks: new Uint32Array(), grey: pixelOf(rgb(palette.masked)), ink: css.color,
+    ground: css.backgroundColor, font: css.fontFamily, patterns: [],
+  };
   box.dataset.theme = name;
   for (const [part, colour] of Object.entries(palette)) box.style.setProperty(`--${part}`, colour);
-  setScale(box, scale);
-  return { ...palette, scale, own: scale, ink: css.color, ground: css.backgroundColor, font: css.fontFamily, patterns: [] };
+  setScale(theme, box, own);
+  return theme;
 }
 
 /** The pattern of masked cells, created on first use. @param {Theme} theme @param {number} code */
@@ -91,25 +85,4 @@ function hatching(theme, code) {
   }
   ctx.stroke();
   return /** @type {CanvasPattern} */ (ctx.createPattern(tile, "repeat"));
-}
-
-/** The colour of a weight on the scale from 0 to 1. @param {Theme} theme @param {number} weight */
-export const shade = (theme, weight) => theme.scale[clamp(Math.round(weight * 255), 0, 255)];
-
-/**
- * A map with one pixel per cell, scaled up on drawing, so that redrawing it at every step is cheap.
- * @param {Theme} theme
- * @param {number} keys
- * @param {number} queries
- * @param {(i: number) => number | null} weightAt the weight of cell `i`; null if it is masked
- */
-export function bitmap(theme, keys, queries, weightAt) {
-  const image = new ImageData(keys, queries), masked = rgb(theme.masked);
-  for (let i = 0; i < keys * queries; i++) {
-    const weight = weightAt(i);
-    image.data.set([...(weight === null ? masked : shade(theme, weight)), 255], 4 * i);
-  }
-  const [canvas, ctx] = canvasOf(keys, queries);
-  ctx.putImageData(image, 0, 0);
-  return canvas;
 }

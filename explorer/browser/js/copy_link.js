@@ -1,7 +1,6 @@
 // Copies the address of this page, which always describes what is on screen, or the markup that embeds it elsewhere.
 
 import { finder, make, say } from "./dom.js";
-import { embedCode } from "./embed_code.js";
 
 const LINK = "Copied: it opens this translation and this view.";
 const CODE = "Copied: it shows this view in pages of sites that HEADLIGHT_FRAMES names.";
@@ -43,4 +42,21 @@ function copyFromField(text) {
   const copied = document.execCommand("copy");
   field.remove();
   return copied;
+}
+
+/**
+ * @param {string} address of what is on screen
+ * @param {string} title what a screen reader calls the frame
+ * @returns {string} an `<iframe>` with the same view, without sidebar and controls
+ */
+export function embedCode(address, title) {
+  const url = new URL(address);
+  url.searchParams.set("embed", "true");
+  return `<iframe src="${escaped(url.href)}" title="${escaped(title)}" width="700" height="420" style="border: 0"` +
+    ` allow="fullscreen"></iframe>`;
+}
+
+/** @param {string} text */
+function escaped(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\u0022", "&quot;");
 }

@@ -1,15 +1,13 @@
-// The small diagram of a model: which place of attention is on screen; a click or an arrow key goes to another one.
+// The small diagram of a model: which place of attention is on screen; a click or an arrow key goes to another one. The
+// encoder is above, the decoder below, and between them what the decoder takes from it; layers go from left to right.
 
-import { planOf } from "./diagram_plan.js";
-import { make, makeButton } from "./dom.js";
-import { KINDS } from "./kinds.js";
-import { TITLES, layerName } from "./names.js";
+import { make, makeButton, makeShape } from "./dom.js";
+import { buttonTowards } from "./grids.js";
+import { KINDS, TITLES, layerName } from "./names.js";
+import { clamp } from "./numbers.js";
 
-/** @typedef {import("./types").Diagram} Diagram */
-/** @typedef {import("./types").DiagramPlan} DiagramPlan */
-/** @typedef {import("./types").Kind} Kind */
+/** @import { Diagram, Kind, Wiring } from "./types" */
 
-const SVG = "http://www.w3.org/2000/svg";
 /** What each box shows, so that it is built anew only for another model or width. @type {WeakMap<Element, string>} */
 const built = new WeakMap();
 
@@ -25,7 +23,7 @@ export function drawDiagram(box, diagram, at, choose) {
   const name = JSON.stringify([diagram, width, roomy]);
   if (built.get(box) !== name) build(box, planOf(diagram, width, roomy, low));
   built.set(box, name);
-  const places = placesOf(box);
+  const places = [...box.querySelectorAll("button")];
   for (const place of places) {
     const [kind, layer] = place.value.split(" "), current = kind === at.kind && Number(layer) === at.layer;
     place.setAttribute("aria-checked", `${current}`);
@@ -33,7 +31,7 @@ export function drawDiagram(box, diagram, at, choose) {
     place.onclick = () => choose(/** @type {Kind} */ (kind), Number(layer));
   }
   box.onkeydown = (event) => {
-    const next = placeAfter(places, at, event.key);
+    const here = places.find((place) => place.tabIndex === 0), next = here && buttonTowards(places, here, event.key);
     if (!next) return;
     event.preventDefault();
     event.stopPropagation();
@@ -42,24 +40,7 @@ export function drawDiagram(box, diagram, at, choose) {
   };
 }
 
-/** @param {Element} box */
-const placesOf = (box) => /** @type {HTMLButtonElement[]} */ ([...box.querySelectorAll("button")]);
-
-/**
- * The place that an arrow key leads to: the next layer, or the next kind above or below, at most at the same depth.
- * @param {HTMLButtonElement[]} places
- * @param {{ kind: Kind, layer: number }} at
- * @param {string} key
- */
-function placeAfter(places, at, key) {
-  const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key] ?? [0, 0];
-  if (!down && !right) return undefined;
-  const rows = /** @type {Kind[]} */ (["encoder", "cross", "decoder"]).filter((kind) => places.some(({ value }) => value.startsWith(`${kind} `)));
-  const kind = rows[rows.indexOf(at.kind) + down], row = places.filter(({ value }) => value.startsWith(`${kind} `));
-  return down ? row[Math.min(at.layer, row.length) - 1] : row[at.layer - 1 + right];
-}
-
-/** @param {HTMLElement} box @param {DiagramPlan} plan */
+/** @param {HTMLElement} box @param {ReturnType<typeof planOf>} plan */
 function build(box, { width, height, cell, blocks, wires, frames, labels }) {
   const svg = drawWires(wires, width, height, frames);
   const named = labels.map(({ text, y, side }) => {
@@ -84,25 +65,81 @@ function build(box, { width, height, cell, blocks, wires, frames, labels }) {
 
 /**
  * The lines of a diagram, each with an arrow at its end, and frames under them.
- * @param {import("./types").Wiring[]} wires
+ * @param {Wiring[]} wires
  * @param {number} width
  * @param {number} height
- * @param {DiagramPlan["frames"]} frames
+ * @param {{ x: number, y: number, width: number, height: number }[]} frames
  */
 export function drawWires(wires, width, height, frames = []) {
-  const svg = document.createElementNS(SVG, "svg");
-  const add = (/** @type {string} */ tag, /** @type {Record<string, string | number>} */ attributes) => {
-    const element = document.createElementNS(SVG, tag);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, `${value}`);
-    svg.append(element);
-  };
-  for (const [key, value] of Object.entries({ width, height, "aria-hidden": "true" })) svg.setAttribute(key, `${value}`);
-  for (const frame of frames) add("rect", { ...frame, rx: 5, class: "layer" });
-  for (const { points, flow } of wires) {
+  const layers = frames.map((frame) => makeShape("rect", { ...frame, rx: 5, class: "layer" }));
+  const lines = wires.flatMap(({ points, flow }) => {
     const [[x0, y0], [x1, y1]] = points.slice(-2), across = Math.sign(x1 - x0), down = Math.sign(y1 - y0);
-    add("polyline", { points: points.join(" "), class: flow });
     const tip = [[x1, y1], [x1 - 4 * across - 3 * down, y1 - 4 * down - 3 * across], [x1 - 4 * across + 3 * down, y1 - 4 * down + 3 * across]];
-    add("polygon", { points: tip.join(" "), class: flow });
-  }
-  return svg;
+    return [makeShape("polyline", { points: points.join(" "), class: flow }), makeShape("polygon", { points: tip.join(" "), class: flow })];
+  });
+  return makeShape("svg", { width, height, "aria-hidden": "true" }, ...layers, ...lines);
+}
+
+const NAMES = 92; // width of the names of the rows
+const OUT = 20; // room for the arrow to the next word
+const TOP = 2;
+const INSET = 3;
+const BEND = 9;
+/** The row of each kind of block: encoder, cross-attention, decoder. @type {Record<string, number>} */
+const ROWS = { encoder: 0, cross: 1, decoder: 2 };
+
+/**
+ * Plans a diagram for this width; `roomy` makes blocks that a finger can hit, `low` saves height.
+ * @param {Diagram} diagram
+ * @param {number} width
+ * @param {boolean} roomy
+ * @param {boolean} low
+ */
+export function planOf({ encoder, decoder }, width, roomy, low = false) {
+  const n = Math.max(encoder.length, decoder.length), gap = n > 8 ? 6 : 10;
+  const cell = { width: clamp(Math.floor((width - NAMES - OUT) / n - gap), 12, 46), height: roomy ? 34 : low ? 16 : 21 };
+  const [between, within] = low ? [12, 9] : [25, 14];
+  const tops = [TOP, TOP + cell.height + between, TOP + 2 * cell.height + between + within];
+  const left = (/** @type {number} */ i) => NAMES + i * (cell.width + gap), middle = (/** @type {number} */ i) => left(i) + cell.width / 2;
+  const level = (/** @type {number} */ row) => tops[row] + cell.height / 2;
+  /** Those that are a place of attention can be chosen. @type {{ kind: string, layer: number, x: number, y: number }[]} */
+  const blocks = [];
+  /** @type {Wiring[]} */
+  const wires = [{ points: [[NAMES - 12, level(0)], [NAMES - 1, level(0)]], flow: "source" }];
+  const frames = decoder.map((parts, i) => {
+    const top = tops[parts.includes("cross") ? 1 : 2] - INSET;
+    return { x: left(i) - INSET, y: top, width: cell.width + 2 * INSET, height: tops[2] + cell.height + INSET - top };
+  });
+  encoder.forEach((parts, i) => {
+    const kind = parts.find((part) => part !== "feed_forward") ?? "";
+    blocks.push({ kind, layer: i + 1, x: left(i), y: tops[0] });
+    if (i) wires.push({ points: [[left(i - 1) + cell.width, level(0)], [left(i) - 1, level(0)]], flow: "source" });
+  });
+  let places = 0;
+  decoder.forEach((parts, i) => {
+    for (const kind of parts) {
+      if (kind === "feed_forward") continue;
+      // An LSTM has one layer of attention, wherever it stands.
+      if (kind === "cross") places += 1;
+      blocks.push({ kind, layer: kind === "cross" ? places : i + 1, x: left(i), y: tops[kind === "cross" ? 1 : 2] });
+    }
+    const before = i ? frames[i - 1].x + frames[i - 1].width : NAMES - 12;
+    wires.push({ points: [[before, level(2)], [frames[i].x - 1, level(2)]], flow: "target" });
+    if (parts.includes("cross")) wires.push({ points: [[middle(i), tops[2]], [middle(i), tops[1] + cell.height + 1]], flow: "target" });
+  });
+  const end = left(encoder.length - 1) + cell.width, last = frames[frames.length - 1], out = last.x + last.width;
+  const crossed = decoder.flatMap((parts, i) => (parts.includes("cross") ? [i] : []));
+  const shelf = tops[0] + cell.height + (low ? 6 : 12);
+  crossed.forEach((i, n) => {
+    /** @type {[number, number][]} */
+    const out = [[end, level(0)], [end + BEND, level(0)], [end + BEND, shelf]], down = /** @type {[number, number][]} */ ([[middle(i), shelf], [middle(i), tops[1] - 1]]);
+    wires.push({ points: n ? down : [...out, ...down], flow: "memory" });
+  });
+  wires.push({ points: [[out, level(1)], [out + OUT - INSET - 4, level(1)]], flow: "target" });
+  const lstm = [...encoder, ...decoder].some((parts) => parts.includes("lstm")), how = lstm ? "LSTM" : "self";
+  const names = [`Encoder ${how}`, "Cross", `Decoder ${how}`];
+  return {
+    width: Math.max(end + BEND + 2, out + OUT), height: tops[2] + cell.height + INSET + 1, cell, blocks, wires, frames,
+    labels: Object.values(ROWS).map((row) => ({ text: names[row], x: 0, y: level(row), side: row ? "target" : "source" })),
+  };
 }

@@ -1,7 +1,6 @@
 // Creates and updates elements with as few changes as possible. Text is always set as text, never as markup.
 
-/** @typedef {import("./types").Content} Content */
-/** @typedef {import("./types").Find} Find */
+/** @import { Content, Find } from "./types" */
 
 /**
  * Creates an element with a class and children.
@@ -14,6 +13,14 @@
 export function make(tag, name, ...children) {
   const element = document.createElement(tag);
   if (name) element.className = name;
+  element.append(...children);
+  return element;
+}
+
+/** Creates an element of an SVG. @param {string} tag @param {Record<string, string | number>} attributes @param {(Node | string)[]} children */
+export function makeShape(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, `${value}`);
   element.append(...children);
   return element;
 }

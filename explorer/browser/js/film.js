@@ -1,19 +1,17 @@
 // The film: thumbnails of all heads, the chosen head enlarged, and a slider over the snapshots of a run.
 
-import { border, label, paper, shorten, isolated, widest, writeAxes, writer } from "./canvas.js";
-import { bitmap, inkOn, contextOf, patternOf, readTheme, shade } from "./colours.js";
+import { cellUnder, paper } from "./canvas.js";
+import { readTheme } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";
-import { FUTURE } from "./kinds.js";
-import { AXES, capitalised, headTitle, layerName, nameInKind } from "./names.js";
-import { cellNumber, clamp, percent } from "./numbers.js";
+import { BYTES, NOWHERE, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
+import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind } from "./names.js";
+import { clamp, percent } from "./numbers.js";
 import { createPlayer, markPlaying } from "./player.js";
 import { readMessage } from "./wire.js";
 
-/** @typedef {import("./types").Film} Film */
-/** @typedef {import("./types").FilmFrame} FilmFrame */
-/** @typedef {import("./types").FilmState} FilmState */
+/** @import { Film, FilmFrame, FilmState } from "./types" */
 
-const TALL = 340; // approximate height of the large map with its labels, in pixels
+const TALL = 380; // approximate height of the large map with its labels, in pixels
 const NARROW = 90; // maximum width of a thumbnail, in pixels
 const REPORT = 250; // ms between the last move and the report of the position
 const TEMPO = 600; // ms per step
@@ -40,6 +38,8 @@ function readFilm(bytes) {
   header.frames.forEach((/** @type {FilmFrame} */ f, /** @type {number} */ i) => {
     f.area = f.rows.length * f.columns.length;
     f.weights = /** @type {Uint8Array} */ (arrays[i].values);
+    const keys = f.columns.length, ahead = (/** @type {number} */ at) => at % keys > Math.floor(at / keys);
+    f.mask = Uint8Array.from({ length: f.area }, (_, at) => (header.kind === "decoder" && ahead(at) ? FUTURE : 0));
   });
   return header;
 }
@@ -49,7 +49,7 @@ function create(root) {
   const find = finder(root), slider = /** @type {HTMLInputElement} */ (find("input"));
   const big = /** @type {HTMLCanvasElement} */ (find(".big"));
   const S = /** @type {FilmState} */ (/** @type {unknown} */ ({
-    find, slider, big, box: find(".film"), frame: 0, layer: 1, head: 1, cell: null,
+    find, slider, big, box: find(".film"), frame: 0, layer: 1, head: 1, cell: null, plot: NOWHERE,
   }));
   const last = () => S.film.frames.length - 1;
   S.player = createPlayer(() => TEMPO, { at: () => S.frame, last, go: (frame) => show(S, clamp(frame, 0, last())) });
@@ -63,8 +63,7 @@ function create(root) {
     markPlaying(find(".play"), S.player.playing());
   };
   big.onpointermove = big.onclick = (event) => {
-    const { left, top, cell } = S.plot, f = S.film.frames[S.frame];
-    const key = Math.floor((event.offsetX - left) / cell), query = Math.floor((event.offsetY - top) / cell);
+    const f = S.film.frames[S.frame], { query, key } = cellUnder(big, event, S.plot);
     S.cell = query >= 0 && key >= 0 && query < f.rows.length && key < f.columns.length ? { query, key } : null;
     drawReadout(S);
   };
@@ -142,15 +141,15 @@ function paint(S) {
   const { film, slider } = S, f = film.frames[S.frame];
   markPlaying(S.find(".play"), S.player.playing());
   slider.value = `${S.frame}`;
+  slider.style.setProperty("--done", `${(100 * S.frame) / Math.max(1, film.frames.length - 1)}%`);
   slider.ariaValueText = stepOf(f);
   say(S.find("output"), `${stepOf(f)} (${S.frame + 1} of ${film.frames.length})`);
-  for (const { layer, head, button, canvas } of S.thumbs) {
+  const cells = cellsOf(f), { keys, queries } = cells, size = Math.min(S.thumb / keys, S.thumb / queries);
+  const [left, top] = [keys, queries].map((count) => (S.thumb - size * count) / 2), sheet = sheetFor(S, f);
+  S.thumbs.forEach(({ layer, head, button, canvas }, i) => {
     button.ariaPressed = `${layer === S.layer && head === S.head}`;
-    const ctx = paper(canvas, S.thumb, S.thumb);
-    const cell = Math.min(S.thumb / f.columns.length, S.thumb / f.rows.length);
-    const wide = cell * f.columns.length, high = cell * f.rows.length;
-    ctx.drawImage(pictureOf(S, f, layer, head), (S.thumb - wide) / 2, (S.thumb - high) / 2, wide, high);
-  }
+    drawCells(paper(canvas, S.thumb, S.thumb), sheet, i, keys, queries, { left, top, wide: size, high: size });
+  });
   drawHead(S, f);
   drawReadout(S);
 }
@@ -158,75 +157,28 @@ function paint(S) {
 /** @param {FilmFrame} f */
 const stepOf = (f) => `step ${f.step.toLocaleString("en")}`;
 
-/** @param {FilmState} S @param {FilmFrame} f @param {number} layer @param {number} head @param {number} i */
-const weightAt = (S, f, layer, head, i) => f.weights[((layer - 1) * S.film.heads + head - 1) * f.area + i] / 255;
+/** The weights of a head, 255 for 1. @param {FilmFrame} f @param {number} at counted through all layers */
+const bytesOf = (f, at) => f.weights.subarray(at * f.area, (at + 1) * f.area);
 
-/**
- * Whether a cell is masked, that is, a later token in decoder self-attention.
- * @param {FilmState} S
- * @param {FilmFrame} f
- * @param {number} i
- */
-const isMasked = (S, f, i) => S.film.kind === "decoder" && i % f.columns.length > Math.floor(i / f.columns.length);
+/** The place of the chosen head among all. @param {FilmState} S */
+const chosen = (S) => (S.layer - 1) * S.film.heads + S.head - 1;
 
-/**
- * A head's map with one pixel per cell.
- * @param {FilmState} S
- * @param {FilmFrame} f
- * @param {number} layer
- * @param {number} head
- */
-const pictureOf = (S, f, layer, head) => bitmap(S.theme, f.columns.length, f.rows.length, (i) =>
-  isMasked(S, f, i) ? null : weightAt(S, f, layer, head, i));
+/** @param {FilmFrame} f */
+const cellsOf = (f) => ({ keys: f.columns.length, queries: f.rows.length, mask: f.mask });
 
-/**
- * Draws the chosen head: rows are queries with query 0 on top; key labels are on top.
- * @param {FilmState} S
- * @param {FilmFrame} f
- */
+/** All heads of all layers. @param {FilmState} S @param {FilmFrame} f */
+const sheetFor = (S, f) => (f.sheet ??= sheetOf(S.theme, cellsOf(f), S.thumbs.map((_, i) => bytesOf(f, i)), BYTES));
+
+/** Draws the chosen head. @param {FilmState} S @param {FilmFrame} f */
 function drawHead(S, f) {
-  const { ink, font } = S.theme, { kind } = S.film;
+  const { kind } = S.film, cells = cellsOf(f), { keys, queries } = cells;
+  // A byte of 0 may stand for a weight that is only small: no number is written for it.
+  const values = Float32Array.from(bytesOf(f, chosen(S)), (byte) => byte / 255 || 1e-9);
   say(S.find("figcaption"), `${headTitle(kind, S.layer, S.head)}, ${stepOf(f)}`);
-  const ctx = contextOf(S.big);
-  ctx.font = `12px ${font}`;
-  const fit = (/** @type {string} */ text, /** @type {number} */ most) => shorten(ctx, text, most, most, Infinity);
-  const named = (/** @type {string[]} */ tokens, /** @type {number} */ i) => fit(label(tokens, i), 96);
-  const next = (/** @type {number} */ i) => fit(`\u2192 ${isolated(f.predicted[i])}`, 84);
-  const width = (/** @type {string[]} */ texts) => Math.ceil(widest(ctx, texts));
-  const left = 20 + width(f.rows.map((_, i) => named(f.rows, i))) + 6;
-  const right = f.predicted.length ? width(f.predicted.map((_, i) => next(i))) + 8 : 4;
-  const top = 18 + width(f.columns.map((_, i) => named(f.columns, i))) + 8;
-  const room = /** @type {Element} */ (S.find("figure")).clientWidth - left - right;
-  const cell = Math.max(3, Math.min(30, room / f.columns.length, (TALL + 40 - top) / f.rows.length));
-  const wide = cell * f.columns.length, high = cell * f.rows.length;
-  paper(S.big, Math.ceil(Math.max(left + wide + right, left + 150)), Math.ceil(Math.max(top + high + 2, 190)));
-  S.plot = { left, top, cell };
-  ctx.fillStyle = ink;
-  ctx.textBaseline = "middle";
-  const write = writer(ctx, font), size = Math.min(12, Math.max(9, cell)), every = Math.ceil(11 / cell);
-  writeAxes(ctx, write, AXES[kind], S.plot, 0.7, 8);
-  ctx.font = `${size}px ${font}`;
-  for (let i = 0; i < f.rows.length; i += every) {
-    const y = top + (i + 0.5) * cell;
-    write(named(f.rows, i), left - 5, y, "right", 0, size);
-    if (f.predicted.length) write(next(i), left + wide + 6, y, "left", 0, size);
-  }
-  for (let i = 0; i < f.columns.length; i += every) {
-    write(named(f.columns, i), left + (i + 0.5) * cell, top - 5, "left", -Math.PI / 2, size);
-  }
-  ctx.drawImage(pictureOf(S, f, S.layer, S.head), 0, 0, f.columns.length, f.rows.length, left, top, wide, high);
-  for (let i = 0; i < f.area; i++) {
-    const x = left + (i % f.columns.length) * cell, y = top + Math.floor(i / f.columns.length) * cell;
-    const weight = weightAt(S, f, S.layer, S.head, i);
-    if (isMasked(S, f, i)) {
-      ctx.fillStyle = patternOf(S.theme, FUTURE);
-      ctx.fillRect(x, y, cell, cell);
-    } else if (cell > 24 && weight >= 0.005) {
-      ctx.fillStyle = inkOn(shade(S.theme, weight));
-      write(cellNumber(weight), x + cell / 2, y + cell / 2, "center", 0, 11);
-    }
-  }
-  border(ctx, ink, S.plot, wide, high);
+  const labels = labelsOf(S.big, S.theme.font, { rows: f.rows, ends: f.predicted.map(leadsTo), columns: f.columns });
+  const room = S.find("figure").clientWidth - labels.left - Math.max(labels.right, labels.over) - 3;
+  S.plot = plotOf(labels, cells, clamp(Math.min(room / keys, (TALL - labels.above) / queries), 3, 30));
+  paintMap(S.big, S.theme, S.plot, { cells, rows: queries, sheet: sheetFor(S, f), at: chosen(S), values, labels, titles: AXES[kind] });
 }
 
 /** Describes the cell under the pointer. @param {FilmState} S */
@@ -236,7 +188,7 @@ function drawReadout(S) {
   if (c) {
     const i = c.query * f.columns.length + c.key;
     const predicts = f.predicted.length ? ` (predicts ${f.predicted[c.query]})` : "";
-    const value = isMasked(S, f, i) ? "masked (future)" : percent(weightAt(S, f, S.layer, S.head, i));
+    const value = f.mask[i] ? "masked (future)" : percent(bytesOf(f, chosen(S))[i] / 255);
     text = `${c.query + 1} ${f.rows[c.query]}${predicts} \u2192 ${c.key + 1} ${f.columns[c.key]}: ${value}`;
   }
   say(S.find("figure p"), text);

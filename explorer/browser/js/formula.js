@@ -1,6 +1,6 @@
 // Sets formulas, which come as trees of symbols (machine_words.py), as MathML.
 
-/** @typedef {import("./types").Formula} Formula */
+/** @import { Formula } from "./types" */
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 /** The element for each way in which parts stand to each other. @type {Record<string, string>} */

@@ -1,8 +1,8 @@
 // Explains the terms of the glossary: a link to a term shows its explanation on hover, focus or tap, wherever it is on the
 // page. The explanation is a popover, which nothing covers; as text of the glossary it is set as text.
 
-import { clamp } from "./numbers.js";
 import { finder } from "./dom.js";
+import { clamp } from "./numbers.js";
 
 /** @typedef {Record<string, [term: string, plain: string, explanation: string]>} Terms */
 

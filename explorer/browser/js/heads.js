@@ -2,32 +2,27 @@
 
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, say, sayAll } from "./dom.js";
+import { moveInGrid } from "./grids.js";
 import { PLACES } from "./head_list.js";
-import { drawDiagram } from "./diagram.js";
-import { drawHeadChoice } from "./head_choice.js";
 import { chooseTile, drawGrids, peekAtTile } from "./heads_grid.js";
-import { drawLines } from "./heads_lines.js";
+import { drawHeadChoice, drawLines, drawSentence } from "./heads_lines.js";
 import { drawMaps, listenToHead } from "./heads_map.js";
 import { choosePalette, drawLegend } from "./heads_pictures.js";
-import { drawSentence } from "./heads_sentence.js";
-import {
-  change, kindsShown, mapOf, mapsShown, openHead, redraw, report, reportOf, showsLarge, update,
-} from "./heads_state.js";
+import { change, kindsShown, mapOf, mapsShown, openHead, report, reportOf, showsLarge, update } from "./heads_state.js";
 import { drawCaption, drawLead, drawNumbers, drawReadout } from "./heads_text.js";
 import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
-import { KINDS } from "./kinds.js";
+import { NOWHERE } from "./maps.js";
+import { KINDS } from "./names.js";
 import { clamp } from "./numbers.js";
-import { createPlayer, drawSteps, stepAfter } from "./player.js";
+import { drawSteps, stepAfter } from "./player.js";
 import { listenToPresent } from "./present.js";
-import { drawBadges } from "./readout.js";
+import { drawBadges, numbered, tokenName } from "./readout.js";
+import { serverSource } from "./source_server.js";
 import { decodingOf, listen } from "./store.js";
-import { moveInGrid } from "./tiles.js";
-import { numbered, tokenName } from "./token_names.js";
+import { drawPlace, end, listenToSteps, listenToWidth, redraw } from "./view.js";
 import { DEFAULT_OPTIONS, VIEWS, readView } from "./view_text.js";
 
-/** @typedef {import("./types").Decoding} Decoding */
-/** @typedef {import("./types").HeadsState} HeadsState */
-/** @typedef {import("./types").Kind} Kind */
+/** @import { Decoding, HeadsState, Kind } from "./types" */
 
 const TEMPO = 700; // ms per step
 // Keys of this view; those of the player come with it.
@@ -46,51 +41,46 @@ const PATIENCE = 150; // ms for which the previous drawing stays while new weigh
 /**
  * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
  * names the decoding, which the store has or will have, and the place to start at.
- * @param {import("./types").Mount<import("./structs").ViewMount, "__heads", HeadsState>} mount
+ * @param {import("./types").ViewOf<import("./structs").ViewMount, "__heads", HeadsState>} view
  */
-export function mountHeads({ data, parentElement: root, setStateValue, setTriggerValue }) {
+export function mountHeads({ data, parentElement: root, source }) {
   const S = (root.__heads ??= create(root));
-  Object.assign(S, { mount: data, setStateValue, setTriggerValue, theme: readTheme(S.box) });
+  Object.assign(S, { mount: data, source, theme: readTheme(S.box) });
   S.colours = getComputedStyle(S.box).getPropertyValue("--st-chart-categorical-colors").split(",").filter(Boolean);
   if (!S.colours.length) S.colours = [S.theme.ink];
   const decoding = decodingOf(data.seq);
   if (decoding) load(S, decoding);
   return () => {
-    S.observer.disconnect();
-    S.keys.stop();
-    S.deafen();
-    S.player.stop();
-    for (const timer of [S.reporting, S.waiting]) clearTimeout(timer);
-    cancelAnimationFrame(S.frame);
+    end(S);
+    clearTimeout(S.waiting);
   };
 }
 
 /** The component, for Streamlit. @param {import("./types").Mount<import("./structs").ViewMount, "__heads", HeadsState>} mount */
 export default function (mount) {
-  return mountHeads(mount);
+  return mountHeads({ ...mount, source: serverSource(mount) });
 }
 
 /** The state before the first decoding arrives; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
   const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
   const S = /** @type {HeadsState} */ (/** @type {unknown} */ ({
-    ...DEFAULT_OPTIONS, find, details, box: find(".explorer"), pick: {}, on: new Set(), step: 0, source: 0, col: null,
+    ...DEFAULT_OPTIONS, find, details, box: find(".explorer"), pick: {}, on: new Set(), step: 0, encoderRow: 0, col: null,
     peek: null, figures: {}, drawn: [], maps: new Map(), pictures: new Map(),
-    sort: { by: 0, sign: 1 }, draw: () => draw(S),
+    sort: { by: 0, sign: 1 }, speed: 1, draw: () => draw(S),
   }));
   for (const kind of KINDS) {
     const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
-    const canvas = /** @type {HTMLCanvasElement} */ (part("canvas")), plot = { left: 0, top: 0, cell: 0 };
-    S.figures[kind] = { box: part(""), canvas, title: part("b"), about: part("small"), plot };
+    const canvas = /** @type {HTMLCanvasElement} */ (part("canvas"));
+    S.figures[kind] = { box: part(""), canvas, title: part("b"), about: part("small"), plot: NOWHERE };
     listenToHead(S, kind);
   }
-  S.player = createPlayer(() => TEMPO, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
+  listenToSteps(S, TEMPO, (step) => goTo(S, step), (name) => run(S, name));
   for (const button of buttonsOf(find, ".kinds")) {
     const { value } = button;
     button.onclick = () => change(S, value === "beside" ? { beside: !S.beside } : { kind: /** @type {Kind} */ (value), beside: false });
   }
   for (const button of buttonsOf(find, ".views")) button.onclick = () => change(S, { view: button.value });
-  for (const button of buttonsOf(find, ".buttons")) button.onclick = () => run(S, button.value);
   for (const select of root.querySelectorAll("select")) {
     const convert = { most: Number, next: Boolean }[select.name] ?? String;
     select.onchange = () => {
@@ -102,12 +92,8 @@ function create(root) {
     box.onchange = () => change(S, { [box.name]: box.checked });
   }
   /** @type {HTMLInputElement} */
-  const mass = find(".mass input"), /** @type {HTMLInputElement} */ slider = find(".steps");
+  const mass = find(".mass input");
   mass.oninput = () => change(S, { mass: Number(mass.value) });
-  slider.oninput = () => {
-    S.player.stop();
-    goTo(S, Number(slider.value) - 1);
-  };
   find(".grids").onkeydown = moveInGrid;
   const grids = find(".grids");
   grids.onclick = (event) => chooseTile(S, event);
@@ -123,8 +109,8 @@ function create(root) {
   });
   find(".why").onclick = () => {
     clearTimeout(S.reporting);
-    S.setStateValue("at", reportOf(S));
-    S.setTriggerValue("open", "cell");
+    S.source.report(reportOf(S));
+    S.source.ask("open", "cell");
   };
   S.present = listenToPresent(S.box, find(".present"), () => S.frame || redraw(S));
   listenToOptions(S);
@@ -142,10 +128,7 @@ function create(root) {
     if (decoding && decoding !== S.data) load(S, decoding);
     else if (decoding) redraw(S);
   });
-  S.observer = new ResizeObserver(() => {
-    if (S.width !== S.box.clientWidth && !S.box.hidden) redraw(S);
-  });
-  S.observer.observe(S.box);
+  listenToWidth(S, () => S.box.hidden || redraw(S));
   return S;
 }
 
@@ -165,13 +148,13 @@ function load(S, data) {
     S.player.stop();
     clearTimeout(S.reporting);
     const { kind, layer, head, step, row, column } = start, { heads, ...options } = readView(start.view);
-    const source = kind === "encoder" ? row - 1 : 0, col = column === null ? null : column - 1;
-    Object.assign(S, { turn, kind, step: step - 1, source, col, ...options });
+    const encoderRow = kind === "encoder" ? row - 1 : 0, col = column === null ? null : column - 1;
+    Object.assign(S, { turn, kind, step: step - 1, encoderRow, col, ...options });
     S.pick[kind] = { layer, head };
     S.on = new Set(heads.length ? heads : [head]);
   }
   S.step = clamp(S.step, 0, S.last);
-  S.source = clamp(S.source, 0, Math.max(0, data.source.tokens.length - 1));
+  S.encoderRow = clamp(S.encoderRow, 0, Math.max(0, data.source.tokens.length - 1));
   for (const kind of data.order) {
     const { layers, heads } = data.shapes[kind], had = S.pick[kind];
     S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
@@ -189,7 +172,7 @@ function draw(S) {
   clearTimeout(S.waiting);
   S.box.hidden = false;
   drawControls(S);
-  drawPlace(S);
+  drawPlace(S, S.mount.compact ? null : S.data.diagram, S.box.clientWidth, (kind, layer) => goToLayer(S, kind, layer));
   drawHeadChoice(S);
   // What is not shown is hidden before anything is measured.
   for (const [part, view] of [[".figures", "head"], [".lines", "lines"], [".strip", "text"]]) S.find(part).hidden = S.view !== view && !(view === "head" && showsLarge(S));
@@ -205,15 +188,6 @@ function draw(S) {
   drawBadges(S.find, S.data);
   S.width = S.box.clientWidth;
   S.box.dataset.drawn = `${S.seq} ${S.view} ${mapsShown(S).map((m) => m.kind).join("+")}`;
-}
-
-/** Where in the model the map in question sits. @param {HeadsState} S */
-function drawPlace(S) {
-  const box = S.find(".model"), diagram = S.mount.compact ? null : S.data.diagram, { layer } = S.pick[S.kind], width = S.box.clientWidth, { placed } = S;
-  if (placed?.diagram === diagram && placed.kind === S.kind && placed.layer === layer && placed.width === width) return;
-  S.placed = { diagram, kind: S.kind, layer, width };
-  box.hidden = !diagram;
-  if (diagram) drawDiagram(box, diagram, { kind: S.kind, layer }, (kind, at) => goToLayer(S, kind, at));
 }
 
 /** @param {HeadsState} S @param {Kind} kind @param {number} layer */

@@ -1,28 +1,28 @@
 // All heads at once: one thumbnail per head, all on the same scale, sorted and filtered.
 
-import { paper, magnification, pixelRatio } from "./canvas.js";
+import { magnification, paper, pixelRatio } from "./canvas.js";
 import { children, make, makeButton, say } from "./dom.js";
+import { giveTabStop, tileOf } from "./grids.js";
 import { describeHead, listHeads } from "./head_list.js";
 import { fitCell, fitTile, fitTiles } from "./heads_layout.js";
-import { pictureOf, topOf } from "./heads_pictures.js";
-import { kindsShown, mapOf, openHead, redraw, rowInView, showsLarge, shownRows } from "./heads_state.js";
-import { SIDES } from "./kinds.js";
-import { TITLES, capitalised, nameInKind, shortLayer, shortName } from "./names.js";
-import { presenting } from "./present.js";
-import { roomBelow } from "./screen_room.js";
-import { giveTabStop, tileOf } from "./tiles.js";
+import { pictureOf, scaleOf } from "./heads_pictures.js";
+import { kindsShown, mapOf, openHead, rowInView, shownRows, showsLarge } from "./heads_state.js";
+import { drawCells } from "./maps.js";
+import { SIDES, TITLES, capitalised, nameInKind, shortLayer, shortName } from "./names.js";
+import { presenting, roomBelow } from "./present.js";
+import { redraw } from "./view.js";
 
-/** @typedef {import("./types").HeadsState} HeadsState */
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").KindMap} KindMap */
-/** @typedef {{ layer: number, head: number }} Head */
+/** @import { HeadsState, Kind, KindMap, Pick } from "./types" */
 
 const BESIDE = 600; // width at which a large map has room beside the thumbnails, in pixels
 const LEAST_WIDE = 56; // of a thumbnail that has a large map beside it, in pixels
 
+/** Whether the grid is beside another view. @param {HeadsState} S */
+const isBeside = (S) => S.view !== "heads";
+
 /** @param {HeadsState} S */
 export function drawGrids(S) {
-  const beside = S.view !== "heads", kinds = beside ? [S.kind] : kindsShown(S);
+  const kinds = isBeside(S) ? [S.kind] : kindsShown(S);
   // A map of one head stands large beside the thumbnails, or below them where they need the width.
   const across = S.data.shapes[S.kind].heads + 1, wide = S.box.clientWidth;
   S.box.dataset.large = !showsLarge(S) ? "" : wide >= BESIDE && across * LEAST_WIDE < 0.55 * wide ? "beside" : "below";
@@ -32,12 +32,11 @@ export function drawGrids(S) {
     return make("section", "", make("h3", ""), make("div", "under", make("canvas"), grid), make("p", "none"));
   });
   kinds.forEach((kind, i) => {
-    const [title, under, none] = boxes[i].children, m = mapOf(S, kind);
-    const canvas = /** @type {HTMLCanvasElement} */ (under.firstChild), grid = /** @type {HTMLElement} */ (under.lastChild);
+    const [title, under, none] = boxes[i].children, grid = /** @type {HTMLElement} */ (under.lastChild), m = mapOf(S, kind);
     say(title, kinds.length > 1 ? TITLES[kind] : "");
     say(none, m ? "" : "Loading …");
     grid.setAttribute("aria-label", `${TITLES[kind]}: heads`);
-    if (m) drawGrid(S, m, canvas, grid, none, beside);
+    if (m) drawGrid(S, m, grid, none);
   });
 }
 
@@ -46,11 +45,11 @@ export function drawGrids(S) {
  * layer, and the mean ends it.
  * @param {HeadsState} S
  * @param {KindMap} m
- * @param {Head[]} heads
+ * @param {Pick[]} heads
  * @param {HTMLElement} grid
- * @param {boolean} beside whether the grid is beside another view
  */
-function layOutGrid(S, m, heads, grid, beside) {
+function layOutGrid(S, m, heads, grid) {
+  const beside = isBeside(S);
   const ordered = (beside || S.by === "place") && heads.length === m.layers * m.heads, across = m.heads + 1;
   const room = Math.max(120, /** @type {Element} */ (grid.parentNode).clientWidth), tall = roomBelow(grid, presenting(S.box));
   const compact = beside || (ordered && room / across < 112);
@@ -65,18 +64,11 @@ function layOutGrid(S, m, heads, grid, beside) {
   return { compact, aligned: ordered, template: `repeat(${many?.columns ?? across},minmax(0,1fr))`, ...size };
 }
 
-/**
- * @param {HeadsState} S
- * @param {KindMap} m
- * @param {HTMLCanvasElement} canvas
- * @param {HTMLElement} grid
- * @param {Element} none
- * @param {boolean} beside
- */
-function drawGrid(S, m, canvas, grid, none, beside) {
-  const heads = listHeads(m, beside ? { by: "place" } : S);
+/** @param {HeadsState} S @param {KindMap} m @param {HTMLElement} grid @param {Element} none what says so if no head passes */
+function drawGrid(S, m, grid, none) {
+  const heads = listHeads(m, isBeside(S) ? { by: "place" } : S);
   say(none, heads.length ? "" : "No head passes the filters.");
-  const { compact, aligned, form, template, x, y } = layOutGrid(S, m, heads, grid, beside);
+  const { compact, aligned, form, template, x, y } = layOutGrid(S, m, heads, grid);
   const tiles = aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
   grid.style.gridTemplateColumns = template;
   grid.classList.toggle("compact", compact);
@@ -95,7 +87,7 @@ function drawGrid(S, m, canvas, grid, none, beside) {
     // Hovering over a cell redraws everything; names are set only where they differ.
     if (button.names !== names) {
       button.names = names;
-      nameTile(button, m, layer, head, compact);
+      nameTile(button, m, { layer, head }, compact);
     }
     const mine = m.kind === S.kind && layer === pick.layer && head === pick.head;
     if (button.ariaPressed !== `${mine}`) button.ariaPressed = `${mine}`;
@@ -103,15 +95,15 @@ function drawGrid(S, m, canvas, grid, none, beside) {
     return button;
   });
   giveTabStop(grid, buttons, pressed);
-  const top = topOf(S, false), painted = /** @type {HTMLCanvasElement & { painted?: string }} */ (canvas);
+  const scale = scaleOf(S, false), canvas = /** @type {HTMLCanvasElement & { painted?: string }} */ (grid.previousSibling);
   const paint = [
-    S.seq, m.kind, m.form, top, S.scale, S.palette, S.theme.ground, x, y, shown, row, compact, form, pixelRatio(grid),
+    S.seq, m.kind, m.form, scale.top, S.scale, S.palette, S.theme.ground, x, y, shown, row, compact, form, pixelRatio(grid),
     grid.clientWidth, grid.clientHeight, aligned, ...tiles.map(({ layer, head }) => `${layer}-${head}`),
   ].join();
-  if (painted.painted === paint) return;
-  painted.painted = paint;
-  if (!tiles.length) paper(canvas, 0, 0);
-  else paintTiles(S, m, canvas, grid, buttons, pictureOf(S, m, tiles, top), { x, y, shown, row, marked: !beside });
+  if (canvas.painted === paint) return;
+  canvas.painted = paint;
+  if (tiles.length) paintTiles(S, m, canvas, buttons, pictureOf(S, m, tiles, scale), { wide: x, high: y });
+  else paper(canvas, 0, 0);
 }
 
 /**
@@ -119,36 +111,29 @@ function drawGrid(S, m, canvas, grid, none, beside) {
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {HTMLCanvasElement} canvas
- * @param {HTMLElement} grid
  * @param {HTMLElement[]} buttons
- * @param {{ canvas: HTMLCanvasElement, corners: number[][] }} picture
- * @param {{ x: number, y: number, shown: number, row: number, marked: boolean }} look size of a cell, and what is drawn
+ * @param {import("./maps.js").Sheet} sheet
+ * @param {{ wide: number, high: number }} cell
  */
-function paintTiles(S, m, canvas, grid, buttons, picture, { x: cellWide, y: cellHigh, shown, row, marked }) {
+function paintTiles(S, m, canvas, buttons, sheet, { wide, high }) {
+  const grid = /** @type {HTMLElement} */ (canvas.nextSibling), shown = shownRows(S, m), row = rowInView(S, m);
   const ratio = pixelRatio(grid), ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
-  const { left, top } = grid.getBoundingClientRect(), [wide, high] = [m.keys * cellWide, shown * cellHigh];
+  const { left, top } = grid.getBoundingClientRect(), end = m.keys * wide - 3;
   // Aligned to whole screen pixels, like the frame that the browser draws around each thumbnail.
   const onScreen = ratio / magnification(grid);
   const snap = (/** @type {number} */ to, /** @type {number} */ start) =>
     (Math.round(to * onScreen) - Math.round(start * onScreen)) / ratio;
-  ctx.imageSmoothingEnabled = Math.min(cellWide, cellHigh) * ratio < 1;
+  ctx.imageSmoothingEnabled = Math.min(wide, high) * ratio < 1;
   ctx.fillStyle = S.theme[SIDES[m.kind][0]];
   buttons.forEach((button, i) => {
     const at = /** @type {Element} */ (button.firstChild).getBoundingClientRect(), x = snap(at.left, left), y = snap(at.top, top);
-    const [fromX, fromY] = picture.corners[i];
-    ctx.drawImage(picture.canvas, fromX, fromY, m.keys, shown, x, y, wide, high);
-    if (marked) for (const end of [0, wide - 3]) ctx.fillRect(x + end, y + row * cellHigh, 3, Math.max(2, cellHigh));
+    drawCells(ctx, sheet, i, m.keys, shown, { left: x, top: y, wide, high });
+    if (!isBeside(S)) for (const by of [0, end]) ctx.fillRect(x + by, y + row * high, 3, Math.max(2, high));
   });
 }
 
-/**
- * @param {HTMLButtonElement} button
- * @param {KindMap} m
- * @param {number} layer
- * @param {number} head
- * @param {boolean} compact
- */
-function nameTile(button, m, layer, head, compact) {
+/** @param {HTMLButtonElement} button @param {KindMap} m @param {Pick} pick @param {boolean} compact */
+function nameTile(button, m, { layer, head }, compact) {
   const { keys, role, mixed } = head ? describeHead(m, layer, head) : { keys: "", role: "", mixed: false };
   const [, name, effective, favours] = button.children;
   say(name, compact ? (head ? `H${head}` : "mean") : shortName(layer, head));

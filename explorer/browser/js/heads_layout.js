@@ -2,14 +2,11 @@
 
 import { clamp } from "./numbers.js";
 
-/** @typedef {import("./types").TileForm} TileForm */
-/** @typedef {import("./types").TileSize} TileSize */
-
 const STRETCH = 1.6; // how much longer a cell of a thumbnail may be on one side than on the other
 const LARGEST = 46; // the same for the side itself, in pixels
 
 // Where the text of a thumbnail is, how much it takes of the width and the height, and the width that it needs.
-/** @type {[TileForm, number, number, number][]} */
+/** @type {[form: string, beside: number, below: number, least: number][]} */
 const FORMS = [["beside", 100, 0, 190], ["line", 0, 20, 212], ["lines", 0, 36, 112], ["name", 0, 19, 0]];
 
 /**
@@ -30,7 +27,6 @@ export function fitCell(wide, high, keys, queries) {
  * @param {number} high
  * @param {number} keys
  * @param {number} queries
- * @returns {TileSize}
  */
 export function fitTile(wide, high, keys, queries) {
   const sizes = FORMS.filter(([form, , , least]) => wide >= least && (form !== "name" || wide < FORMS[2][3]));
@@ -51,7 +47,7 @@ export function fitTiles(count, wide, high, keys, queries) {
     const columns = i + 1, down = Math.max(64, high / Math.ceil(count / columns));
     return { columns, size: fitTile(wide / columns, down, keys, queries) };
   });
-  const area = (/** @type {{ size: TileSize }} */ { size }) => (size.form === "name" ? 0.25 : 1) * size.x * size.y;
+  const area = (/** @type {{ size: ReturnType<typeof fitTile> }} */ { size }) => (size.form === "name" ? 0.25 : 1) * size.x * size.y;
   return made.reduce((a, b) => (area(b) > area(a) ? b : a));
 }
 

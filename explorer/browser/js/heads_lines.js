@@ -1,26 +1,26 @@
-// Queries on the left, keys on the right, weights as lines between them. A query's lines go to its heaviest keys, up to
-// the chosen share of its weight. Each column scrolls by itself: to the row in view, and to what it looks at most.
+// A layer's heads together, as lines or as shading of the two sentences: which tokens look, and which are looked at by the
+// token in view or under the pointer. Lines lead from queries on the left to keys on the right: to a query's heaviest keys,
+// up to the chosen share of its weight. Each column scrolls by itself: to the row in view, and to what it looks at most.
 
 import { paper } from "./canvas.js";
+import { inkOn } from "./colours.js";
 import { children, make, makeButton, say } from "./dom.js";
-import { colourOf, dashesOf } from "./head_strokes.js";
+import { colourOf, dashesOf } from "./head_list.js";
+import { fitType } from "./heads_layout.js";
 import { nameOfRow, rowTitle } from "./heads_map.js";
+import { scaleOf } from "./heads_pictures.js";
 import {
-  chooseCell, columnInView, linedHeads, mapOf, redraw, rowInView, rowOf, shownRows,
+  chooseCell, columnInView, linedHeads, mapOf, rowInView, rowOf, shownRows, showsSeveral, update,
 } from "./heads_state.js";
-import { SIDES } from "./kinds.js";
-import { heaviestKeys } from "./line_choice.js";
-import { AXES } from "./names.js";
+import { levelOf } from "./maps.js";
+import { AXES, SIDES, layerName, nameInLayer, shortHead } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
-import { presenting } from "./present.js";
-import { roomBelow } from "./screen_room.js";
-import { SPECIALS } from "./token_names.js";
-import { weightsOf } from "./weights.js";
+import { presenting, roomBelow } from "./present.js";
+import { SPECIALS } from "./readout.js";
+import { redraw } from "./view.js";
+import { heaviestKeys, joins, weightsOf } from "./weights.js";
 
-/** @typedef {import("./types").HeadsState} HeadsState */
-/** @typedef {import("./types").KindMap} KindMap */
-/** @typedef {import("./types").Line} Line */
-/** @typedef {import("./types").Toward} Toward */
+/** @import { HeadsState, KindMap, Line, Toward } from "./types" */
 
 /**
  * The lines of one head, in its colour and dash pattern.
@@ -38,14 +38,37 @@ function linesOf(S, m, layer, head) {
 }
 
 /**
- * The token that is looked at: the one under the pointer, else the chosen key, else the row in view.
+ * What the lines and the sentence show: the heads that are on, their tokens, the token that is looked at, and for each
+ * token on the other side its weights by head, null where masked.
  * @param {HeadsState} S
  * @param {KindMap} m
- * @returns {Toward}
+ * @param {Toward} focus
  */
-function focusOf(S, m) {
-  const column = columnInView(S, m);
-  return S.focus ?? (column === null ? { side: "query", at: rowInView(S, m) } : { side: "key", at: column });
+export function lookOf(S, m, focus) {
+  const heads = linedHeads(S).filter((head) => head <= m.heads), shown = shownRows(S, m);
+  const values = heads.map((head) => weightsOf(m, S.pick[m.kind].layer, head)), tokens = { query: m.rows.slice(0, shown).map((_, q) => nameOfRow(S, m, q)), key: m.columns };
+  const cells = focus.side === "query"
+    ? m.columns.map((_, key) => focus.at * m.keys + key)
+    : Array.from({ length: shown }, (_, query) => query * m.keys + focus.at);
+  return { m, heads, tokens, focus, weights: cells.map((i) => (m.mask[i] ? null : values.map((each) => each[i]))) };
+}
+
+/**
+ * Pointing at a token looks at it; a click chooses its row, or its column until the next click.
+ * @param {HeadsState} S
+ * @param {KindMap} m
+ * @param {HTMLButtonElement} button
+ * @param {"query" | "key"} side
+ * @param {number} at
+ */
+export function listenToToken(S, m, button, side, at) {
+  const point = (/** @type {Toward | null} */ toward) => () => {
+    S.focus = toward;
+    redraw(S);
+  };
+  button.onpointerenter = button.onfocus = point({ side, at });
+  button.onpointerleave = button.onblur = point(null);
+  button.onclick = () => (side === "query" ? chooseCell(S, m, at, null) : chooseCell(S, m, rowInView(S, m), at === columnInView(S, m) ? null : at));
 }
 
 /** @param {HeadsState} S */
@@ -53,7 +76,9 @@ export function drawLines(S) {
   const box = S.find(".lines"), m = mapOf(S, S.kind);
   box.hidden = S.view !== "lines" || !m;
   if (box.hidden || !m) return;
-  const { layer } = S.pick[S.kind], [querySide, keySide] = SIDES[S.kind], heads = linedHeads(S).filter((head) => head <= m.heads);
+  // The token under the pointer, else the chosen key, else the row in view.
+  const column = columnInView(S, m), focus = S.focus ?? (column === null ? { side: "query", at: rowInView(S, m) } : { side: "key", at: column });
+  const { layer } = S.pick[S.kind], look = lookOf(S, m, focus), { heads } = look;
   const [titles, body] = /** @type {Iterable<HTMLElement>} */ (box.children);
   const [left, middle, right] = /** @type {Iterable<HTMLElement>} */ (body.children);
   const most = Math.max(m.queries, m.keys), room = Math.max(220, roomBelow(body, presenting(S.box)));
@@ -62,10 +87,8 @@ export function drawLines(S) {
   say(titles.lastElementChild, AXES[S.kind][1]);
   body.style.setProperty("--step", `${step}px`);
   body.style.setProperty("--high", `${high}px`);
-  const names = m.rows.map((_, q) => nameOfRow(S, m, q)), shown = shownRows(S, m), focus = focusOf(S, m);
-  const marks = marksOf(S, m, layer, heads, focus);
-  drawColumn(S, left, names.slice(0, shown), querySide, "query", m, focus, marks);
-  drawColumn(S, right, m.columns, keySide, "key", m, focus, marks);
+  drawColumn(S, look, left, "query");
+  drawColumn(S, look, right, "key");
   S.drawn = heads.flatMap((head) => linesOf(S, m, layer, head));
   // Hovering never moves what is hovered over; only a step, a choice or another head does.
   const at = [S.seq, S.kind, m.form, layer, heads, rowInView(S, m), columnInView(S, m), high].join();
@@ -103,51 +126,20 @@ function bring(column, at, step) {
   column.scrollTop = (at + 0.5) * step - column.clientHeight / 2;
 }
 
-/**
- * The weight between the token in focus and each token on the other side, by head; null where masked or not shown.
- * @param {HeadsState} S
- * @param {KindMap} m
- * @param {number} layer
- * @param {number[]} heads
- * @param {Toward} focus
- */
-export function marksOf(S, m, layer, heads, { side, at }) {
-  const read = heads.map((head) => weightsOf(m, layer, head));
-  const cells = side === "query"
-    ? m.columns.map((_, key) => at * m.keys + key)
-    : Array.from({ length: shownRows(S, m) }, (_, query) => query * m.keys + at);
-  return cells.map((i) => (m.mask[i] ? null : read.map((values) => values[i])));
-}
-
-/**
- * @param {HeadsState} S
- * @param {HTMLElement} box
- * @param {string[]} tokens
- * @param {string} side
- * @param {"query" | "key"} role
- * @param {KindMap} m
- * @param {Toward} focus
- * @param {ReturnType<typeof marksOf>} cells
- */
-function drawColumn(S, box, tokens, side, role, m, focus, cells) {
-  const column = columnInView(S, m), current = role === "query" ? rowInView(S, m) : column, heads = linedHeads(S);
-  children(box, tokens.length, () => makeButton("end", make("span", "place"), make("bdi"), make("small"))).forEach((b, at) => {
-    const [place, token, number] = b.children, weights = focus.side === role ? null : cells[at];
+/** @param {HeadsState} S @param {ReturnType<typeof lookOf>} look @param {HTMLElement} box @param {"query" | "key"} role */
+function drawColumn(S, { m, heads, tokens, focus, weights }, box, role) {
+  const current = role === "query" ? rowInView(S, m) : columnInView(S, m), side = SIDES[m.kind][role === "query" ? 0 : 1], names = tokens[role];
+  children(box, names.length, () => makeButton("end", make("span", "place"), make("bdi"), make("small"))).forEach((b, at) => {
+    const [place, token, number] = b.children, shares = focus.side === role ? null : weights[at];
     say(place, `${at + 1}`);
-    say(token, tokens[at]);
-    token.className = `token ${side}` + (SPECIALS.includes(tokens[at]) ? " special" : "");
+    say(token, names[at]);
+    token.className = `token ${side}` + (SPECIALS.includes(names[at]) ? " special" : "");
     b.setAttribute("aria-pressed", `${at === current}`);
     b.classList.toggle("looking", focus.side === role && focus.at === at);
     // One stripe per head, in the order of the heads; a single head says its number instead of leaving it to the colour.
-    b.style.background = weights ? stripes(S, heads, weights, role === "query") : "";
-    say(number, weights?.length === 1 && weights[0] >= 0.005 ? wholePercent(weights[0]) : "");
-    const point = (/** @type {HeadsState["focus"]} */ toward) => () => {
-      S.focus = toward;
-      redraw(S);
-    };
-    b.onpointerenter = b.onfocus = point({ side: role, at });
-    b.onpointerleave = b.onblur = point(null);
-    b.onclick = () => (role === "query" ? chooseCell(S, m, at, null) : chooseCell(S, m, rowInView(S, m), at === column ? null : at));
+    b.style.background = shares ? stripes(S, heads, shares, role === "query") : "";
+    say(number, shares?.length === 1 && shares[0] >= 0.005 ? wholePercent(shares[0]) : "");
+    listenToToken(S, m, b, role, at);
   });
 }
 
@@ -164,4 +156,75 @@ function stripes(S, heads, weights, mirrored) {
     return `${colour} ${i * part}% ${(i + 1) * part}%`;
   });
   return `linear-gradient(${mirrored ? "to left" : "to right"}, ${stops.join()})`;
+}
+
+/** @param {HeadsState} S */
+export function drawHeadChoice(S) {
+  const box = S.find(".choice"), m = mapOf(S, S.kind);
+  box.hidden = !showsSeveral(S) || !m;
+  if (box.hidden || !m) return;
+  const { layer } = S.pick[S.kind], every = Array.from({ length: m.heads }, (_, i) => i + 1);
+  const all = every.every((head) => S.on.has(head));
+  const buttons = children(S.find(".pickers"), m.heads + 2, () => makeButton("headpick"));
+  buttons.forEach((b, i) => {
+    const head = (i + 1) % (m.heads + 1), last = i > m.heads;
+    b.hidden = last && m.heads < 2;
+    say(b, last ? (all ? "only one" : "all") : shortHead(head));
+    b.setAttribute("aria-pressed", `${!last && S.on.has(head)}`);
+    b.setAttribute("aria-label", last ? (all ? "Only one head" : "All heads of the layer") : `${S.view === "lines" ? "Lines" : "Weights"} of ${layerName(layer)}, ${nameInLayer(head)}`);
+    b.style.borderBottomColor = !last && S.on.has(head) ? colourOf(S, head) : "";
+    b.onclick = () => {
+      if (last) S.on = new Set(all ? [S.pick[S.kind].head || 1] : every);
+      else if (!S.on.delete(head) || !S.on.size) S.on.add(head);
+      const pick = S.pick[S.kind];
+      if (!S.on.has(pick.head)) [pick.head] = linedHeads(S);
+      update(S);
+    };
+  });
+}
+
+/** @param {HeadsState} S */
+export function drawSentence(S) {
+  const box = S.find(".strip"), m = mapOf(S, S.kind);
+  box.hidden = S.view !== "text" || !m;
+  if (box.hidden || !m) return;
+  const look = lookOf(S, m, S.focus ?? { side: "query", at: rowInView(S, m) }), { heads, tokens } = look;
+  const [asking, looking] = [...box.children].map((part) => /** @type {HTMLElement} */ (part.lastElementChild));
+  const letters = [...tokens.query, ...tokens.key].map((token) => [...token].length);
+  const room = roomBelow(box, presenting(S.box)) - 96;
+  box.style.setProperty("--type", `${fitType(letters, box.clientWidth, room, heads.length > 1 ? 50 : 30)}px`);
+  say(box.firstElementChild?.firstElementChild ?? null, `${rowTitle(S, S.kind)}: point at a token to see what it looks at`);
+  say(box.lastElementChild?.firstElementChild ?? null, `${AXES[S.kind][1]}: point at a token to see what looks at it`);
+  drawTokens(S, look, asking, "query");
+  drawTokens(S, look, looking, "key");
+}
+
+/** Draws one sentence: with shading, or with the token in focus marked. @param {HeadsState} S @param {ReturnType<typeof lookOf>} look @param {HTMLElement} box @param {"query" | "key"} role */
+function drawTokens(S, { m, heads, tokens, focus, weights }, box, role) {
+  const side = SIDES[S.kind][role === "query" ? 0 : 1], { words } = S.data[side], spans = role === "query" ? m.row_spans : m.column_spans;
+  const shaded = focus.side !== role, current = role === "query" ? rowInView(S, m) : columnInView(S, m), names = tokens[role], scale = scaleOf(S, true);
+  // Both sentences keep room for bars, so that nothing moves under the pointer.
+  const several = heads.length > 1;
+  box.className = `text ${side}${several ? " several" : ""}`;
+  children(box, names.length, () => makeButton("word", make("bdi", "token"), make("small"), make("span", "shares"))).forEach((b, at) => {
+    const [token, number, shares] = b.children, given = weights[at], masked = shaded && !given;
+    const mean = given ? given.reduce((sum, weight) => sum + weight, 0) / given.length : 0;
+    say(token, names[at]);
+    token.classList.toggle("special", SPECIALS.includes(names[at]));
+    b.classList.toggle("joined", m.form === "tokens" && joins(words, spans[at][0]));
+    b.classList.toggle("masked", masked);
+    b.setAttribute("aria-pressed", `${at === (shaded ? current : focus.at)}`);
+    const colour = shaded && given ? S.theme.scale[levelOf(mean, scale)] : null;
+    b.style.background = colour ? `rgb(${colour})` : "";
+    b.style.color = colour ? inkOn(colour) : "";
+    const share = !shaded || !given ? "" : wholePercent(mean);
+    say(number, masked ? "masked" : mean < 0.005 ? "" : share);
+    b.setAttribute("aria-label", `${at + 1} ${names[at]}` + (!shaded ? "" : masked ? ": masked" : `: ${share}`));
+    // How much each head gives, as a bar in its colour, in the order of the heads.
+    children(shares, several && shaded && given ? given.length : 0, () => make("i")).forEach((bar, i) => {
+      bar.style.background = colourOf(S, heads[i]);
+      bar.style.height = `${Math.round(20 * Number(given?.[i]))}px`;
+    });
+    listenToToken(S, m, b, role, at);
+  });
 }

@@ -1,31 +1,24 @@
 // One head, large: rows are queries with query 0 on top; key labels are on top; cells hold numbers if there is room.
 
-import {
-  AXIS, LABEL, LEAST, TILT, border, cellUnder, framer, hatch, isolated, label, paper, shortLabel, widest, writeAxes, writer,
-} from "./canvas.js";
-import { contextOf, inkOn } from "./colours.js";
+import { cellUnder, isolated } from "./canvas.js";
 import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
-import { level, pictureOf, topOf } from "./heads_pictures.js";
+import { pictureOf, scaleOf } from "./heads_pictures.js";
 import {
-  chooseCell, columnInView, headInView, kindsShown, mapOf, openHead, redraw, rowInView, rowOf, showsLarge, shownRows,
+  chooseCell, columnInView, headInView, kindsShown, mapOf, openHead, rowInView, rowOf, shownRows, showsLarge,
 } from "./heads_state.js";
-import { FUTURE, KINDS, SIDES } from "./kinds.js";
-import { AXES, PREDICTED_ROWS, TITLES, layerName, nameInLayer } from "./names.js";
-import { cellNumber, clamp } from "./numbers.js";
-import { presenting } from "./present.js";
-import { roomBelow } from "./screen_room.js";
+import { labelsOf, leadsTo, paintMap, plotOf } from "./maps.js";
+import { AXES, KINDS, PREDICTED_ROWS, SIDES, TITLES, layerName, nameInLayer } from "./names.js";
+import { clamp } from "./numbers.js";
+import { presenting, roomBelow } from "./present.js";
 import { sayKind } from "./terms.js";
+import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
 
-/** @typedef {import("./types").HeadsState} HeadsState */
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").KindMap} KindMap */
-/** @typedef {import("./types").MapCell} MapCell */
-/** @typedef {import("./types").MapLabels} MapLabels */
-/** @typedef {import("./types").Plot} Plot */
+/** @import { HeadsState, Kind, KindMap, MapCell } from "./types" */
 
-const ROOMY = 23; // minimum size of a cell that holds a number, in pixels
+/** @typedef {import("./maps.js").Labels} Labels */
+
 const NARROW = 62; // maximum length of labels side by side, in pixels
 const SMALLEST = 12; // size of cells side by side, in pixels
 const WIDEST = 58; // size of cells, in pixels
@@ -37,7 +30,7 @@ const READABLE = 286; // height of maps side by side that is theirs before anyth
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
 export const nameOfRow = (S, m, q) => (S.next && m.predicted.length ? m.predicted[q] : m.rows[q]);
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
-const otherName = (S, m, q) => (!m.predicted.length ? "" : S.next ? `after ${isolated(m.rows[q])}` : `→ ${isolated(m.predicted[q])}`);
+const otherName = (S, m, q) => (S.next ? `after ${isolated(m.rows[q])}` : leadsTo(m.predicted[q]));
 /** @param {HeadsState} S @param {Kind} kind */
 export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? PREDICTED_ROWS : AXES[kind][0]);
 
@@ -47,20 +40,21 @@ export function drawMaps(S) {
   const kinds = S.view === "head" || large ? kindsShown(S) : [];
   for (const kind of KINDS) S.figures[kind].box.hidden = !kinds.includes(kind);
   const several = kinds.length > 1, room = sheet.clientWidth;
-  const maps = kinds.map((kind) => labelsOf(S, kind, several ? NARROW : LABEL)).filter((labels) => labels !== null);
+  const maps = kinds.map((kind) => mapOf(S, kind)).filter((m) => m !== undefined)
+    .map((m) => ({ m, labels: namesOf(S, m, several ? NARROW : undefined) }));
   // Side by side, all maps have cells of one size; where they would be too small to read, one map is below the other.
   const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, READABLE, 560) : Math.max(230, roomBelow(sheet, presenting(S.box)) - (large ? 50 : 40));
   const shared = fitCells(maps.map(sizeOf), room - GAP * (maps.length - 1) - 6, space), apart = several && shared < SMALLEST;
   sheet.classList.toggle("apart", apart);
   for (const kind of kinds) nameHead(S, kind);
-  for (const labels of maps) {
-    const fitted = apart || !several ? fitCells([sizeOf(labels)], room - 6, apart ? 560 : space) : shared;
-    drawHead(S, labels, clamp(fitted, 6, WIDEST));
+  for (const map of maps) {
+    const fitted = apart || !several ? fitCells([sizeOf(map)], room - 6, apart ? 560 : space) : shared;
+    drawHead(S, map.m, map.labels, clamp(fitted, 6, WIDEST));
   }
 }
 
-/** @param {MapLabels} labels */
-const sizeOf = ({ m, left, right, over, above }) => ({ beside: left + Math.max(right, over) + 3, above, keys: m.keys, queries: m.queries });
+/** @param {{ m: KindMap, labels: Labels }} map */
+const sizeOf = ({ m: { keys, queries }, labels: { left, right, over, above } }) => ({ beside: left + Math.max(right, over) + 3, above, keys, queries });
 
 /** @param {HeadsState} S @param {Kind} kind */
 function nameHead(S, kind) {
@@ -71,117 +65,25 @@ function nameHead(S, kind) {
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells; with Shift they mark rows and columns.`);
 }
 
-/**
- * The labels of a map and the room that they take; null until the map has arrived.
- * @param {HeadsState} S
- * @param {Kind} kind
- * @param {number} most maximum length of a label, in pixels
- * @returns {MapLabels | null}
- */
-function labelsOf(S, kind, most) {
-  const m = mapOf(S, kind), ctx = contextOf(S.figures[kind].canvas);
-  if (!m) return null;
-  ctx.font = `700 12px ${S.theme.font}`; // those of the row and the column in view are bold
-  const rowNames = m.rows.map((_, q) => nameOfRow(S, m, q));
-  const names = rowNames.map((_, q) => shortLabel(ctx, label(rowNames, q), most));
-  const keys = m.columns.map((_, k) => shortLabel(ctx, label(m.columns, k), most));
-  const left = AXIS + Math.ceil(widest(ctx, names)) + 10, wideKeys = Math.ceil(widest(ctx, keys));
-  ctx.font = `12px ${S.theme.font}`;
-  const others = m.rows.map((_, q) => shortLabel(ctx, otherName(S, m, q), most));
-  const right = m.predicted.length ? Math.ceil(widest(ctx, others)) + 10 : 0;
-  // Tilted labels of the last keys reach beyond the map.
-  const over = Math.max(...keys.map((key, k) => ctx.measureText(key).width * Math.cos(TILT) - SMALLEST * (keys.length - 1 - k)));
-  return { m, names, others, keys, left, right, over, wideKeys, above: AXIS + wideKeys * Math.sin(TILT) + 18 };
+/** The labels of a map and the room that they take. @param {HeadsState} S @param {KindMap} m @param {number} [most] */
+function namesOf(S, m, most) {
+  const rows = m.rows.map((_, q) => nameOfRow(S, m, q)), ends = m.predicted.map((_, q) => otherName(S, m, q));
+  return labelsOf(S.figures[m.kind].canvas, S.theme.font, { rows, ends, columns: m.columns }, most);
 }
 
-/** @param {HeadsState} S @param {MapLabels} labels @param {number} cell */
-function drawHead(S, { m, names, others, keys, left, right, over, wideKeys }, cell) {
-  const { kind } = m, f = S.figures[kind], { layer, head } = headInView(S, kind);
-  const values = weightsOf(m, layer, head), { ink, ground, font } = S.theme;
-  const flat = cell > wideKeys + 5, top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
-  const shown = shownRows(S, m), wide = m.keys * cell, high = shown * cell, row = rowInView(S, m), column = columnInView(S, m);
-  const ctx = paper(f.canvas, Math.ceil(left + Math.max(wide + Math.max(right, flat ? 0 : over) + 2, LEAST)), top + Math.max(m.queries * cell + 4, LEAST + 20));
-  f.plot = { left, top, cell };
-  f.canvas.dataset.plot = [left, top, cell, shown, m.keys].join();
-  ctx.textBaseline = "middle";
-  const write = writer(ctx, font);
-  ctx.fillStyle = ink;
-  writeAxes(ctx, write, [rowTitle(S, kind), AXES[kind][1]], f.plot, 0.75);
-  const every = Math.ceil(10 / cell), size = clamp(cell, 10, 12);
-  const isNamed = (/** @type {number} */ i, /** @type {number | null} */ current) =>
-    i === current || (i % every === 0 && Math.abs(i - (current ?? -99)) >= every);
-  for (let q = 0; q < shown; q++) {
-    if (!isNamed(q, row)) continue;
-    const y = top + (q + 0.5) * cell;
-    ctx.globalAlpha = 0.75;
-    write(others[q], left + wide + 8, y, "left", 0, size);
-    ctx.globalAlpha = 1;
-    write(names[q], left - 6, y, "right", 0, size, q === row ? 700 : 400);
-  }
-  for (let k = 0; k < m.keys; k++) {
-    if (!isNamed(k, column) || (kind === "decoder" && m.mask[(shown - 1) * m.keys + k] === FUTURE)) continue;
-    const x = left + (k + 0.5) * cell, weight = k === column ? 700 : 400;
-    if (flat) write(keys[k], x, top - 10, "center", 0, size, weight);
-    else write(keys[k], x, top - 6, "left", -TILT, size, weight);
-  }
-  const most = topOf(S, true);
-  ctx.drawImage(pictureOf(S, m, [{ layer, head }], most).canvas, 0, 0, m.keys, shown, left, top, wide, high);
-  if (cell > 4) hatch(ctx, S.theme, m, shown, f.plot);
-  if (cell >= ROOMY && writeWeights(S, ctx, m, values, shown, f.plot, most)) f.about.textContent += " · no number: below 0.005";
-  dim(S, ctx, m, shown, f.plot);
-  border(ctx, ink, f.plot, wide, high);
-  const frame = framer(ctx, ground), [side, keySide] = SIDES[kind];
-  if (row < shown) frame(left, top + row * cell, wide, cell, S.theme[side]);
-  if (column !== null && kind === S.kind) {
-    ctx.setLineDash([4, 3]);
-    frame(left + column * cell, top, cell, high, S.theme[keySide]);
-    ctx.setLineDash([]);
-    if (row < shown) frame(left + column * cell, top + row * cell, cell, cell, ink);
-  }
-}
-
-/**
- * Writes the weights into the cells; returns whether any is too small to be written.
- * @param {HeadsState} S
- * @param {CanvasRenderingContext2D} ctx
- * @param {KindMap} m
- * @param {ArrayLike<number>} values
- * @param {number} shown
- * @param {Plot} plot
- * @param {number} most
- */
-function writeWeights(S, ctx, m, values, shown, { left, top, cell }, most) {
-  const size = clamp(Math.round(cell * 0.36), cell < 26 ? 10 : 11, 17);
-  Object.assign(ctx, { font: `${size}px ${S.theme.font}`, textAlign: "center" });
-  let small = false;
-  for (let i = 0; i < shown * m.keys; i++) {
-    if (m.mask[i]) continue;
-    const text = cellNumber(values[i]);
-    small ||= !text;
-    ctx.fillStyle = inkOn(S.theme.scale[level(S, values[i], most)]);
-    ctx.fillText(text, left + ((i % m.keys) + 0.5) * cell, top + (Math.floor(i / m.keys) + 0.5) * cell + 0.5);
-  }
-  return small;
-}
-
-/**
- * Fades the cells outside the marked rows and columns.
- * @param {HeadsState} S
- * @param {CanvasRenderingContext2D} ctx
- * @param {KindMap} m
- * @param {number} shown
- * @param {Plot} plot
- */
-function dim(S, ctx, m, shown, { left, top, cell }) {
-  const b = S.brush;
-  if (b?.kind !== m.kind) return;
-  ctx.fillStyle = S.theme.ground;
-  ctx.globalAlpha = 0.72;
-  const [first, last] = [Math.min(b.rows[1], shown - 1), b.columns[1]];
-  const boxes = [[0, 0, m.keys, b.rows[0]], [0, first + 1, m.keys, shown - first - 1],
-    [0, b.rows[0], b.columns[0], first - b.rows[0] + 1], [last + 1, b.rows[0], m.keys - last - 1, first - b.rows[0] + 1]];
-  for (const [x, y, w, h] of boxes) if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * cell, w * cell, h * cell);
-  ctx.globalAlpha = 1;
+/** @param {HeadsState} S @param {KindMap} m @param {Labels} labels @param {number} cell */
+function drawHead(S, m, labels, cell) {
+  const { kind } = m, f = S.figures[kind], pick = headInView(S, kind), scale = scaleOf(S, true), [side, keySide] = SIDES[kind];
+  const rows = shownRows(S, m), row = rowInView(S, m), column = columnInView(S, m), chosen = column !== null && kind === S.kind;
+  f.plot = plotOf(labels, m, cell);
+  f.canvas.dataset.plot = [f.plot.left, f.plot.top, cell, rows, m.keys].join();
+  const marks = row < rows ? [{ row, colour: S.theme[side] }] : [];
+  const small = paintMap(f.canvas, S.theme, f.plot, {
+    cells: m, rows, sheet: pictureOf(S, m, [pick], scale), at: 0, values: weightsOf(m, pick.layer, pick.head), scale, labels,
+    titles: [rowTitle(S, kind), AXES[kind][1]], row, column, brush: S.brush?.kind === kind ? S.brush : null,
+    marks: chosen ? [...marks, { column, colour: S.theme[keySide], dashed: true }, ...(row < rows ? [{ row, column, colour: S.theme.ink }] : [])] : marks,
+  });
+  if (small) f.about.textContent += " · no number: below 0.005";
 }
 
 /**

@@ -1,17 +1,13 @@
 // The state of the views on the Attention page, and how it changes. In these files, `S` is the state of one mounted
 // component and `m` the map of one kind of attention.
 
-import { entropyOf, rankedRow } from "./rows.js";
+import { redraw, reportLater } from "./view.js";
 import { writeView } from "./view_text.js";
-import { weightsOf } from "./weights.js";
-import { mergeWords, spanWith } from "./words.js";
+import { entropyOf, mergeWords, rankedRow, spanWith, weightsOf } from "./weights.js";
 
-/** @typedef {import("./types").HeadsState} HeadsState */
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").KindMap} KindMap */
+/** @import { HeadsState, Kind, KindMap } from "./types" */
 
-const PAUSE = 250; // ms between the last move and its report
-const SOON = 20; // the same if another kind is missing
+const SOON = 20; // ms between the last move and its report if another kind is missing
 
 /**
  * Words or tokens; decoder rows can be merged by the word that they read or by the word that they predict.
@@ -64,7 +60,7 @@ export function rowOf(m, layer, head, query) {
 }
 
 /** The current row of a map. @param {HeadsState} S @param {KindMap} m */
-export const rowInView = (S, m) => spanWith(m.row_spans, m.kind === "encoder" ? S.source : S.step);
+export const rowInView = (S, m) => spanWith(m.row_spans, m.kind === "encoder" ? S.encoderRow : S.step);
 
 /** The chosen column of a map, or null. @param {HeadsState} S @param {KindMap} m */
 export const columnInView = (S, m) =>
@@ -83,23 +79,17 @@ export const showsSeveral = (S) => S.view === "lines" || S.view === "text";
 /** The heads of the layer that are shown, in order. @param {HeadsState} S */
 export const linedHeads = (S) => [...S.on].sort((a, b) => a - b);
 
-/** @param {HeadsState} S */
-export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
-
 /** Where the views are, as reported to the server. @param {HeadsState} S @returns {import("./structs").ViewReport} */
 export function reportOf(S) {
   const pick = S.pick[S.kind], lined = linedHeads(S), single = !showsSeveral(S) || lined.join() === `${pick.head}`;
-  const row = S.kind === "encoder" ? S.source : S.step, column = S.col === null ? null : S.col + 1;
+  const row = S.kind === "encoder" ? S.encoderRow : S.step, column = S.col === null ? null : S.col + 1;
   const place = { kind: S.kind, ...pick, step: S.step + 1, row: row + 1, column, view: writeView(S, single ? [] : lined) };
   return { seq: S.seq, turn: S.turn, place, wanted: kindsShown(S) };
 }
 
 /** Reports the place once the user pauses, never during playback; sooner if another kind is missing. @param {HeadsState} S */
 export function report(S) {
-  clearTimeout(S.reporting);
-  if (S.player.playing()) return;
-  const lacks = kindsShown(S).some((kind) => !mapOf(S, kind));
-  S.reporting = setTimeout(() => S.setStateValue("at", reportOf(S)), lacks ? SOON : PAUSE);
+  reportLater(S, () => reportOf(S), kindsShown(S).every((kind) => mapOf(S, kind)) ? undefined : SOON);
 }
 
 /** Draws and reports a change. @param {HeadsState} S */
@@ -143,7 +133,7 @@ export function chooseCell(S, m, query, key) {
   const [token] = m.row_spans[query];
   if (m.kind !== S.kind) S.on = new Set([S.pick[m.kind].head]);
   S.kind = m.kind;
-  if (m.kind === "encoder") S.source = token;
+  if (m.kind === "encoder") S.encoderRow = token;
   else S.step = token;
   S.col = key === null ? null : m.column_spans[key][0];
   S.hover = null;

@@ -1,21 +1,17 @@
 // The text beside the views of heads: the readout of a cell, the caption, the table. All numbers come from float32.
 
 import { make, say, sayAll } from "./dom.js";
+import { drawTable } from "./grids.js";
 import { PLACES, describeHead, listHeads } from "./head_list.js";
 import {
-  columnInView, headInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, showsLarge, showsSeveral, shownRows,
+  columnInView, headInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, shownRows, showsLarge, showsSeveral,
 } from "./heads_state.js";
-import { SIDES } from "./kinds.js";
-import { TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
+import { SIDES, TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
 import { fourDecimals, percent, plural, wholePercent } from "./numbers.js";
-import { MASKED, WHY_MASKED, line, looksAt } from "./readout.js";
-import { drawTable } from "./table.js";
-import { numbered, tokenName } from "./token_names.js";
+import { MASKED, WHY_MASKED, line, looksAt, numbered, tokenName } from "./readout.js";
 import { weightsOf } from "./weights.js";
 
-/** @typedef {import("./types").Content} Content */
-/** @typedef {import("./types").HeadsState} HeadsState */
-/** @typedef {import("./types").KindMap} KindMap */
+/** @import { Content, HeadsState, KindMap } from "./types" */
 
 /** "1 Hund"; for a decoder row also the token that it predicts. @param {KindMap} m @param {number} q @returns {Content[]} */
 function rowName(m, q) {
@@ -46,21 +42,14 @@ export function drawReadout(S) {
     lines.push(entry("uniform", seen.length > 1 ? uniform : "the only visible key"));
     lines.push(entry("row", `looks at ${Math.exp(entropy).toFixed(2)} keys (entropy ${entropy.toFixed(3)} nats)`));
   } else lines.push(entry("row", "sees nothing: every key is masked"));
-  if (S.brush?.kind === kind) lines.push(entry("marked", describeBrush(S, S.brush, m, layer, head)));
+  if (S.brush?.kind === kind) lines.push(entry("marked", describeBrush(S, S.brush, m)));
   S.find(".cell").replaceChildren(...lines);
   S.find(".why").hidden = !S.mount.explains || !cell || !!cell.mask || !head;
 }
 
-/**
- * The mean weight that the marked rows put on the marked columns.
- * @param {HeadsState} S
- * @param {NonNullable<HeadsState["brush"]>} brush
- * @param {KindMap} m
- * @param {number} layer
- * @param {number} head
- */
-function describeBrush(S, { rows, columns }, m, layer, head) {
-  const values = weightsOf(m, layer, head), last = Math.min(rows[1], shownRows(S, m) - 1);
+/** The mean weight that the marked rows put on the marked columns. @param {HeadsState} S @param {NonNullable<HeadsState["brush"]>} brush @param {KindMap} m */
+function describeBrush(S, { rows, columns }, m) {
+  const { layer, head } = S.pick[m.kind], values = weightsOf(m, layer, head), last = Math.min(rows[1], shownRows(S, m) - 1);
   let sum = 0;
   for (let q = rows[0]; q <= last; q++) for (let k = columns[0]; k <= columns[1]; k++) sum += values[q * m.keys + k];
   const span = (/** @type {string} */ noun, /** @type {number} */ a, /** @type {number} */ b) =>
@@ -73,13 +62,12 @@ function describeBrush(S, { rows, columns }, m, layer, head) {
  * "L2 H2: *books* is looked at most by *lis* 96 %, *je* 12 %.": the rows that put the most weight on a key.
  * @param {HeadsState} S
  * @param {KindMap} m
- * @param {number} layer
  * @param {number} head
  * @param {number} key
  * @returns {Content[]}
  */
-function lookedAt(S, m, layer, head, key) {
-  const values = weightsOf(m, layer, head);
+function lookedAt(S, m, head, key) {
+  const { layer } = S.pick[m.kind], values = weightsOf(m, layer, head);
   const rows = Array.from({ length: shownRows(S, m) }, (_, query) => ({ query, i: query * m.keys + key }))
     .filter(({ i }) => !m.mask[i]).sort((a, b) => values[b.i] - values[a.i]).slice(0, 3);
   const named = rows.filter(({ i }, rank) => !rank || values[i] >= 0.1).flatMap(({ query, i }, rank) =>
@@ -97,7 +85,7 @@ export function drawCaption(S) {
   }
   const { layer, head } = S.pick[S.kind], query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
   const sentence = (/** @type {number} */ h) => {
-    if (S.focus?.side === "key") return lookedAt(S, m, layer, h, S.focus.at);
+    if (S.focus?.side === "key") return lookedAt(S, m, h, S.focus.at);
     const row = rowOf(m, layer, h, query), keys = looksAt(row, m.columns, SIDES[m.kind][1], 3);
     return [`${shortName(layer, h)}: `, ...rowName(m, query), ...keys];
   };
@@ -180,11 +168,11 @@ function describeGrids(S) {
 export function drawNumbers(S) {
   const m = mapOf(S, S.kind);
   if (!m) return;
-  const { layer, head } = S.pick[S.kind], query = rowInView(S, m), heads = S.view === "heads";
+  const { layer } = S.pick[S.kind], query = rowInView(S, m), heads = S.view === "heads";
   const title = heads ? [", all heads"] : [`, ${layerName(layer)}, row `, ...rowName(m, query)];
   sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}`, ...title);
   if (!S.details.open) return;
-  const { names, rows } = heads ? headTable(S, m) : keyTable(S, m, layer, head, query);
+  const { names, rows } = heads ? headTable(S, m) : keyTable(S, m, query);
   const columns = names.map((name, i) => ({ name, first: i > 1 ? -1 : 1 }));
   drawTable(S.find, columns, rows, S.sort, 0, (sort) => {
     S.sort = sort;
@@ -207,9 +195,9 @@ function headTable(S, m) {
   return { names: ["layer", "head", "effective keys", ...places, "favours"], rows };
 }
 
-/** @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
-function keyTable(S, m, layer, head, query) {
-  const heads = showsSeveral(S) ? linedHeads(S) : [head], several = heads.length > 1;
+/** @param {HeadsState} S @param {KindMap} m @param {number} query */
+function keyTable(S, m, query) {
+  const { layer, head } = S.pick[m.kind], heads = showsSeveral(S) ? linedHeads(S) : [head], several = heads.length > 1;
   const read = heads.map((h) => rowOf(m, layer, h, query));
   const rows = m.columns.map((_, key) => {
     const cells = read.map((row) => row.cells[key]), { mask } = cells[0];

@@ -3,8 +3,7 @@
 
 import { make, makeButton } from "./dom.js";
 
-/** @typedef {import("./types").Keys} Keys */
-/** @typedef {import("./types").KeyUser} KeyUser */
+/** @import { KeyUser } from "./types" */
 
 /** The keys that step through a decoding. @type {Record<string, string>} */
 export const STEPPING = { ArrowLeft: "back", ArrowRight: "forward", Home: "start", End: "end", " ": "play" };
@@ -39,7 +38,6 @@ export function isFree(key, path, pointed) {
  * them, else the first. Enter in the sentence field leaves the field, so that the keys go to the view.
  * @param {HTMLElement} box
  * @param {KeyUser} user
- * @returns {Keys}
  */
 export function listenToKeys(box, { commands, help, run, escape }) {
   let pointed = false, taken = "";

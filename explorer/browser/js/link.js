@@ -1,7 +1,7 @@
 // Links the modules of a pack: each becomes a module of the browser, in which the others are imported by the addresses
 // that the browser has given them. A module is made once for a page, whichever packs hold it.
 
-/** @typedef {import("./types").Pack} Pack */
+/** @import { Pack } from "./types" */
 
 /** What a module of a pack exports. @param {Pack} pack @param {string} entry @returns {Promise<{ default: (mount?: any) => any }>} */
 export function link({ modules }, entry) {

@@ -6,13 +6,14 @@ import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
 import { zoomAfter } from "./machine_plan.js";
-import { ask, goTo, hasDetails, open, outwards, redraw } from "./machine_state.js";
+import { ask, goTo, hasDetails, open, outwards } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
-import { createPlayer, drawSteps, stepAfter } from "./player.js";
-import { listen, partOf } from "./store.js";
+import { drawSteps, stepAfter } from "./player.js";
+import { serverSource } from "./source_server.js";
+import { decodingOf, listen, partOf } from "./store.js";
+import { end, listenToSteps, redraw } from "./view.js";
 
-/** @typedef {import("./types").MachineData} MachineData */
-/** @typedef {import("./types").MachineState} MachineState */
+/** @import { MachineData, MachineState } from "./types" */
 
 const TEMPO = 900; // ms per step
 const COMMANDS = { ...STEPPING, "+": "in", "-": "out", 0: "fit" };
@@ -24,18 +25,12 @@ const HELP = [...STEPPING_HELP, ["Tab", "to the diagram; then ← → ↑ ↓ fr
  * names the decoding, whose machine the store has or will have, and says where to start.
  * @param {import("./types").Mount<import("./types").MachineMount, "__machine", MachineState>} mount
  */
-export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
+export default function (mount) {
+  const { data, parentElement: root } = mount;
   const S = (root.__machine ??= create(root));
-  Object.assign(S, { mount: data, setStateValue, setTriggerValue, theme: readTheme(S.box) });
+  Object.assign(S, { mount: data, source: serverSource(mount), theme: readTheme(S.box) });
   take(S);
-  return () => {
-    S.deafen();
-    S.observer.disconnect();
-    S.keys.stop();
-    S.player.stop();
-    clearTimeout(S.reporting);
-    cancelAnimationFrame(S.frame);
-  };
+  return () => end(S);
 }
 
 /** @param {ParentNode} root */
@@ -45,14 +40,8 @@ function create(root) {
     find, box: find(".machine"), details: null, opened: { block: "", head: 0, part: "" }, depth: "words", unfolded: {}, zoom: 1, speed: 1,
     row: 0, step: 0, last: 0, frame: 0, built: "", pictures: [], texts: [], width: 0, seq: "", draw: () => draw(S),
   }));
-  S.player = createPlayer(() => TEMPO, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
-  for (const button of [...buttonsOf(find, ".buttons"), ...buttonsOf(find, ".zooms")]) button.onclick = () => run(S, button.value);
-  /** @type {HTMLInputElement} */
-  const slider = find(".steps");
-  slider.oninput = () => {
-    S.player.stop();
-    goTo(S, Number(slider.value) - 1);
-  };
+  listenToSteps(S, TEMPO, (step) => goTo(S, step), (name) => run(S, name));
+  for (const button of buttonsOf(find, ".zooms")) button.onclick = () => run(S, button.value);
   listenToDepths(S);
   listenToPan(find(".sheet"));
   find("details").ontoggle = () => redraw(S);
@@ -68,11 +57,11 @@ function create(root) {
 /** The width that the diagram may take. @param {MachineState} S */
 const roomOf = (S) => Math.max(S.find(".sheet").clientWidth, 300);
 
-/** Takes what the store has: the machine of the decoding, and what is open. @param {MachineState} S */
+/** Takes what the store has: the decoding, its machine, and what is open. @param {MachineState} S */
 function take(S) {
-  const machine = partOf(S.mount.seq, "machine"), details = partOf(S.mount.seq, "details");
-  if (!machine) return;
-  load(S, /** @type {MachineData} */ (machine.header), /** @type {Float32Array} */ (machine.arrays.numbers.values));
+  const { seq } = S.mount, decoding = decodingOf(seq), machine = partOf(seq, "machine"), details = partOf(seq, "details");
+  if (!decoding || !machine) return;
+  load(S, /** @type {MachineData} */ ({ ...decoding, ...machine.header }), /** @type {Float32Array} */ (machine.arrays.numbers.values));
   if (details) Object.assign(S, { details: details.header, arrays: details.arrays });
   S.built = "";
   S.draw();
@@ -80,14 +69,14 @@ function take(S) {
 
 /** @param {MachineState} S @param {MachineData} data @param {Float32Array} body */
 function load(S, data, body) {
-  const { seq, turn, start } = S.mount;
+  const { seq, turn, start: { step, ...opened } } = S.mount;
   Object.assign(S, { data, body, last: data.target.tokens.length - 1 });
   if (seq !== S.seq || turn !== S.turn) {
     S.player.stop();
     clearTimeout(S.reporting);
-    Object.assign(S, { seq, turn, step: start.step - 1, opened: start.opened, row: 0 });
-    const opened = data.diagram.blocks.find(({ name }) => name === start.opened.block);
-    S.unfolded = opened?.layer ? { [opened.stack]: [opened.layer] } : {};
+    Object.assign(S, { seq, turn, step: step - 1, opened, row: 0 });
+    const block = data.blocks.find(({ name }) => name === opened.block);
+    S.unfolded = block?.layer ? { [block.stack]: [block.layer] } : {};
   }
   S.step = clamp(S.step, 0, S.last);
   S.row = clamp(S.row, 0, data.source.tokens.length - 1);

@@ -2,10 +2,8 @@
 // sublayers stand above it. Layers that find no room are folded: each into one block or, where that is still too wide,
 // those beside each other into one.
 
-/** @typedef {import("./types").MachineBlock} MachineBlock */
-/** @typedef {import("./types").MachineBox} MachineBox */
-/** @typedef {import("./types").MachinePlan} MachinePlan */
-/** @typedef {import("./types").MachineWish} MachineWish */
+/** @import { MachineBlock, MachineBox, MachinePlan, MachineWish } from "./types" */
+
 /** @typedef {[number, number]} Point */
 
 const TITLE = 17; // height of a layer's title

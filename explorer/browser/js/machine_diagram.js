@@ -1,20 +1,19 @@
 // The diagram of the machine on screen: its blocks as buttons with pictures, the layers around them, the lines between.
 // What is drawn and where comes from machine_plan.js; an open attention block shows its heads, an open head its parts.
 
+import { isolated } from "./canvas.js";
 import { drawWires } from "./diagram.js";
 import { make, makeButton, say } from "./dom.js";
 import { foldedName } from "./machine_band.js";
-import { boxTowards, planMachine } from "./machine_plan.js";
 import { measure, paintMap, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
-import { PARTS, arrayOf, blockOf, lineOf, markedRow, open, redraw, rowFor, shapeText, sidesOf, tokensOf, weightsRow } from "./machine_state.js";
-import { isolated } from "./canvas.js";
+import { boxTowards, planMachine } from "./machine_plan.js";
+import {
+  PARTS, arrayOf, blockOf, lineOf, markedRow, open, rowFor, shapeText, sidesOf, tokensOf, weightsRow,
+} from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
+import { redraw } from "./view.js";
 
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").MachineBlock} MachineBlock */
-/** @typedef {import("./types").MachineBox} MachineBox */
-/** @typedef {import("./types").MachineState} MachineState */
-/** @typedef {import("./types").MachineOpened} MachineOpened */
+/** @import { Kind, MachineBlock, MachineBox, MachineOpened, MachineState } from "./types" */
 
 const LINES = 7; // tokens in a box of tokens
 const OPTIONS = 5; // words in the box of the next word
@@ -49,8 +48,8 @@ export const partsOf = (S, block) => PARTS.filter((part) => part in (S.data.part
 
 /** Builds all blocks; what it returns scrolls to the open one and gives the focus back. @param {MachineState} S */
 function build(S) {
-  const { diagram } = S.data, { opened } = S, block = blockOf(S, opened.block), stage = S.find(".diagram");
-  const plan = S.plan = planMachine(diagram.blocks, S.width, {
+  const { blocks, diagram } = S.data, { opened } = S, block = blockOf(S, opened.block), stage = S.find(".diagram");
+  const plan = S.plan = planMachine(blocks, S.width, {
     open: opened.block, heads: block?.attention ? (diagram.heads[block.attention] ?? 1) : 0,
     parts: block && opened.head ? partsOf(S, block).length : 0, pre: diagram.norm === "pre", unfolded: S.unfolded,
   });

@@ -4,10 +4,8 @@
 
 import { SUM, fitted, readings, route } from "./machine_band.js";
 
-/** @typedef {import("./types").MachineBlock} MachineBlock */
-/** @typedef {import("./types").MachineBox} MachineBox */
-/** @typedef {import("./types").MachinePlan} MachinePlan */
-/** @typedef {import("./types").MachineWish} MachineWish */
+/** @import { MachineBlock, MachineBox, MachinePlan, MachineWish } from "./types" */
+
 /** @typedef {[number, number]} Point */
 /**
  * One line: its boxes and frames, where it ends to the right, and how high its stream is. `lead` is the height at which

@@ -3,15 +3,17 @@
 import { isolated } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
-import { paintPart, paintPicture, looksAt, nameOf } from "./machine_diagram.js";
-import { projectionsOf } from "./machine_projections.js";
-import { arrayOf, blockOf, hasDetails, isTarget, leave, lineOf, redraw, rowFor, shapeText, sidesOf, tokensOf } from "./machine_state.js";
+import { looksAt, nameOf, paintPart, paintPicture } from "./machine_diagram.js";
+import { diverging, paint, scaleOf } from "./machine_pictures.js";
+import {
+  arrayOf, blockOf, hasDetails, isTarget, leave, lineOf, rowFor, shapeText, sidesOf, tokensOf,
+} from "./machine_state.js";
+import { levelOf } from "./maps.js";
 import { plural, wholePercent } from "./numbers.js";
 import { withTerms } from "./terms.js";
+import { redraw } from "./view.js";
 
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").MachineBlock} MachineBlock */
-/** @typedef {import("./types").MachineState} MachineState */
+/** @import { Kind, MachineBlock, MachineState, Numbers } from "./types" */
 
 /** A token apart from the prose around it. @param {MachineState} S @param {string} side @param {number} i */
 const token = (S, side, i) => make("bdi", `token ${side}`, tokensOf(S, side)[i] ?? "");
@@ -41,8 +43,8 @@ export function drawPanel(S) {
 
 /** The whole, in a few sentences with the numbers of this step. @param {MachineState} S @returns {Node[]} */
 function overview(S) {
-  const { data, step } = S, { encoder, decoder, positions, blocks } = data.diagram, sources = data.source.tokens.length;
-  const added = blocks.some(({ kind }) => kind === "positions") ? ", and a vector for its position is added"
+  const { data, step } = S, { encoder, decoder, positions } = data.diagram, sources = data.source.tokens.length;
+  const added = data.blocks.some(({ kind }) => kind === "positions") ? ", and a vector for its position is added"
     : positions === "rope" || positions === "alibi" ? "; its position only enters the scores of self-attention" : "";
   const read = tokensOf(S, "target"), predicted = data.target.predicted[step], share = data.target.probabilities[step];
   const lstm = !positions, said = /** @type {Set<string>} */ (new Set());
@@ -218,7 +220,7 @@ export function listenToDepths(S) {
 
 /** The machine as a list, for those who do not see the diagram. @param {MachineState} S */
 export function drawList(S) {
-  const { blocks } = S.data.diagram, numberOf = new Map(blocks.map(({ name }, i) => [name, i + 1]));
+  const { blocks } = S.data, numberOf = new Map(blocks.map(({ name }, i) => [name, i + 1]));
   const items = blocks.map((block) => {
     const { shape, words: text } = S.data.facts[block.name], reads = block.reads.map((name) => `${numberOf.get(name)}`);
     const from = reads.length ? ` Reads ${reads.join(" and ")}.` : "";
@@ -229,4 +231,41 @@ export function drawList(S) {
   });
   const list = children(S.find("details ol"), items.length, () => make("li"));
   items.forEach((item, i) => say(list[i], item));
+}
+
+/** Projection, symbol, part of a head. */
+const MATRICES = [["q_proj", "Q", "queries"], ["k_proj", "K", "keys"], ["v_proj", "V", "values"]];
+
+/** @param {MachineState} S @param {MachineBlock} block @returns {HTMLElement[]} */
+export function projectionsOf(S, block) {
+  if (!arrayOf(S, "q_proj")) return [];
+  const { head } = S.opened, heads = S.data.diagram.heads[/** @type {import("./types").Kind} */ (block.attention)] ?? 1;
+  const [queries, keys] = sidesOf(block.attention), dark = S.box.dataset.theme === "dark", d = S.data.numbers, slice = d / heads;
+  const figure = make("figure", "projections");
+  /** @type {(() => void)[]} */
+  const painters = [];
+  for (const [name, symbol, title] of MATRICES) {
+    const side = name === "q_proj" ? queries : keys, row = rowFor(S, side), ofCross = block.attention === "cross" && name !== "q_proj";
+    const vector = /** @type {Numbers} */ (arrayOf(S, `x.${ofCross ? "k_proj" : "q_proj"}`)), result = /** @type {Numbers} */ (arrayOf(S, name));
+    const matrix = /** @type {Numbers} */ (arrayOf(S, `W.${name}`)), scale = scaleOf(result.values), whole = scaleOf(vector.values), most = Math.max(...matrix.values);
+    const [x, w, y] = [make("canvas", "x"), make("canvas", "w"), make("canvas", "y")];
+    for (const canvas of [x, w, y]) canvas.setAttribute("aria-hidden", "true");
+    const slices = make("span", "slices", y, ...Array.from({ length: heads }, (_, h) => make("i", h + 1 === head ? "mine" : "", heads <= 8 ? `${h + 1}` : "")));
+    slices.style.setProperty("--heads", `${heads}`);
+    const from = make("span", "from", ofCross ? "memory of " : "", make("bdi", `token ${side}`, tokensOf(S, side)[row] ?? ""));
+    figure.append(make("span", "term", from, x), make("span", "by", "×"), make("span", "term", make("span", "from", `W_${symbol}`), w), make("span", "by", "="), make("span", "term", make("span", "from", title), slices));
+    painters.push(() => {
+      const colour = diverging(S.theme, dark, scale), own = diverging(S.theme, dark, whole), line = lineOf(vector, row), out = lineOf(result, row), [rows, columns] = matrix.shape;
+      paint(x, { columns: 1, rows: line.length, ink: S.theme.ink, colourOf: (r) => own(line[r]) });
+      paint(w, { columns, rows, ink: S.theme.ink, colourOf: (r, c) => S.theme.inks[levelOf(matrix.values[r * columns + c], { top: most })] });
+      paint(y, { columns: out.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => colour(out[c]) });
+    });
+  }
+  const which = head ? ` Head ${head} works with numbers ${(head - 1) * slice + 1} to ${head * slice} of each result.` : "";
+  const caption = `The whole vector of ${d} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which}`;
+  figure.setAttribute("role", "img");
+  figure.setAttribute("aria-label", caption);
+  figure.append(make("figcaption", "", caption));
+  requestAnimationFrame(() => painters.forEach((each) => each()));
+  return [figure];
 }

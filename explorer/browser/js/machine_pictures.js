@@ -1,13 +1,13 @@
 // Small pictures of tensors: rows of vectors in two hues, below and above zero, and maps of weights in the scale of all
 // maps. Each is painted one pixel a number and then magnified.
 
-import { canvasOf, contextOf, rgb, shade } from "./colours.js";
+import { contextOf } from "./canvas.js";
+import { pixelOf, rgb } from "./colours.js";
+import { make } from "./dom.js";
+import { levelOf, setPixels } from "./maps.js";
 import { clamp } from "./numbers.js";
 
-/** @typedef {import("./types").MachineData} MachineData */
-/** @typedef {import("./types").MachinePicture} MachinePicture */
-/** @typedef {import("./types").Rgb} Rgb */
-/** @typedef {import("./types").Theme} Theme */
+/** @import { MachinePicture, Rgb, Theme } from "./types" */
 
 /** Below and above zero, for a light and a dark ground; the exported figures have the same hues. @type {Record<string, [Rgb, Rgb]>} */
 const HUES = { light: [[42, 109, 163], [191, 100, 28]], dark: [[110, 168, 214], [236, 160, 100]] };
@@ -53,18 +53,17 @@ export function rowOf(body, picture, stepwise, step, r) {
 }
 
 /**
- * Gives numbers between −scale and scale their colours; one that is masked has none of them.
+ * Gives numbers between −scale and scale their colours, as pixels; one that is masked has none of them.
  * @param {Theme} theme
  * @param {boolean} dark
  * @param {number} scale
- * @returns {(value: number) => Rgb}
  */
 export function diverging(theme, dark, scale) {
-  const ground = rgb(theme.ground), masked = rgb(theme.masked), hues = HUES[dark ? "dark" : "light"];
+  const ground = rgb(theme.ground), hues = HUES[dark ? "dark" : "light"];
   const colourOf = (/** @type {number} */ value) => {
-    if (Number.isNaN(value)) return masked;
+    if (Number.isNaN(value)) return theme.grey;
     const hue = hues[value < 0 ? 0 : 1], share = 0.06 + 0.94 * clamp(Math.abs(value) / scale, 0, 1);
-    return ground.map((c, i) => Math.round(c + share * (hue[i] - c)));
+    return pixelOf(ground.map((c, i) => Math.round(c + share * (hue[i] - c))));
   };
   return colourOf;
 }
@@ -72,7 +71,7 @@ export function diverging(theme, dark, scale) {
 /**
  * Paints columns × rows of colours over a whole canvas, and a frame around one row (-1 for none).
  * @param {HTMLCanvasElement} canvas
- * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => Rgb | null, marked?: number, ink: string }} picture
+ * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, ink: string }} picture
  */
 export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
   const [wide, high] = sizes.get(canvas) ?? sizeOf(canvas), ratio = window.devicePixelRatio || 1;
@@ -81,14 +80,8 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
   const ctx = contextOf(canvas);
   ctx.clearRect(0, 0, w, h);
   if (!columns || !rows) return;
-  const [small, pen] = canvasOf(columns, rows), image = pen.createImageData(columns, rows);
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) {
-      const colour = colourOf(row, column);
-      if (colour) image.data.set([...colour, 255], 4 * (row * columns + column));
-    }
-  }
-  pen.putImageData(image, 0, 0);
+  const small = make("canvas");
+  setPixels(small, columns, rows, (pixels) => pixels.forEach((_, i) => (pixels[i] = colourOf(Math.floor(i / columns), i % columns))));
   ctx.imageSmoothingEnabled = rows > h || columns > w;
   ctx.drawImage(small, 0, 0, w, h);
   if (marked < 0 || marked >= rows || rows < 2) return;
@@ -100,8 +93,8 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
 
 /** A map of weights, of which `scale` has the full colour. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {{ values: ArrayLike<number>, keys: number, rows: number, scale: number, marked: number, maskedAt: (row: number, key: number) => boolean }} map */
 export function paintMap(canvas, theme, { values, keys, rows, scale, marked, maskedAt }) {
-  const masked = rgb(theme.masked);
-  paint(canvas, { columns: keys, rows, marked, ink: theme.ink, colourOf: (row, key) => (maskedAt(row, key) ? masked : shade(theme, values[row * keys + key] / scale)) });
+  const inkAt = (/** @type {number} */ weight) => theme.inks[levelOf(weight, { top: scale })];
+  paint(canvas, { columns: keys, rows, marked, ink: theme.ink, colourOf: (row, key) => (maskedAt(row, key) ? theme.grey : inkAt(values[row * keys + key])) });
 }
 
 /** Vectors below each other. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {boolean} dark @param {{ rows: ArrayLike<number>[], scale: number, marked: number }} vectors */

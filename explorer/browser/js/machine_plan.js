@@ -5,10 +5,8 @@ import { SUM, fitted, readings, route } from "./machine_band.js";
 import { NARROW, planLines } from "./machine_lines.js";
 import { clamp } from "./numbers.js";
 
-/** @typedef {import("./types").MachineBlock} MachineBlock */
-/** @typedef {import("./types").MachineBox} MachineBox */
-/** @typedef {import("./types").MachinePlan} MachinePlan */
-/** @typedef {import("./types").MachineWish} MachineWish */
+/** @import { MachineBlock, MachineBox, MachinePlan, MachineWish } from "./types" */
+
 /** @typedef {[number, number]} Point */
 
 const RAIL = 30; // between the bands, where the memory goes to the decoder

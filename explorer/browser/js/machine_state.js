@@ -1,13 +1,10 @@
 // The state of the machine: what it has been sent, what is open, and what it tells the server.
 
-import { clamp } from "./numbers.js";
 import { rowOf } from "./machine_pictures.js";
+import { clamp } from "./numbers.js";
+import { redraw } from "./view.js";
 
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").MachineBlock} MachineBlock */
-/** @typedef {import("./types").MachineOpened} MachineOpened */
-/** @typedef {import("./types").MachineState} MachineState */
-/** @typedef {import("./types").Numbers} Numbers */
+/** @import { MachineBlock, MachineOpened, MachineState, Numbers } from "./types" */
 
 const REPORT = 250; // ms after the last move until the server is told
 
@@ -15,7 +12,7 @@ const REPORT = 250; // ms after the last move until the server is told
 export const PARTS = ["query", "key", "scores", "masked", "weights", "value", "output"];
 
 /** @param {MachineState} S @param {string} name @returns {MachineBlock | undefined} */
-export const blockOf = (S, name) => S.data.diagram.blocks.find((block) => block.name === name);
+export const blockOf = (S, name) => S.data.blocks.find((block) => block.name === name);
 
 /** Whether a block has a row for each target token that was read. @param {MachineBlock} block */
 export const isTarget = ({ stack, kind }) => ["target", "decoder", "output"].includes(stack) && kind !== "initial";
@@ -68,7 +65,7 @@ export function open(S, opened) {
 
 /** Reports the step and what is open, of which the server then sends the numbers. @param {MachineState} S */
 export function ask(S) {
-  S.setStateValue("at", { seq: S.seq, turn: S.turn, place: { step: S.step + 1, ...S.opened } });
+  S.source.report({ seq: S.seq, turn: S.turn, place: { step: S.step + 1, ...S.opened } });
 }
 
 /** @param {MachineState} S @param {number} step */
@@ -81,17 +78,12 @@ export function goTo(S, step) {
   }, REPORT);
 }
 
-/** Draws at the next frame. @param {MachineState} S */
-export function redraw(S) {
-  S.frame ||= requestAnimationFrame(() => S.draw());
-}
-
 /** Leads to another page, from what is open. @param {MachineState} S @param {string} place */
 export function leave(S, place) {
   const block = blockOf(S, S.opened.block), [queries] = block ? sidesOf(block.attention) : ["target"], row = rowFor(S, queries);
   const weights = block?.attention ? weightsRow(S, block) : [];
   const column = weights.length ? weights.indexOf(Math.max(...weights)) : 0;
-  S.setTriggerValue("go", { seq: S.data.seq, place, ...S.opened, step: S.step + 1, row: row + 1, column: column + 1 });
+  S.source.ask("go", { seq: S.data.seq, place, ...S.opened, step: S.step + 1, row: row + 1, column: column + 1 });
 }
 
 /** The weights of the row that is shown: of the open head, else the mean. @param {MachineState} S @param {MachineBlock} block @returns {number[]} */

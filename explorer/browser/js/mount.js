@@ -1,10 +1,11 @@
 // The few lines that Streamlit sends with each component: they fetch the pack that the component is in, once for a page,
 // and mount what it exports as if Streamlit had sent that. Until it is there, the latest data wait.
 
+/** @import { Pack } from "./types" */
+
 const ENTRY = "%ENTRY%";
 const ADDRESS = "%ADDRESS%";
 
-/** @typedef {import("./types").Pack} Pack */
 /** @typedef {{ run?: (mount: any) => any, end?: () => void, latest?: any, dressed?: boolean }} Slot */
 
 /** @param {{ parentElement: (HTMLElement | ShadowRoot) & { __headlight?: Slot } }} mount */

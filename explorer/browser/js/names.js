@@ -1,7 +1,7 @@
-// What kinds of attention, layers, heads and axes are called, as explorer/decoding/names.py calls them: the tests hold
-// both to tests/fixtures/names.json. Layers and heads count from 1; head 0 is the mean over the heads of a layer.
+// The three kinds of attention, and what kinds, layers, heads and axes are called: as explorer/decoding/names.py calls them;
+// the tests hold both to tests/fixtures/names.json. Layers and heads count from 1; head 0 is the mean of a layer's heads.
 
-/** @typedef {import("./types").Kind} Kind */
+/** @import { Kind, Side } from "./types" */
 
 /** @type {Record<Kind, string>} */
 export const TITLES = {
@@ -43,3 +43,12 @@ export const shortName = (layer, head) => `${shortLayer(layer)} ${shortHead(head
 
 /** A name at the beginning of a label: "Layer 1, head 2". @param {string} name */
 export const capitalised = (name) => name[0].toUpperCase() + name.slice(1);
+
+/** @type {Kind[]} */
+export const KINDS = ["encoder", "decoder", "cross"];
+
+/** The side of the queries, then the side of the keys. @type {Record<Kind, [Side, Side]>} */
+export const SIDES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
+
+// Mask codes, as in model/trace.py: 0 is visible.
+export const FUTURE = 1;

@@ -2,11 +2,11 @@
 
 import { children, make, makeButton, say, sayAll } from "./dom.js";
 import { percent } from "./numbers.js";
-import { fork, redraw } from "./stepper_state.js";
-import { heated } from "./temperature.js";
-import { SPECIALS, numbered, tokenName } from "./token_names.js";
+import { SPECIALS, numbered, tokenName } from "./readout.js";
+import { fork } from "./stepper_state.js";
+import { redraw } from "./view.js";
 
-/** @typedef {import("./types").StepperState} StepperState */
+/** @import { Heat, StepperState } from "./types" */
 
 const LISTED = 10; // tokens that the server sends for each step, if there are as many
 
@@ -25,7 +25,7 @@ export const atOne = ({ heat }) => heat?.temperatures.indexOf(1) ?? 0;
 
 /** Draws the token that is predicted next, and the likeliest tokens to choose from. @param {StepperState} S */
 export function drawNext(S) {
-  const { target, alternatives, heat } = S.data, { recorded } = S.mount, row = S.step;
+  const { target, alternatives, heat } = S.data, row = S.step;
   S.find("section.next").hidden = !target.probabilities;
   if (!target.probabilities) return;
   const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
@@ -55,8 +55,7 @@ export function drawNext(S) {
     if (current) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
     const taken = picked ? `The token ${target.by} here, not the likeliest` : "The token predicted here";
-    // Without a server, only what was recorded can be shown.
-    button.disabled = !current && !!recorded && !recorded[row].includes(option.id);
+    button.disabled = !current && !S.source.canFork(row + 1, option.id);
     button.title = current ? taken : button.disabled ? "No continuation of this token was recorded" : "Continue decoding from this token instead";
     button.onclick = () => {
       if (!current) fork(S, option.id, button);
@@ -89,7 +88,20 @@ function drawHeat(S) {
   slider.style.setProperty("--done", `${(100 * S.heat) / Number(slider.max)}%`);
   slider.setAttribute("aria-valuetext", `${t}`);
   say(S.find(".heat b"), `${t}`);
-  const picks = S.mount.recorded?.[S.step].length === 0 ? "" : "Pick another word to see where the translation goes.";
+  const picks = S.data.alternatives.ids[S.step].some((id) => S.source.canFork(S.step + 1, id)) ? "Pick another word to see where the translation goes." : "";
   say(S.find(".next .hint"), S.heat === one ? picks
     : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The translation stays as it is.`);
+}
+
+/**
+ * The probability of a token at the temperature numbered `index`; p is that at temperature 1. One too small for a
+ * float32 stays 0.
+ * @param {Heat | null} heat
+ * @param {number} row
+ * @param {number} index
+ * @param {number} p
+ */
+export function heated(heat, row, index, p) {
+  if (!heat || heat.temperatures[index] === 1) return p;
+  return p && Math.exp(Math.log(p) / heat.temperatures[index] - heat.log_sums[row][index]);
 }

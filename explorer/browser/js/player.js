@@ -1,17 +1,14 @@
 // A timer that plays through steps, and the buttons, slider and keys that control it.
 
-import { clamp } from "./numbers.js";
 import { buttonsOf, say } from "./dom.js";
+import { clamp } from "./numbers.js";
 
-/** @typedef {import("./types").Find} Find */
-/** @typedef {import("./types").Player} Player */
-/** @typedef {import("./types").Track} Track */
+/** @import { Find } from "./types" */
 
 /**
  * Plays through a track, one step every `tempo()` ms; started at the end, it plays from the beginning.
  * @param {() => number} tempo
- * @param {Track} track
- * @returns {Player}
+ * @param {{ at: () => number, last: () => number, go: (step: number) => void }} track
  */
 export function createPlayer(tempo, track) {
   let timer = 0;

@@ -1,6 +1,7 @@
-// Presentation mode, for projectors: one view fills the screen, magnified, in its current state. What is shown grows as
-// a whole, figures and words alike; views that fit themselves to the window then fill it.
+// How much of the screen a view has. In presentation mode, for projectors, it fills the screen, magnified, in its current
+// state: figures and words grow alike; views that fit themselves to the window then fill it.
 
+import { magnification } from "./canvas.js";
 import { say } from "./dom.js";
 import { clamp } from "./numbers.js";
 
@@ -40,4 +41,19 @@ export function listenToPresent(box, button, redraw) {
   const differs = () => Math.abs(Number(box.style.zoom) - zoomFor(window.innerWidth, innerHeight)) > 0.01;
   new ResizeObserver(() => presenting(box) && differs() && fit()).observe(box);
   return toggle;
+}
+
+const BELOW = 116; // caption, title of the table, and the row that opens panels, in pixels
+
+/**
+ * The height of the screen below the upper edge of an element, less what comes below the views. Scrolling changes
+ * nothing; an element that begins in the lower half of the first screen gets most of a screen.
+ * @param {Element} element
+ * @param {boolean} alone whether nothing is shown below the views
+ */
+export function roomBelow(element, alone) {
+  const by = magnification(element), high = innerHeight / by;
+  const page = element.closest(":fullscreen") ?? document.querySelector("main"), { top: edge } = (page ?? document.documentElement).getBoundingClientRect();
+  const top = (element.getBoundingClientRect().top - edge) / by + (page?.scrollTop ?? 0);
+  return (top < high / 2 ? high - top : 0.85 * high) - (alone ? 60 : BELOW);
 }

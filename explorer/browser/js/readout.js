@@ -1,12 +1,9 @@
-// Figures in words: the lines of a readout, what a row looks at, and the badges of a translation.
+// Tokens and figures in words: the lines of a readout, what a row looks at, and the badges of a translation.
 
 import { make, say } from "./dom.js";
 import { wholePercent } from "./numbers.js";
-import { numbered } from "./token_names.js";
 
-/** @typedef {import("./types").Content} Content */
-/** @typedef {import("./types").Find} Find */
-/** @typedef {import("./types").Row} Row */
+/** @import { Content, Find, Row } from "./types" */
 
 /** Why a cell has no weight, by mask code. */
 export const WHY_MASKED = [
@@ -44,3 +41,20 @@ export function drawBadges(find, { trained, edits }) {
   find(".edited").hidden = !edits.length;
   say(find(".edited"), `edited: ${edits.join(", ")}`);
 }
+
+export const SPECIALS = ["<pad>", "<sos>", "<eos>", "<unk>"];
+
+/**
+ * A token, isolated so that its writing direction cannot move the text beside it.
+ * @param {string} text
+ * @param {string} side
+ */
+export function tokenName(text, side) {
+  const token = make("bdi", `token ${side}`, text);
+  if (SPECIALS.includes(text)) token.classList.add("special");
+  return token;
+}
+
+/** A token with its position, counted from 1. @param {string[]} tokens @param {number} i @param {string} side */
+export const numbered = (tokens, i, side) =>
+  make("span", "named", make("span", "place", `${i + 1}`), "\u2009", tokenName(tokens[i], side));

@@ -1,50 +1,40 @@
 // Thumbnails of all heads, lettered and framed by their roles; a click or Enter opens a head or chooses it.
 
-import { contextOf, readTheme } from "./colours.js";
+import { readTheme } from "./colours.js";
 import { children, finder, make, makeButton, say } from "./dom.js";
+import { giveTabStop, moveInGrid, tileOf } from "./grids.js";
+import { BYTES, paintCells } from "./maps.js";
 import { capitalised, shortHead, shortLayer } from "./names.js";
 import { wholePercent } from "./numbers.js";
-import { giveTabStop, moveInGrid, tileOf } from "./tiles.js";
 import { readMessage } from "./wire.js";
 
-/** @typedef {import("./types").RoleGrid} RoleGrid */
-/** @typedef {import("./types").RoleGridState} RoleGridState */
-/** @typedef {import("./types").RoleTile} RoleTile */
-/** @typedef {import("./types").Theme} Theme */
+/** @import { RoleGridHeader as RoleGrid, RoleTile } from "./structs" */
+/** @import { Teller, Theme } from "./types" */
 
 /**
  * Streamlit calls this again whenever the data or the theme changes.
- * @param {import("./types").Mount<Uint8Array, "__rolegrid", RoleGridState>} mount
+ * @param {{ data: Uint8Array, parentElement: ParentNode, setTriggerValue: Teller["setTriggerValue"] }} mount
  */
 export default function ({ data, parentElement: root, setTriggerValue }) {
-  const S = (root.__rolegrid ??= create(root));
-  S.click = (head) => setTriggerValue("clicked", head);
-  const { header, arrays } = readMessage(data), theme = readTheme(S.box);
-  const colours = getComputedStyle(S.box).getPropertyValue("--st-chart-categorical-colors").split(",");
-  S.box.classList.toggle("choosing", header.choosing);
-  const boxes = children(S.box, header.grids.length, makeGrid);
+  /** @type {HTMLElement} */
+  const box = finder(root)(".rolegrid");
+  const { header, arrays } = readMessage(data), theme = readTheme(box);
+  const colours = getComputedStyle(box).getPropertyValue("--st-chart-categorical-colors").split(",");
+  box.classList.toggle("choosing", header.choosing);
+  const boxes = children(box, header.grids.length, makeGrid);
   header.grids.forEach((/** @type {RoleGrid} */ grid, /** @type {number} */ i) => {
     drawGrid(boxes[i], grid, /** @type {Uint8Array} */ (arrays[grid.kind].values), header.choosing, theme, colours);
   });
-}
-
-/** @param {ParentNode} root @returns {RoleGridState} */
-function create(root) {
-  /** @type {HTMLElement} */
-  const box = finder(root)(".rolegrid");
-  /** @type {RoleGridState} */
-  const S = { box, click: () => {} };
   box.onclick = (event) => {
     const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [];
-    if (kind) S.click({ kind, layer: Number(layer), head: Number(head) });
+    if (kind) setTriggerValue("clicked", { kind, layer: Number(layer), head: Number(head) });
   };
-  return S;
 }
 
 function makeGrid() {
   const tiles = Object.assign(make("div", "tiles"), { onkeydown: moveInGrid });
   tiles.setAttribute("role", "group");
-  const legend = make("p", "legend", make("span"), make("i"), make("span"));
+  const legend = make("p", "legend", make("span", "ramp", make("span"), make("i"), make("span")));
   return make("figure", "", make("h5"), tiles, legend, make("figcaption"));
 }
 
@@ -59,11 +49,12 @@ function makeGrid() {
  */
 function drawGrid(box, grid, levels, choosing, theme, colours) {
   const [title, tiles, legend, caption] = /** @type {HTMLElement[]} */ ([...box.children]);
-  const { kind, layers, heads, bins } = grid, area = bins * bins;
+  const { kind, layers, heads, bins } = grid, area = bins * bins, maps = { keys: bins, queries: bins, mask: new Uint8Array(area) };
   say(title, capitalised(kind));
   say(caption, grid.caption);
-  say(legend.firstChild, "0");
-  say(legend.lastChild, `${wholePercent(grid.largest)} of the weight`);
+  const [least, , largest] = legend.children[0].children;
+  say(least, "0");
+  say(largest, `${wholePercent(grid.largest)} of the weight`);
   tiles.setAttribute("aria-label", `${capitalised(kind)} heads`);
   tiles.style.setProperty("--heads", `${heads}`);
   const cells = children(tiles, layers * (heads + 1), () => make("div"));
@@ -73,7 +64,8 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
     button.value = `${kind} ${layer + 1} ${head + 1}`;
     if (choosing) button.ariaPressed = `${tile.chosen}`;
     writeTile(button, kind, tile, head + 1, colours[tile.colour] ?? "");
-    paintMap(/** @type {HTMLCanvasElement} */ (button.querySelector("canvas")), bins, levels.subarray(i * area, (i + 1) * area), theme);
+    // One pixel for each cell; the style sheet enlarges them.
+    paintCells(/** @type {HTMLCanvasElement} */ (button.querySelector("canvas")), theme, maps, levels.subarray(i * area, (i + 1) * area), BYTES);
     return button;
   });
   for (let layer = 0; layer < layers; layer++) {
@@ -106,11 +98,3 @@ function writeTile(button, kind, tile, head, colour) {
 
 /** What a thumbnail is called: "Encoder L1 H2: previous token, off". @param {string} kind @param {RoleTile} tile */
 const titleOf = (kind, { name, role, mark }) => `${capitalised(kind)} ${name}: ${[role, mark].filter(Boolean).join(", ")}`;
-
-/** One pixel for each cell; the style sheet enlarges them. @param {HTMLCanvasElement} canvas @param {number} bins @param {Uint8Array} levels @param {Theme} theme */
-function paintMap(canvas, bins, levels, { scale }) {
-  Object.assign(canvas, { width: bins, height: bins });
-  const image = new ImageData(bins, bins);
-  levels.forEach((level, i) => image.data.set([...scale[level], 255], 4 * i));
-  contextOf(canvas).putImageData(image, 0, 0);
-}

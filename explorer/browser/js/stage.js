@@ -1,21 +1,18 @@
-// The stage: source above, translation below, and curves from the word being written to the words that it looks at.
+// The stage: source above, translation below, as rows of chips with position, token and weight; and curves from the word being
+// written to the words that it looks at.
 
 import { paper } from "./canvas.js";
-import { drawChips } from "./chips.js";
 import { rgb } from "./colours.js";
-import { buttonsOf, sayAll } from "./dom.js";
-import { weightsOf } from "./weights.js";
-import { sentenceOf } from "./stage_words.js";
-import { stageView } from "./stage_lines.js";
-import { gapsFrom, meeting } from "./stage_routes.js";
-import { currentRow, redraw, tokenSpans } from "./stepper_state.js";
+import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
+import { SIDES } from "./names.js";
+import { wholePercent } from "./numbers.js";
+import { SPECIALS } from "./readout.js";
+import { gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
+import { covers, currentRow, tokenSpans } from "./stepper_state.js";
+import { redraw } from "./view.js";
+import { joins, weightsOf } from "./weights.js";
 
-/** @typedef {import("./types").Curve} Curve */
-/** @typedef {import("./types").Gap} Gap */
-/** @typedef {import("./types").Side} Side */
-/** @typedef {import("./types").Span} Span */
-/** @typedef {import("./types").StageView} StageView */
-/** @typedef {import("./types").StepperState} StepperState */
+/** @import { Curve, Gap, Side, Span, StageView, StepperState } from "./types" */
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
@@ -243,4 +240,108 @@ export function listenToStage(S, go) {
       next.focus();
     };
   }
+}
+
+const EDGE = 8; // room beside the word being written, in pixels
+const SMALLEST = 0.005; // a smaller weight is not written: it would read 0 %
+
+function makeChip() {
+  const name = make("span", "name", make("span", "place"), make("bdi", "token"), make("small", "seen"));
+  return make("span", "slot", makeButton("chip", name, make("span", "meter")));
+}
+
+/**
+ * @param {HTMLElement} slot
+ * @param {string} position
+ * @param {string} text
+ * @param {{ weight: number, mask: number, of: string } | null} share the weight on it, and on which tokens together
+ * @param {Record<string, boolean>} classes
+ */
+function setChip(slot, position, text, share, classes) {
+  const chip = /** @type {HTMLButtonElement} */ (slot.firstChild), [name, meter] = chip.children;
+  const [place, token, seen] = name.children;
+  say(place, position);
+  say(token, text);
+  say(seen, classes.unknown ? "seen as <unk>" : "");
+  const weight = share && !share.mask && share.weight >= SMALLEST ? share.weight : 0;
+  chip.style.setProperty("--weight", weight.toFixed(3));
+  say(meter, !share || share.of !== "first" ? "" : share.mask ? "masked" : weight ? wholePercent(weight) : "");
+  slot.className = ["slot", ...Object.keys(classes).filter((key) => classes[key])].join(" ");
+}
+
+/** @param {StepperState} S @param {StageView} view */
+export function drawChips(S, view) {
+  const { source, target } = S.data;
+  /** @type {Record<Side, number[]>} */
+  const touched = { source: [], target: [] };
+  if (S.cell) {
+    const [queries, keys] = SIDES[S.cell.kind];
+    touched[queries].push(S.cell.query);
+    touched[keys].push(S.cell.key);
+  }
+  const isTouched = (/** @type {Side} */ side, /** @type {number} */ i) =>
+    touched[side].some((index) => covers(S, side, index, i));
+  const shareOf = (/** @type {Side} */ side, /** @type {number} */ i) => {
+    const held = view.lines.find((each) => each.side === side && each.span[0] <= i && i < each.span[1]);
+    return held ? { weight: held.weight, mask: held.mask, of: held.span[0] === i ? "first" : "rest" } : null;
+  };
+  const looking = (/** @type {Side} */ side, /** @type {number} */ i) =>
+    view.from.side === side && view.from.span[0] <= i && i < view.from.span[1];
+  // Among whole words, a chip has the number of its word, as the rows and columns of the maps have.
+  const numberOf = (/** @type {Side} */ side, /** @type {number} */ i) => {
+    if (!S.words) return `${i + 1}`;
+    const spans = S.spans[side], at = spans.findIndex(([start]) => start === i);
+    return at >= 0 ? `${at + 1}` : i === S.data[side].tokens.length ? `${spans.length + 1}` : "";
+  };
+  children(S.find(".source .chips"), source.tokens.length, makeChip).forEach((slot, i) => {
+    setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
+      special: source.words[i] < 0,
+      unknown: source.unknown.includes(i),
+      joined: joins(source.words, i),
+      open: joins(source.words, i + 1),
+      touched: isTouched("source", i),
+      looking: looking("source", i),
+    });
+    const chip = /** @type {HTMLButtonElement} */ (slot.firstChild);
+    chip.tabIndex = i === S.rove ? 0 : -1;
+    chip.setAttribute("aria-pressed", `${S.look?.held === true && S.look.side === "source" && S.look.at === i}`);
+  });
+  const n = target.tokens.length, chips = S.find(".target .chips");
+  const slots = children(chips, n + 1, makeChip);
+  slots.forEach((slot, i) => {
+    const next = i === S.step + 1;
+    const text = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
+    const later = i > S.step + 1;
+    // A word that is not read yet has no weight to speak of.
+    setChip(slot, numberOf("target", i), text, i > S.step && view.column < 0 ? null : shareOf("target", i), {
+      special: SPECIALS.includes(text),
+      joined: joins(target.words, i),
+      open: joins(target.words, i + 1),
+      touched: i < n && isTouched("target", i),
+      looking: looking("target", i),
+      chosen: i > 0 && target.chosen.includes(i - 1),
+      next,
+      later,
+    });
+    const chip = /** @type {HTMLButtonElement} */ (slot.firstChild);
+    chip.tabIndex = -1; // the arrow keys of the stepper go through these
+    const how = i && target.chosen.includes(i - 1) ? target.by : "predicted by the model";
+    chip.title = i ? `${how} at step ${i}; click to go there` : "given at the start";
+  });
+  // With many tokens, only the chips scroll, never the page: to what holds the most weight now.
+  if (!S.scrolls) return;
+  scrollTo(chips, slots[S.step + 1]);
+  // Where the translation is one line, it ends with the word being written.
+  const { offsetLeft, offsetWidth } = /** @type {HTMLElement} */ (slots[S.step + 1]);
+  chips.scrollLeft = Math.max(0, offsetLeft + offsetWidth + EDGE - chips.offsetLeft - chips.clientWidth);
+  chips.classList.toggle("cut", chips.scrollLeft > 0);
+  const best = view.lines.filter(({ side }) => side === "source").sort((a, b) => b.weight - a.weight)[0];
+  if (best && S.look?.side !== "source") scrollTo(S.find(".source .chips"), S.find(".source .chips").children[best.span[0]]);
+}
+
+/** Scrolls a list by as little as brings the slot into view. @param {HTMLElement} list @param {Element} slot */
+function scrollTo(list, slot) {
+  const { offsetTop, offsetHeight } = /** @type {HTMLElement} */ (slot), top = offsetTop - list.offsetTop;
+  if (top < list.scrollTop) list.scrollTop = top;
+  else if (top + offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top + offsetHeight - list.clientHeight;
 }

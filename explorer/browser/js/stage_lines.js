@@ -1,14 +1,14 @@
-// What the stage shows: the words that attention connects at this moment, and the weight on each. Drawing it is the
-// business of stage.js; here everything is counted in rows and columns of the map, and in tokens.
+// What the stage shows: the words that attention connects at this moment, the weight on each, the gaps between words through
+// which curves go, and the same in one sentence. Drawing it is the business of stage.js.
 
-import { rankedRow } from "./rows.js";
+import { SIDES } from "./names.js";
+import { wholePercent } from "./numbers.js";
+import { looksAt, numbered, tokenName } from "./readout.js";
+import { rowOf } from "./stepper_state.js";
+import { rankedRow } from "./weights.js";
 
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").Look} Look */
-/** @typedef {import("./types").Span} Span */
-/** @typedef {import("./types").StageLine} StageLine */
-/** @typedef {import("./types").StageMap} StageMap */
-/** @typedef {import("./types").StageView} StageView */
+/** @import { Box, Content, Gap, Kind, Look, Side, Span, StageLine, StageMap, StageView } from "./types" */
+/** @import { StepperState } from "./types" */
 
 /**
  * The lines of one view. A decoder row belongs to the word that it predicts: the row that reads token t is drawn from
@@ -65,3 +65,85 @@ const keysOf = (map, query, side, spans) =>
  * @returns {StageLine}
  */
 const stageLine = (side, index, span, weight, mask) => ({ side, index, span, weight: mask ? 0 : weight, mask });
+
+/** Which head speaks. @param {StepperState} S */
+function speaker(S) {
+  const { layer, head } = S.pick[S.kind], heads = S.maps[S.kind].heads;
+  const mean = `mean of ${heads} head${heads > 1 ? "s" : ""}`, which = head ? `head ${head}` : mean;
+  return `layer ${layer}, ${which}`;
+}
+
+/**
+ * "To write *spielen*, having read *Kinder*, the decoder looks at *playing* 61 % …"
+ * @param {StepperState} S
+ * @param {StageView} view
+ * @returns {Content[]}
+ */
+export function sentenceOf(S, { from, query, column, lines }) {
+  const m = S.maps[S.kind], { target } = S.data;
+  if (column >= 0) {
+    const best = lines.filter(({ mask, weight }) => !mask && weight >= 0.1).sort((a, b) => b.weight - a.weight).slice(0, 3);
+    const name = numbered(m.columns, column, "source");
+    if (!best.length) return ["No word written so far put 10 % of its weight on ", name, ` (${speaker(S)}).`];
+    const words = best.flatMap(({ span: [at], weight }, i) =>
+      [i ? ", " : " ", tokenName(writtenAt(S, at), "target"), ` ${wholePercent(weight)}`]);
+    return [name, " was looked at to write", ...words, ` (${speaker(S)}).`];
+  }
+  if (query < 0) return [tokenName(target.tokens[0], "target"), " is given at the start: nothing was looked at to write it."];
+  const [side, keySide] = SIDES[S.kind], keys = looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3);
+  if (side === "source") return [numbered(m.rows, query, side), ...keys, ` (Encoder, ${speaker(S)}.)`];
+  const word = tokenName(writtenAt(S, from.span[0]), "target");
+  const where = S.kind === "cross" ? "cross-attention" : "decoder self-attention";
+  return ["To write ", word, ", having read ", numbered(m.rows, query, side), `, ${where}`, ...keys, ` (${capital(speaker(S))}.)`];
+}
+
+/** The word at this place of the target, as far as it is written. @param {StepperState} S @param {number} at */
+const writtenAt = (S, at) => S.data.target.predicted[Math.max(0, at - 1)];
+
+/** @param {string} text */
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+const SAME = 8; // how much the upper edges of words on one line may differ, in pixels
+const PAST = 4; // how far beyond the last word of a line a curve passes, in pixels
+
+/**
+ * The gaps that lead from a word to the other sentence, the nearest line first: above a word of the translation, below
+ * one of the source. Each is the nearest to the one before.
+ * @param {Box[]} boxes the words of the sentence
+ * @param {Box} from
+ * @param {Side} side
+ * @returns {Gap[]}
+ */
+export function gapsFrom(boxes, from, side) {
+  const up = side === "target", edge = (/** @type {Box} */ box) => (up ? -box.top : box.top);
+  /** @type {Box[][]} */
+  const lines = [];
+  for (const box of boxes.filter((each) => !each.hidden && edge(each) > edge(from) + SAME).sort((a, b) => edge(a) - edge(b) || a.left - b.left)) {
+    const line = lines[lines.length - 1];
+    if (line && Math.abs(line[0].top - box.top) < SAME) line.push(box);
+    else lines.push([box]);
+  }
+  let at = (from.left + from.right) / 2;
+  return lines.map((line) => {
+    const [top, bottom] = [Math.min(...line.map((box) => box.top)), Math.max(...line.map((box) => box.bottom))];
+    const wanted = at;  // beside the last word of a line, everything is free
+    const gaps = line.map((box, i) => (i + 1 < line.length ? (box.right + line[i + 1].left) / 2 : Math.max(box.right + PAST, wanted)));
+    at = gaps.reduce((best, gap) => (Math.abs(gap - at) < Math.abs(best - at) ? gap : best));
+    return { x: at, near: up ? bottom : top, far: up ? top : bottom };
+  });
+}
+
+/**
+ * Where a curve meets a word: the middle of the edge that faces the other sentence; on the way to a gap, the place of that
+ * edge that is nearest to it; and the right end of the last word if the gap is beyond it.
+ * @param {Box} box
+ * @param {Side} side
+ * @param {Gap[]} gaps
+ * @param {boolean} last whether nothing stands to the right of the word
+ */
+export function meeting(box, side, [gap], last) {
+  const y = side === "target" ? box.top : box.bottom;
+  if (!gap) return { x: (box.left + box.right) / 2, y };
+  if (last && gap.x > box.right + PAST) return { x: box.right, y: (box.top + box.bottom) / 2 };
+  return { x: Math.min(Math.max(gap.x, box.left + 6), box.right - 6), y };
+}

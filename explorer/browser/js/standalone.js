@@ -1,16 +1,20 @@
-// A page that stands alone, without a server: recorded decodings in the views of the Translate and Attention pages. What
-// a server does there (delivering a decoding, a kind of attention or a fork) is done here, from what was recorded.
+// A page that stands alone, without a server: recorded decodings in the views of the Translate and Attention pages. What a
+// server does there, its source (source_recorded.js) does from what was recorded.
 
 import { make, makeButton, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
 import { mountHeads } from "./heads.js";
 import { clamp } from "./numbers.js";
+import { recordedSource } from "./source_recorded.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, take } from "./store.js";
 import { readMessage } from "./wire.js";
 
-/** @typedef {import("./types").Decoding} Decoding */
-/** @typedef {import("./types").StandaloneState} StandaloneState */
+/** @import { Decoding, HeadsState, StandaloneData, StepperState } from "./types" */
+
+/** What is on screen. @typedef {ReturnType<typeof stateOf>} StandaloneState */
+
+/** @typedef {{ __stepper?: StepperState, __heads?: HeadsState }} Mounted */
 
 const VIEWS = { steps: "Step by step", heads: "Heads" };
 
@@ -18,11 +22,10 @@ const VIEWS = { steps: "Step by step", heads: "Heads" };
 export default function start() {
   const pack = /** @type {{ __headlightPack: Uint8Array }} */ (/** @type {unknown} */ (globalThis)).__headlightPack;
   const { header, arrays } = readMessage(pack), dark = matchMedia("(prefers-color-scheme: dark)");
-  /** @type {import("./types").StandaloneData} */
+  /** @type {StandaloneData} */
   const data = header;
   for (const { values } of Object.values(arrays)) take(/** @type {Uint8Array} */ (values), true);
-  /** @type {StandaloneState} */
-  const P = { data, at: data.at, view: data.view, place: data.place, turn: 0, mounted: null, unmount: () => undefined, dark: dark.matches };
+  const P = stateOf(data, dark.matches);
   const tabs = byId("views"), forced = document.documentElement.dataset.theme;
   if (forced) P.dark = forced === "dark";
   // The theme is that of the browser until somebody chooses one.
@@ -42,6 +45,10 @@ export default function start() {
   setTheme(P, P.dark);
   byId("theme").hidden = false;
 }
+
+/** @param {StandaloneData} data @param {boolean} dark */
+const stateOf = (data, dark) =>
+  ({ data, at: data.at, view: data.view, place: data.place, turn: 0, mounted: /** @type {Mounted | null} */ (null), unmount: () => {}, dark });
 
 /** An element of standalone.html. @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -84,7 +91,7 @@ function mount(P) {
   box.replaceChildren(host);
   const root = host.attachShadow({ mode: "open" });
   root.append(/** @type {HTMLTemplateElement} */ (byId(steps ? "stepper" : "heads")).content.cloneNode(true));
-  P.mounted = /** @type {StandaloneState["mounted"]} */ (/** @type {unknown} */ (root));
+  P.mounted = /** @type {Mounted} */ (/** @type {unknown} */ (root));
   P.turn += 1;
   show(P);
   for (const tab of /** @type {Iterable<HTMLButtonElement>} */ (/** @type {unknown} */ (byId("views").children))) {
@@ -94,28 +101,18 @@ function mount(P) {
 
 /** Draws the recording on screen in the view that is mounted. @param {StandaloneState} P */
 function show(P) {
-  const { seq, forks } = shown(P), { order, shapes, target } = decoding(P), { place } = P;
+  const recording = shown(P), { order, shapes, target } = decoding(P), { place } = P;
   const kind = order.includes(place.kind) ? place.kind : order[order.length - 1], same = kind === place.kind;
   const last = Math.max(target.tokens.length, 1), step = clamp(place.step, 1, last);
   const start = { ...place, kind, step, layer: same ? place.layer : shapes[kind].layers, head: same ? place.head : 0 };
-  const here = {
-    parentElement: /** @type {any} */ (P.mounted), setStateValue: (/** @type {string} */ _, /** @type {any} */ { place: at }) => heard(P, at),
-    setTriggerValue: (/** @type {string} */ name, /** @type {any} */ value) => name === "fork" && fork(P, value.place.step, value.token_id),
-  };
-  const data = { seq, turn: P.turn, start, explains: false, compact: false };
-  const recorded = forks.map((row) => Object.keys(row).map(Number));
-  P.unmount = P.view === "steps" ? mountStepper({ ...here, data: { ...data, recorded } }) : mountHeads({ ...here, data });
+  const source = recordedSource(recording, (at) => heard(P, at), (to, at) => open(P, to, at));
+  const data = { seq: recording.seq, turn: P.turn, start, explains: false, compact: false };
+  P.unmount = (P.view === "steps" ? mountStepper : mountHeads)({ data, parentElement: /** @type {any} */ (P.mounted), source });
 }
 
 /** A view reports where it is. @param {StandaloneState} P @param {import("./structs").Position} at */
 function heard(P, at) {
   if (P.view === "heads") P.place = { ...P.place, view: at.view };
-}
-
-/** Goes on from another token, whose continuation was recorded. @param {StandaloneState} P @param {number} step @param {number} token */
-function fork(P, step, token) {
-  const to = shown(P).forks[step - 1]?.[token];
-  if (to !== undefined) open(P, to, step);
 }
 
 /** Shows another recording. @param {StandaloneState} P @param {number} at @param {number} step */

@@ -3,24 +3,25 @@
 import { magnification } from "./canvas.js";
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, say } from "./dom.js";
-import { drawDiagram } from "./diagram.js";
 import { hub } from "./hub.js";
 import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
-import { KINDS } from "./kinds.js";
+import { NOWHERE } from "./maps.js";
+import { KINDS } from "./names.js";
 import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
-import { createPlayer, drawSteps, stepAfter } from "./player.js";
+import { drawSteps, stepAfter } from "./player.js";
 import { listenToPresent } from "./present.js";
+import { serverSource } from "./source_server.js";
 import { drawStage, drawWords, listenToStage, measureStage } from "./stage.js";
-import { drawMap, layOut, listenToMap } from "./stepper_maps.js";
-import { drawCaption, drawChecks, drawKeys, drawPick, drawReadout } from "./stepper_panels.js";
-import { chooseMaps, goTo, pick, redraw, report } from "./stepper_state.js";
+import {
+  drawCaption, drawChecks, drawKeys, drawMap, drawPick, drawReadout, layOut, listenToMap,
+} from "./stepper_maps.js";
+import { chooseMaps, goTo, pick, report } from "./stepper_state.js";
 import { decodingOf, isWhole, listen } from "./store.js";
-import { joins } from "./words.js";
+import { drawPlace, end, listenToSteps, listenToWidth, redraw } from "./view.js";
+import { joins } from "./weights.js";
 
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").Decoding} Decoding */
-/** @typedef {import("./types").StepperState} StepperState */
+/** @import { Decoding, Kind, StepperState } from "./types" */
 
 const TEMPO = 700; // ms per step
 const COMMANDS = { ...STEPPING, f: "present" };
@@ -31,28 +32,23 @@ const SPEEDS = [1, 2, 0.5];
 /**
  * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
  * names the decoding, which the store has or will have, and the place to start at.
- * @param {import("./types").Mount<import("./types").StepperMount, "__stepper", StepperState>} mount
+ * @param {import("./types").ViewOf<import("./structs").ViewMount, "__stepper", StepperState>} view
  */
-export function mountStepper({ data, parentElement: root, setStateValue, setTriggerValue }) {
+export function mountStepper({ data, parentElement: root, source }) {
   const S = (root.__stepper ??= create(root));
-  Object.assign(S, { mount: data, setStateValue, setTriggerValue, theme: readTheme(S.box), shown: null });
+  Object.assign(S, { mount: data, source, theme: readTheme(S.box), shown: null });
   hub.stepper = S;
   take(S);
   return () => {
-    S.deafen();
+    end(S);
     if (hub.stepper === S) hub.stepper = null;
-    S.observer.disconnect();
-    S.keys.stop();
-    S.player.stop();
-    clearTimeout(S.reporting);
-    cancelAnimationFrame(S.frame);
     cancelAnimationFrame(S.moving);
   };
 }
 
-/** The component, for Streamlit. @param {import("./types").Mount<import("./types").StepperMount, "__stepper", StepperState>} mount */
+/** The component, for Streamlit. @param {import("./types").Mount<import("./structs").ViewMount, "__stepper", StepperState>} mount */
 export default function (mount) {
-  return mountStepper(mount);
+  return mountStepper({ ...mount, source: serverSource(mount) });
 }
 
 /** Draws the decoding, if it has arrived. @param {StepperState} S */
@@ -87,7 +83,7 @@ function create(root) {
     const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
     S.figures[kind] = {
       box: part(""), canvas: /** @type {HTMLCanvasElement} */ (part("canvas")), title: part("b"), about: part("small"),
-      caption: part("p"), readout: part(".readout"), plot: { left: 0, top: 0, cell: 0, width: 0, flat: false },
+      caption: part("p"), readout: part(".readout"), plot: NOWHERE,
     };
     listenToMap(S, kind);
   }
@@ -95,20 +91,13 @@ function create(root) {
     S.player.stop();
     goTo(S, step);
   });
-  S.player = createPlayer(() => TEMPO / S.speed, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
-  for (const button of buttonsOf(find, ".buttons")) button.onclick = () => run(S, button.value);
+  listenToSteps(S, TEMPO, (step) => goTo(S, step), (name) => run(S, name));
   for (const tab of buttonsOf(find, ".kinds")) tab.onclick = () => pick(S, /** @type {Kind} */ (tab.value), {});
   find(".words").onclick = () => {
     Object.assign(S, { words: !S.words, cell: null, look: null });
     chooseMaps(S);
     drawWords(S); // their numbers, and so their widths, are others
     fit(S);
-  };
-  /** @type {HTMLInputElement} */
-  const slider = find(".steps");
-  slider.oninput = () => {
-    S.player.stop();
-    goTo(S, Number(slider.value) - 1);
   };
   listenToHeat(S);
   details.ontoggle = () => drawKeys(S);
@@ -121,12 +110,10 @@ function create(root) {
   const carryOut = (/** @type {string} */ name) => (name === "present" ? present() : run(S, name));
   S.keys = listenToKeys(S.box, { commands: COMMANDS, help: HELP, run: carryOut, escape });
   S.find(".keys").onclick = S.keys.showHelp;
-  S.observer = new ResizeObserver(() => {
-    if (!S.data || S.width === S.box.clientWidth) return;
+  listenToWidth(S, () => {
     S.width = S.box.clientWidth;
     fit(S);
   });
-  S.observer.observe(S.box);
   S.deafen = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
   return S;
 }
@@ -177,7 +164,7 @@ function draw(S) {
   // Canvases first: drawing text on one forces the browser to compute all styles changed so far.
   for (const kind of S.kinds) drawMap(S, kind);
   drawPick(S);
-  drawPlace(S);
+  drawPlace(S, S.data.diagram, S.width, (kind, layer) => pick(S, kind, { layer }));
   drawSteps(S.find, S.step, S.last, S.player.playing(), S.data.target);
   drawSpeed(S);
   drawNext(S);
@@ -185,16 +172,6 @@ function draw(S) {
   drawStage(S);
   drawReadout(S);
   drawKeys(S);
-}
-
-/** Where in the model the map in question sits. @param {StepperState} S */
-function drawPlace(S) {
-  const box = S.find(".model"), { diagram } = S.data, { layer } = S.pick[S.kind], { placed } = S;
-  // A step changes nothing here, and the size of the box, once asked for, would have to be computed anew.
-  if (placed?.diagram === diagram && placed.kind === S.kind && placed.layer === layer && placed.width === S.width) return;
-  S.placed = { diagram, kind: S.kind, layer, width: S.width };
-  box.hidden = !diagram;
-  if (diagram) drawDiagram(box, diagram, { kind: S.kind, layer }, (kind, at) => pick(S, kind, { layer: at }));
 }
 
 /** @param {StepperState} S */

@@ -1,37 +1,30 @@
-// The stepper's three heatmaps: rows are queries with query 0 on top, columns are keys, weights go from 0 to 1.
+// The stepper's three maps, where weights go from 0 to 1, and the panels around them: the choice of layer and head, captions,
+// the readout, the table.
 
-import {
-  AXIS, LABEL, LEAST, TILT, border, cellUnder, framer, hatch, isolated, label, paper, shortLabel, widest, windowHeight,
-  writeAxes, writer,
-} from "./canvas.js";
-import { bitmap, contextOf, inkOn, shade } from "./colours.js";
-import { FUTURE, SIDES } from "./kinds.js";
-import { AXES } from "./names.js";
-import { cellNumber, clamp } from "./numbers.js";
+import { cellUnder, paper, windowHeight } from "./canvas.js";
+import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
+import { drawTable } from "./grids.js";
+import { ROOMY, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
+import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
+import { clamp, decimals, plural } from "./numbers.js";
+import { MASKED, WHY_MASKED, drawBadges, line, looksAt, numbered, tokenName } from "./readout.js";
+import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
+import { sayKind } from "./terms.js";
+import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
-import { currentRow, frontier, lastRead, pick, redraw, rowOf, shownRows } from "./stepper_state.js";
 
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").ChosenCell} ChosenCell */
-/** @typedef {import("./types").Plot} Plot */
-/** @typedef {import("./types").AttentionMap} AttentionMap */
-/** @typedef {import("./types").StepperState} StepperState */
+/** @import { ChosenCell, Kind, StepperState } from "./types" */
 
-export const NUMBERED = 23; // cells larger than that hold a number, in pixels
 const LOW = 3; // minimum size of a cell, in pixels
 
 /** Sizes of the three plots for the available width; their first rows are at the same height. @param {StepperState} S */
 export function layOut(S) {
   const sizes = S.kinds.map((kind) => {
-    const f = S.figures[kind], m = S.maps[kind], ctx = contextOf(f.canvas);
-    ctx.font = `700 12px ${S.theme.font}`; // that of the row in question is bold
-    const width = (/** @type {string[]} */ tokens) => Math.min(LABEL, widest(ctx, tokens.map((_, i) => label(tokens, i))));
-    const wide = width(m.columns), left = AXIS + width(m.rows) + 7;
-    const written = kind === S.kind && kind !== "encoder" ? widest(ctx, m.rows.map((_, row) => shortLabel(ctx, writtenBy(S, row)))) + 10 : 0;
-    return { f, m, wide, left, over: Math.max(wide * Math.cos(TILT), written) };
+    const labels = namesOf(S, kind);
+    return { f: S.figures[kind], m: S.maps[kind], labels, beside: labels.left + Math.max(labels.right, labels.over) + 3 };
   });
   // Side by side only where the small maps have room for their smallest cells.
-  const needed = Math.max(...sizes.map(({ m, left, over }) => left + m.keys * LOW + over));
+  const needed = Math.max(...sizes.map(({ m, beside }) => beside + m.keys * LOW));
   const single = sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
   S.find(".maps").classList.toggle("single", single);
   S.laidOut = S.kind;
@@ -44,14 +37,12 @@ export function layOut(S) {
   }
   // On a small laptop the map in question can be seen as a whole.
   const most = Math.max(232, windowHeight(S.box) - 540), least = Math.max(160, windowHeight(S.box) / 4);
-  for (const { f, m, wide, left, over } of sizes) {
+  for (const { f, m, labels, beside } of sizes) {
     const tall = single || f === S.figures[S.kind] ? most : least;
-    const across = (f.box.clientWidth - left - over) / m.keys, fair = Math.min(across, tall / m.queries);
+    const across = (f.box.clientWidth - beside) / m.keys, fair = Math.min(across, tall / m.queries);
     // With many rows, a taller plot is better than cells too small to see.
     const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 5), 46));
-    const flat = cell > wide + 5;
-    const width = left + Math.max(m.keys * cell + over, LEAST), top = AXIS + (flat ? 18 : wide * Math.sin(TILT) + 12);
-    f.plot = { left, top, width, cell, flat };
+    f.plot = plotOf(labels, m, cell);
   }
   // On a phone, the form of the translation depends on the kind.
   S.find(".stage").dataset.kind = S.kind;
@@ -59,109 +50,39 @@ export function layOut(S) {
     .some((list) => list.scrollHeight > list.clientHeight || list.scrollWidth > list.clientWidth);
 }
 
-/**
- * A head's map with one pixel per cell.
- * @param {StepperState} S
- * @param {Kind} kind
- * @param {number} layer
- * @param {number} head
- */
-export function bitmapOf(S, kind, layer, head) {
-  const name = `${kind} ${layer} ${head}`, m = S.maps[kind], weights = weightsOf(m, layer, head);
-  const made = S.bitmaps.get(name) ?? bitmap(S.theme, m.keys, m.queries, (i) => (m.mask[i] ? null : weights[i]));
-  S.bitmaps.set(name, made);
-  return made;
+/** The heads of a layer, after their mean. @param {StepperState} S @param {Kind} kind @param {number} layer */
+export function sheetFor(S, kind, layer) {
+  const name = `${kind} ${layer}`, m = S.maps[kind];
+  const sheet = S.sheets.get(name) ?? sheetOf(S.theme, m, Array.from({ length: m.heads + 1 }, (_, head) => weightsOf(m, layer, head)));
+  S.sheets.set(name, sheet);
+  return sheet;
 }
 
-/** What a row of the decoder writes, for the label at its end. @param {StepperState} S @param {number} row */
-const writtenBy = (S, row) => `→ ${isolated(S.data.target.predicted[lastRead(S, row)])}`;
+/** The labels of a map; a row of the decoder in question also says what it writes. @param {StepperState} S @param {Kind} kind */
+function namesOf(S, kind) {
+  const { rows, columns } = S.maps[kind], writes = kind === S.kind && kind !== "encoder";
+  const ends = writes ? rows.map((_, row) => leadsTo(S.data.target.predicted[lastRead(S, row)])) : [];
+  return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns });
+}
 
 /** @param {StepperState} S @param {Kind} kind */
 export function drawMap(S, kind) {
   const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], now = frontier(S);
-  const { left, top, cell, flat, width } = f.plot, { ink, font, ground } = S.theme;
-  const shown = shownRows(S, kind), current = currentRow(S, kind), c = S.cell?.kind === kind ? S.cell : null;
+  const rows = shownRows(S, kind), row = currentRow(S, kind), c = S.cell?.kind === kind ? S.cell : null;
   const drawn = [
-    S.seq, layer, head, shown, current, now, S.words, S.step * Number(S.words || kind === S.kind), kind === S.kind, left, top, cell, width, S.zoom,
-    devicePixelRatio, ground, font, c?.query, c?.key,
+    S.seq, layer, head, rows, row, now, S.words, S.step * Number(S.words || kind === S.kind), kind === S.kind, ...Object.values(f.plot), S.zoom,
+    devicePixelRatio, S.theme.ground, S.theme.font, c?.query, c?.key,
   ].join();
   if (f.drawn === drawn) return;
   f.drawn = drawn;
-  // Tall enough for the title of the query axis even with few rows.
-  const ctx = paper(f.canvas, Math.ceil(width), top + Math.max(m.queries * cell + 4, LEAST), S.zoom);
-  const wide = m.keys * cell, high = shown * cell;
-
-  ctx.fillStyle = ink;
-  ctx.textBaseline = "middle";
-  const write = writer(ctx, font);
-  ctx.font = `12px ${font}`;
-  writeAxes(ctx, write, AXES[kind], f.plot, 0.7);
-
-  // Without room for all labels, some are left out, but never that of the current row.
-  const every = Math.ceil(10 / cell), size = clamp(cell, 10, 12);
-  for (let q = 0; q < shown; q++) {
-    const near = Math.abs(q - current);
-    if (near && (q % every || near < every)) continue;
-    write(shortLabel(ctx, label(m.rows, q)), left - 6, top + (q + 0.5) * cell, "right", 0, size, near ? 400 : 700);
-    if (kind === "encoder" || kind !== S.kind) continue;
-    ctx.globalAlpha = 0.75;
-    write(shortLabel(ctx, writtenBy(S, q)), left + m.keys * cell + 8, top + (q + 0.5) * cell, "left", 0, size);
-    ctx.globalAlpha = 1;
-  }
-  for (let k = 0; k < m.keys; k += every) {
-    // A word that the decoder has not read yet has no label at this step.
-    if (kind === "decoder" && m.mask[(shown - 1) * m.keys + k] === FUTURE) continue;
-    const x = left + (k + 0.5) * cell;
-    const text = shortLabel(ctx, label(m.columns, k));
-    if (flat) write(text, x, top - 9, "center", 0, size);
-    else write(text, x, top - 6, "left", -TILT, size);
-  }
-
-  ctx.drawImage(bitmapOf(S, kind, layer, head), 0, 0, m.keys, shown, left, top, wide, high);
-  if (cell > 4) hatch(ctx, S.theme, m, shown, f.plot);
-  ctx.strokeStyle = ink;
-  ctx.lineWidth = 1;
-  if (cell > 7) {
-    ctx.globalAlpha = 0.1;
-    ctx.beginPath();
-    for (let k = 1; k < m.keys; k++) ctx.rect(left + k * cell - 0.5, top, 0, high);
-    for (let q = 1; q < shown; q++) ctx.rect(left, top + q * cell - 0.5, wide, 0);
-    ctx.stroke();
-  }
-  border(ctx, ink, f.plot, wide, high);
-  if (cell > NUMBERED) writeNumbers(S, ctx, m, weightsOf(m, layer, head), shown, f.plot);
-
-  const frame = framer(ctx, ground);
-  // A frame around the row; if cells are too small for a frame, a mark at either end, which hides nothing.
-  const mark = (/** @type {number} */ row, /** @type {string} */ colour) => {
-    if (cell > 7) return frame(left, top + row * cell, wide, cell, colour);
-    ctx.fillStyle = colour;
-    for (const x of [left - 5, left + wide + 1]) ctx.fillRect(x, top + row * cell, 4, cell);
-  };
-  if (kind !== "encoder") mark(now, S.theme.target);
-  ctx.setLineDash([4, 3]);
-  if (kind === "encoder" || current !== now) mark(current, S.theme[SIDES[kind][0]]);
-  ctx.setLineDash([]);
-  const out = cell > 7 ? 0 : 2;
-  if (c) frame(left + c.key * cell - out, top + c.query * cell - out, cell + 2 * out, cell + 2 * out, ink);
-}
-
-/**
- * @param {StepperState} S
- * @param {CanvasRenderingContext2D} ctx
- * @param {AttentionMap} m
- * @param {ArrayLike<number>} weights
- * @param {number} shown
- * @param {Plot} plot
- */
-function writeNumbers(S, ctx, m, weights, shown, { left, top, cell }) {
-  Object.assign(ctx, { font: `11px ${S.theme.font}`, textAlign: "center" });
-  for (let i = 0; i < shown * m.keys; i++) {
-    if (m.mask[i]) continue;
-    ctx.fillStyle = inkOn(shade(S.theme, weights[i]));
-    const text = cellNumber(weights[i]);
-    ctx.fillText(text, left + ((i % m.keys) + 0.5) * cell, top + (Math.floor(i / m.keys) + 0.5) * cell + 0.5);
-  }
+  /** @type {import("./maps.js").Mark[]} */
+  const marks = kind === "encoder" ? [] : [{ row: now, colour: S.theme.target }];
+  if (kind === "encoder" || row !== now) marks.push({ row, colour: S.theme[SIDES[kind][0]], dashed: true });
+  if (c) marks.push({ row: c.query, column: c.key, colour: S.theme.ink });
+  paintMap(f.canvas, S.theme, f.plot, {
+    cells: m, rows, sheet: sheetFor(S, kind, layer), at: head, values: weightsOf(m, layer, head), labels: namesOf(S, kind),
+    titles: AXES[kind], row, ruled: true, marks,
+  }, S.zoom);
 }
 
 /**
@@ -221,4 +142,99 @@ export function listenToMap(S, kind) {
     if (S.kind !== kind) pick(S, kind, {});
     event.preventDefault();
   };
+}
+
+/** Draws the choice of kind, layer and head. @param {StepperState} S */
+export function drawPick(S) {
+  const m = S.maps[S.kind], { layer, head } = S.pick[S.kind];
+  for (const tab of buttonsOf(S.find, ".kinds")) tab.setAttribute("aria-pressed", `${tab.value === S.kind}`);
+  children(S.find(".layers"), m.layers, makeButton).forEach((b, i) => {
+    say(b, `${i + 1}`);
+    b.setAttribute("aria-label", `${capitalised(layerName(i + 1))} of ${m.layers}`);
+    b.setAttribute("aria-pressed", `${i + 1 === layer}`);
+    b.onclick = () => pick(S, S.kind, { layer: i + 1 });
+  });
+  const shown = shownRows(S, S.kind), side = m.heads > 7 ? 26 : 42, scale = side / Math.max(m.keys, m.queries), sheet = sheetFor(S, S.kind, layer);
+  children(S.find(".heads"), m.heads + 1, () => makeButton("", make("canvas"), make("span"))).forEach((b, h) => {
+    const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale, S.zoom);
+    drawCells(ctx, sheet, h, m.keys, shown, { left: 0, top: 0, wide: scale, high: scale });
+    say(b.lastChild, h ? `${h}` : "mean");
+    b.setAttribute("aria-label", capitalised(nameInLayer(h)) + (h ? ` of ${m.heads}` : ""));
+    b.setAttribute("aria-pressed", `${h === head}`);
+    b.onclick = () => pick(S, S.kind, { head: h });
+  });
+}
+
+/** "*Hund* looks at *dog* 62 %, *a* 21 %", from the numbers of the row. @param {StepperState} S @param {Kind} kind */
+export function drawCaption(S, kind) {
+  const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], encoder = kind === "encoder";
+  const which = head ? `${nameInLayer(head)} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
+  sayKind(f.title, kind, TITLES[kind]);
+  say(f.about, `${layerName(layer)} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`)
+    + (f.plot.cell >= ROOMY ? " · no number: below 0.005" : ""));
+  // Written here, after all maps are drawn: drawing text on a canvas makes the browser compute what has changed so far.
+  f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
+  f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);
+  const query = currentRow(S, kind), [side, keySide] = SIDES[kind];
+  const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];
+  // At most two lines, so that nothing below moves.
+  const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3);
+  const last = encoder ? 0 : lastRead(S, query), { predicted, chosen } = S.data.target;
+  const writes = encoder ? [] : [chosen.includes(last) ? " → chosen " : " → ", tokenName(predicted[last], "target")];
+  sayAll(f.caption, numbered(m.rows, query, side), ...writes, ...how, ...keys);
+}
+
+/** Describes the chosen cell. @param {StepperState} S */
+export function drawReadout(S) {
+  for (const kind of S.kinds) {
+    const f = S.figures[kind], c = S.cell;
+    f.readout.replaceChildren();
+    if (c?.kind !== kind) continue;
+    const m = S.maps[kind], { cells, seen } = rowOf(S, kind, c.query), { weight, mask, rank } = cells[c.key];
+    const [side, keySide] = SIDES[kind], { predicted } = S.data.target;
+    const predicts = kind === "encoder" ? [] : [" → ", tokenName(predicted[lastRead(S, c.query)], "target")];
+    f.readout.replaceChildren(
+      line("query", numbered(m.rows, c.query, side), ...predicts),
+      line("key", numbered(m.columns, c.key, keySide)),
+      mask ? make("div", "", WHY_MASKED[mask])
+        : line("weight", make("b", "", decimals(weight)), ` · rank ${rank} of ${seen.length}`),
+      make("div", "hint", c.locked ? "locked · Esc to unlock" : "click or Enter to lock"),
+    );
+    const { left, top, cell } = f.plot, scrolled = /** @type {Element} */ (f.canvas.parentNode).scrollLeft;
+    // Below the cell's row, so that it never hides the row that it describes.
+    const x = Math.min(left + c.key * cell - scrolled, f.box.clientWidth - f.readout.offsetWidth);
+    f.readout.style.transform = `translate(${Math.max(0, x)}px,${f.canvas.offsetTop + top + (c.query + 1) * cell + 6}px)`;
+  }
+}
+
+const COLUMNS = [
+  { name: "query", first: 1 }, { name: "key", first: 1 }, { name: "weight", first: -1 }, { name: "rank", first: 1 },
+];
+
+/** Draws the table of the current row's keys. @param {StepperState} S */
+export function drawKeys(S) {
+  const m = S.maps[S.kind], query = currentRow(S, S.kind), [side, keySide] = SIDES[S.kind];
+  sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}, row `, numbered(m.rows, query, side));
+  if (!S.details.open) return;
+  const rows = rowOf(S, S.kind, query).cells.map(({ key, weight, mask, rank }) => ({
+    at: mask ? [null, key, null, null] : [0, key, weight, rank],
+    cells: [
+      numbered(m.rows, query, side), numbered(m.columns, key, keySide),
+      ...(mask ? [MASKED[mask], "–"] : [decimals(weight), `${rank}`]),
+    ],
+  }));
+  drawTable(S.find, COLUMNS, rows, S.sort, 1, (sort) => {
+    S.sort = sort;
+    drawKeys(S);
+  });
+}
+
+/** Draws the checks over all heads of all layers, and the badges. @param {StepperState} S */
+export function drawChecks(S) {
+  const { error, leaks, heads } = S.data.checks, good = error < 1e-4 && !leaks;
+  const sums = error < 1e-4 ? "rows sum to 1" : `rows do not sum to 1 (off by ${error})`;
+  const zeros = leaks ? `${plural(leaks, "masked cell")} not 0` : "masked cells exactly 0";
+  say(S.find(".checks"), `${good ? "✓" : "✗"} ${sums} · ${zeros} · ${plural(heads, "head")} checked`);
+  S.find(".checks").classList.toggle("bad", !good);
+  drawBadges(S.find, S.data);
 }

@@ -1,19 +1,12 @@
 // The state of the stepper: its maps, the current row, and moves through the decoding. In these files, `S` is the state
 // of one mounted stepper.
 
+import { KINDS, SIDES } from "./names.js";
 import { clamp } from "./numbers.js";
-import { rankedRow } from "./rows.js";
-import { joinedNames, mergeWords, spansOf } from "./words.js";
-import { weightsOf } from "./weights.js";
-import { KINDS, SIDES } from "./kinds.js";
+import { redraw, reportLater } from "./view.js";
+import { joinedNames, mergeWords, rankedRow, spansOf, weightsOf } from "./weights.js";
 
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").Side} Side */
-/** @typedef {import("./types").Span} Span */
-/** @typedef {import("./types").AttentionMap} AttentionMap */
-/** @typedef {import("./types").StepperState} StepperState */
-
-const PAUSE = 250; // ms between the last move and its report
+/** @import { AttentionMap, Kind, Side, Span, StepperState } from "./types" */
 
 /**
  * Chooses the maps to draw: those recorded between tokens, or maps between the words read so far.
@@ -23,7 +16,7 @@ export function chooseMaps(S) {
   const { maps, source, target } = S.data, step = S.words ? S.step : -1;
   if (S.shown?.data === S.data && S.shown.step === step) return;
   S.shown = { data: S.data, step };
-  S.bitmaps = new Map();
+  S.sheets = new Map();
   S.maps = maps;
   if (!S.words) return;
   S.spans = { source: spansOf(source.words), target: spansOf(target.words) };
@@ -90,9 +83,6 @@ export function currentRow(S, kind) {
   return rowOf(S, "cross", frontier(S)).seen[0]?.key ?? 0;
 }
 
-/** @param {StepperState} S */
-export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
-
 /** @param {StepperState} S @returns {import("./structs").Position} */
 function placeOf(S) {
   const step = S.step + 1, row = S.kind === "encoder" ? 1 : step;
@@ -102,11 +92,8 @@ function placeOf(S) {
 /** @param {StepperState} S @returns {import("./structs").ViewReport} */
 export const reportOf = (S) => ({ seq: S.seq, turn: S.turn, place: placeOf(S), wanted: [] });
 
-/** Reports the position once the user pauses, never during playback. @param {StepperState} S */
-export function report(S) {
-  clearTimeout(S.reporting);
-  if (!S.player.playing()) S.reporting = setTimeout(() => S.setStateValue("at", reportOf(S)), PAUSE);
-}
+/** @param {StepperState} S */
+export const report = (S) => reportLater(S, () => reportOf(S));
 
 /** @param {StepperState} S @param {number} step */
 export function goTo(S, step) {
@@ -142,5 +129,5 @@ export function fork(S, id, button) {
   S.player.stop();
   clearTimeout(S.reporting);
   button.classList.add("waiting");
-  S.setTriggerValue("fork", { seq: S.seq, place: placeOf(S), token_id: id });
+  S.source.ask("fork", { seq: S.seq, place: placeOf(S), token_id: id });
 }

@@ -1,12 +1,10 @@
 // What this tab has been given of decodings, whichever page it was for: views find it here as soon as they are mounted.
 
-import { KINDS, SIDES } from "./kinds.js";
+import { KINDS, SIDES } from "./names.js";
 import { headerOf, readMessage } from "./wire.js";
 
-/** @typedef {import("./types").AttentionMap} AttentionMap */
-/** @typedef {import("./types").Decoding} Decoding */
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").Message} Message */
+/** @import { AttentionMap, Decoding, Kind, Message } from "./types" */
+
 /** @typedef {{ decoding?: Decoding, parts: Map<string, Message>, read: Map<string, string>, size: number, keep: boolean }} Held */
 
 const LIMIT = 64e6; // bytes of messages; what has not been asked for for longest is dropped first

@@ -5,17 +5,35 @@ export interface Place {
   layer: number;
   head: number;
   row: number;
-  col: number | null;
+  column: number | null;
   step: number;
+}
+
+export interface Block {
+  name: string;
+  kind: string;
+  stack: string;
+  layer: number;
+  attention: "encoder" | "decoder" | "cross" | "";
+  points: string[];
+  reads: string[];
+}
+
+export interface ModelDiagram {
+  encoder: string[][];
+  decoder: string[][];
+  heads: Record<"encoder" | "decoder" | "cross", number>;
+  norm: string;
+  positions: string;
 }
 
 export interface Position {
   kind: "encoder" | "decoder" | "cross";
   layer: number;
   head: number;
-  step: number;
   row: number;
   column: number | null;
+  step: number;
   view: string;
 }
 
@@ -78,7 +96,7 @@ export interface DecodingHeader {
   target: Target;
   alternatives: Alternatives;
   heat: Heat | null;
-  diagram: any;
+  diagram: ModelDiagram | null;
   checks: Checks;
   shapes: Record<"encoder" | "decoder" | "cross", Shape>;
   subwords: boolean;
@@ -109,4 +127,185 @@ export interface ForkReport {
   seq: string;
   place: Position;
   token_id: number;
+}
+
+export interface MachinePicture {
+  kind: "rows" | "map";
+  side: "source" | "target" | "step" | "once";
+  scale: number;
+  at: number;
+  rows: number;
+  width: number;
+}
+
+export interface MachineFacts {
+  title: string;
+  words: string;
+  formula: any;
+  shape: number[];
+  parameters: number;
+  picture: MachinePicture | null;
+}
+
+export interface MachinePart {
+  title: string;
+  words: string;
+  formula: any;
+}
+
+export interface MachineMessage {
+  part: "machine";
+  seq: string;
+  stepwise: boolean;
+  blocks: Block[];
+  facts: Record<string, MachineFacts>;
+  parts: Record<"encoder" | "decoder" | "cross", Record<string, MachinePart>>;
+  terms: Record<string, string>;
+  numbers: number;
+  vocabulary: number;
+}
+
+export interface Opened {
+  block: string;
+  head: number;
+  part: string;
+}
+
+export interface MachinePlace {
+  block: string;
+  head: number;
+  part: string;
+  step: number;
+}
+
+export interface MachineMount {
+  seq: string;
+  turn: number;
+  start: MachinePlace;
+}
+
+export interface Departure {
+  block: string;
+  head: number;
+  part: string;
+  step: number;
+  seq: string;
+  place: "attention" | "cell" | "positions" | "masks" | "translate" | "ledger";
+  row: number;
+  column: number;
+}
+
+export interface PointNumbers {
+  point: string;
+  title: string;
+  shape: number[];
+  parameters: number;
+  mean: number | null;
+  deviation: number | null;
+  side: "source" | "target";
+}
+
+export interface CodeFunction {
+  file: string;
+  name: string;
+  first: number;
+  lines: string[];
+}
+
+export interface CodePlace {
+  function: number;
+  marked: number[];
+}
+
+export interface Code {
+  functions: CodeFunction[];
+  places: Record<string, CodePlace>;
+}
+
+export interface MachineDetails {
+  part: "details";
+  seq: string;
+  step: number;
+  opened: Opened;
+  heads: number;
+  full: number;
+  numbers: PointNumbers[];
+  code: Code;
+}
+
+export interface FrameHeader {
+  step: number;
+  rows: string[];
+  columns: string[];
+  predicted: string[];
+}
+
+export interface FilmPlace {
+  frame: number;
+  layer: number;
+  head: number;
+}
+
+export interface FilmReport {
+  frame: number;
+  layer: number;
+  head: number;
+  seq: string;
+}
+
+export interface FilmHeader {
+  seq: string;
+  kind: "encoder" | "decoder" | "cross";
+  layers: number;
+  heads: number;
+  place: FilmPlace;
+  frames: FrameHeader[];
+}
+
+export interface RoleTile {
+  name: string;
+  role: string;
+  letters: string;
+  colour: number;
+  mark: string;
+  chosen: boolean;
+}
+
+export interface RoleGridHeader {
+  kind: "encoder" | "decoder" | "cross";
+  layers: number;
+  heads: number;
+  bins: number;
+  largest: number;
+  caption: string;
+  tiles: RoleTile[];
+}
+
+export interface RoleGridsHeader {
+  choosing: boolean;
+  grids: RoleGridHeader[];
+}
+
+export interface GridHead {
+  kind: "encoder" | "decoder" | "cross";
+  layer: number;
+  head: number;
+}
+
+export interface WalkRow {
+  name: string;
+  title: string;
+  cells: string[];
+  words: string;
+  reads: number[];
+  learned: boolean;
+  sum: boolean;
+  given: boolean;
+}
+
+export interface WalkData {
+  part: string;
+  chosen: string;
+  columns: string[];
+  rows: WalkRow[];
 }

@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 
-/** @typedef {import("./types").Kind} Kind */
+/** @import { Kind } from "./types" */
 
 /** The term that names a kind of attention. @type {Record<Kind, string>} */
 const KIND_TERMS = { encoder: "self-attention", decoder: "self-attention", cross: "cross-attention" };

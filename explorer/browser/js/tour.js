@@ -1,14 +1,19 @@
 // A tour of the page: at each stop, a frame around an element and a card that says what it shows just now.
 
 import { readTheme } from "./colours.js";
-import { buttonsOf, finder, say, sayAll } from "./dom.js";
+import { buttonsOf, finder, make, say, sayAll } from "./dom.js";
 import { hub } from "./hub.js";
 import { remember } from "./memory.js";
-import { clamp } from "./numbers.js";
-import { goTo, pick } from "./stepper_state.js";
-import { STOPS } from "./tour_stops.js";
+import { SIDES, TITLES } from "./names.js";
+import { clamp, percent, plural, wholePercent } from "./numbers.js";
+import { numbered, tokenName } from "./readout.js";
+import { frontier, goTo, pick, rowOf } from "./stepper_state.js";
+import { rankedRow, weightsOf } from "./weights.js";
 
-/** @typedef {import("./types").TourState} TourState */
+/** @import { Content, Decoding, Find, StepperState, Stop } from "./types" */
+
+/** @typedef {ReturnType<typeof stateOf>} TourState */
+/** @typedef {ParentNode & { __tour?: TourState | null }} Root */
 
 const NEAR = 12; // pixels between frame and card, and to the edge of the window
 const INSET = 4;
@@ -18,7 +23,7 @@ const KEYS = { ArrowRight: "next", ArrowLeft: "back", Escape: "end" };
 
 /**
  * Starts the tour once for each new `turn`, whenever Streamlit calls it.
- * @param {{ data: { turn: number }, parentElement: ParentNode & { __tour?: TourState | null } }} mount
+ * @param {{ data: { turn: number }, parentElement: Root }} mount
  */
 export default function ({ data, parentElement: root }) {
   if (hub.toured !== data.turn) {
@@ -28,13 +33,17 @@ export default function ({ data, parentElement: root }) {
   return () => end(root);
 }
 
-/** Starts as soon as the stepper is there. @param {ParentNode & { __tour?: TourState | null }} root */
+/** A tour of a stepper, and where that was before. @param {Find} find @param {StepperState} stepper */
+const stateOf = (find, stepper) => ({
+  find, box: find(".tour"), at: 0, stepper, before: { step: stepper.step, kind: stepper.kind, pick: structuredClone(stepper.pick) },
+  seen: /** @type {Decoding | null} */ (null), watching: 0, stop: () => {},
+});
+
+/** Starts as soon as the stepper is there. @param {Root} root */
 function start(root) {
   const { stepper } = hub;
   if (root.__tour || !stepper) return;
-  const find = finder(root), box = find(".tour"), { step, kind } = stepper;
-  const before = { step, kind, pick: structuredClone(stepper.pick) };
-  const T = { find, box, stops: STOPS, at: 0, stepper, before, seen: null, watching: 0, stop: () => {} };
+  const T = stateOf(finder(root), stepper), { box, find } = T;
   root.__tour = T;
   const onKey = (/** @type {KeyboardEvent} */ event) => {
     const way = KEYS[event.key], typing = event.composedPath()[0];
@@ -70,14 +79,14 @@ function start(root) {
   find(".ways [value=next]").focus({ preventScroll: true });
 }
 
-/** @param {ParentNode & { __tour?: TourState | null }} root @param {string} way */
+/** @param {Root} root @param {string} way */
 function go(root, way) {
   const T = root.__tour;
   if (!T) return;
   const at = T.at + (way === "back" ? -1 : 1);
-  if (way === "end" || at >= T.stops.length) return end(root);
+  if (way === "end" || at >= STOPS.length) return end(root);
   if (at < 0) return;
-  const ahead = (T.stops[at].ahead ?? 0) - (T.stops[T.at].ahead ?? 0);
+  const ahead = (STOPS[at].ahead ?? 0) - (STOPS[T.at].ahead ?? 0);
   T.at = at;
   if (ahead) goTo(T.stepper, T.stepper.step + ahead);
   show(T);
@@ -85,15 +94,15 @@ function go(root, way) {
 
 /** @param {TourState} T */
 function show(T) {
-  const { at, stops, stepper, find } = T, stop = stops[at];
+  const { at, stepper, find } = T, stop = STOPS[at];
   T.seen = stepper.data;
   cancelAnimationFrame(stepper.frame);
   stepper.draw(); // what the card says is then on screen as well
-  say(find(".count"), `${at + 1} of ${stops.length}`);
+  say(find(".count"), `${at + 1} of ${STOPS.length}`);
   say(find("h2"), stop.title);
   sayAll(find(".words"), ...stop.words(stepper));
   find("[value=back]").hidden = !at;
-  say(find("[value=next]"), at + 1 < stops.length ? "Next →" : "Done");
+  say(find("[value=next]"), at + 1 < STOPS.length ? "Next →" : "Done");
   const target = /** @type {HTMLElement | null} */ (stop.place(stepper)), narrow = innerWidth <= 640;
   if (target && !fits(target, narrow)) {
     target.style.scrollMarginTop = narrow ? "64px" : "90px";
@@ -109,8 +118,8 @@ function fits(target, narrow) {
 }
 
 /** Puts the frame around the element, and the card beside it. @param {TourState} T */
-function place({ at, stops, stepper, find }) {
-  const target = stops[at].place(stepper), ring = find(".ring"), card = find(".card");
+function place({ at, stepper, find }) {
+  const target = STOPS[at].place(stepper), ring = find(".ring"), card = find(".card");
   const { left, top, right, bottom } = target?.getBoundingClientRect() ?? new DOMRect();
   const { offsetWidth: wide, offsetHeight: high } = card;
   const least = Math.max(top, 0), most = Math.min(bottom, innerHeight);
@@ -127,7 +136,7 @@ function place({ at, stops, stepper, find }) {
   Object.assign(card.style, { left: `${within(x, wide, innerWidth)}px`, top: `${within(y, high, innerHeight)}px` });
 }
 
-/** Ends the tour and leaves the stepper as it was. @param {ParentNode & { __tour?: TourState | null }} root */
+/** Ends the tour and leaves the stepper as it was. @param {Root} root */
 function end(root) {
   const T = root.__tour;
   if (!T) return;
@@ -144,3 +153,99 @@ function end(root) {
   opener?.classList.remove("first");
   opener?.focus({ preventScroll: true });
 }
+
+const NUMBERS = ["no", "one", "two", "three"];
+
+/** @param {string} text */
+const key = (text) => make("kbd", "", text);
+
+/** The token being written. @param {StepperState} S */
+const written = (S) => tokenName(S.data.target.predicted[S.step], "target");
+
+/** "*football* 64 %, *park* 21 %" of the step on screen. @param {StepperState} S @param {number} most @returns {Content[]} */
+function keysNow(S, most) {
+  const best = rowOf(S, "cross", frontier(S)).seen.filter(({ weight }, i) => i < most && (weight >= 0.1 || !i));
+  return best.flatMap((cell, i) => [i ? ", " : "", numbered(S.maps.cross.columns, cell.key, "source"), ` ${wholePercent(cell.weight)}`]);
+}
+
+/** What each of the first heads looks at most. @param {StepperState} S @returns {Content[]} */
+function heads(S) {
+  const m = S.maps.cross, { layer } = S.pick.cross;
+  return Array.from({ length: Math.min(m.heads, 3) }, (_, h) => h + 1).flatMap((head) => {
+    const [best] = rankedRow(weightsOf(m, layer, head), m.mask, frontier(S), m.keys).seen;
+    return [head > 1 ? "; " : "", `head ${head} looks most at `, numbered(m.columns, best.key, "source"), ` (${wholePercent(best.weight)})`];
+  });
+}
+
+/** @type {Stop[]} */
+export const STOPS = [
+  {
+    title: "The sentence",
+    place: (S) => S.find(".line.source"),
+    words: ({ data: { source } }) => [
+      `The model reads the whole sentence at once, as ${plural(source.tokens.length, "token")}: words, or pieces of words. The last one, `,
+      tokenName(source.tokens[source.tokens.length - 1], "source"), ", marks the end. You can type any sentence in the field above.",
+    ],
+  },
+  {
+    title: "The translation grows word by word",
+    place: (S) => S.find(".line.target"),
+    words: (S) => {
+      const so = S.data.target.predicted.slice(0, S.step).flatMap((text, i) => [i ? " " : "", tokenName(text, "target")]);
+      return [...(so.length ? ["So far it has written ", ...so, ". "] : ["Nothing is written yet. "]), "The word that it is writing now is ", written(S), "."];
+    },
+  },
+  {
+    title: "It looks back while it writes",
+    place: (S) => S.find(".stage"),
+    words: (S) => ["To write ", written(S), ", it looks at ", ...keysNow(S, 3), ". The heavier a curve, the larger the weight. This is ",
+      make("b", "", "attention"), ", and these are the very numbers that the model computed with."],
+  },
+  {
+    title: "One step further",
+    ahead: 1,
+    place: (S) => S.find(".controls"),
+    words: (S) => ["Now it writes ", written(S), " and looks at ", ...keysNow(S, 2), ". After the tour, ", key("←"), " and ", key("→"),
+      " step and ", key("Space"), " plays the whole sentence."],
+  },
+  {
+    title: "It could have said something else",
+    place: (S) => S.find(".options"),
+    words: (S) => {
+      const { tokens, probabilities } = S.data.alternatives, best = tokens[S.step].slice(0, 3);
+      const list = best.flatMap((text, i) => [i ? ", " : "", tokenName(text, "target"), ` ${percent(probabilities[S.step][i])}`]);
+      return ["Every word that it knows gets a probability: ", ...list, ". Click another one: the translation goes on from there, and a button takes you back."];
+    },
+  },
+  {
+    title: "Several heads, each with weights of its own",
+    place: (S) => S.find(".heads"),
+    words: (S) => {
+      const { layer } = S.pick.cross, m = S.maps.cross;
+      const all = m.heads > 1 ? ` has ${m.heads} heads; “mean” is their average. At this step, ` : " has a single head. At this step, ";
+      return [`Layer ${layer}`, all, ...heads(S), "."];
+    },
+  },
+  {
+    title: "Where in the model",
+    place: (S) => S.find(".model"),
+    words: (S) => {
+      const n = S.kinds.length, { layer } = S.pick.cross;
+      const all = n > 1 ? " Words of the source look at each other in the encoder, words of the translation at each other in the decoder, and cross-attention connects the two." : "";
+      return [`This model has ${NUMBERS[n]} kind${n > 1 ? "s" : ""} of attention.${all} You are at ${TITLES.cross.toLowerCase()}, layer ${layer} of ${S.maps.cross.layers}; click a block to go elsewhere.`];
+    },
+  },
+  {
+    title: "The same numbers as a map",
+    place: (S) => S.find("figure.cross .sheet"),
+    words: (S) => ["Each row is a step, each column a word of the source; the stronger a cell’s colour, the larger the weight. The framed row reads ",
+      numbered(S.maps.cross.rows, frontier(S), SIDES.cross[0]), " and predicts ", written(S), ". Each row sums to 1. Point at a cell for its number."],
+  },
+  {
+    title: "Where to go on",
+    place: () => [...document.querySelectorAll("[data-testid=stSidebarNav],[data-testid=stExpandSidebarButton]")]
+      .find((element) => element.getBoundingClientRect().right > 0) ?? null, // on a phone the sidebar is folded away
+    words: () => [make("b", "", "Lessons"), " ask and answer questions step by step. ", make("b", "", "Attention"),
+      " shows all heads at once, ", make("b", "", "Inside"), " every operation. ", key("?"), " lists the keys. Have fun."],
+  },
+];

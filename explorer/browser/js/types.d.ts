@@ -1,8 +1,15 @@
 // The types of the browser's own state; those of what is sent are in structs.d.ts. Layers and heads count from 1; head 0
 // is the mean over the heads of its layer. Steps, rows and columns count from 0, as in arrays.
 
-import type { DecodingHeader, FormOfMap, Heat, Position, Shape, ViewMount } from "./structs";
-export type { Heat };
+import type {
+  Block as MachineBlock, DecodingHeader, FilmHeader, ForkReport, FormOfMap, FrameHeader, Heat, MachineDetails,
+  MachineMessage, MachineMount, MachinePicture,
+  ModelDiagram as Diagram, Opened as MachineOpened, Position, Shape, ViewMount,
+} from "./structs";
+import type { listenToKeys } from "./keys";
+import type { Sheet } from "./maps";
+import type { createPlayer } from "./player";
+export type { Diagram, ForkReport, Heat, MachineBlock, MachineDetails, MachineMount, MachineOpened, MachinePicture, Position };
 
 export type Kind = "encoder" | "decoder" | "cross";
 export type Side = "source" | "target";
@@ -10,18 +17,59 @@ export type Rgb = number[];
 export type Span = [start: number, end: number];
 export type Content = string | Node;
 export type Find = <E extends Element = HTMLElement>(selector: string) => E;
-export type Write = (
-  text: string, x: number, y: number, align: CanvasTextAlign, tilt?: number, size?: number, weight?: number,
-) => void;
 
 /** What Streamlit passes to a component. A mounted component keeps its state on its root, under the name `Key`. */
-export interface Mount<Data, Key extends string, State> {
+export interface Mount<Data, Key extends string, State> extends Teller {
   data: Data;
   parentElement: ParentNode & { [name in Key]?: State };
-  setStateValue: Report;
-  setTriggerValue: Report;
 }
-type Report = (name: string, value: unknown) => void;
+/** How a component tells Streamlit something. */
+export interface Teller {
+  setStateValue: (name: string, value: unknown) => void;
+  setTriggerValue: (name: string, value: unknown) => void;
+}
+
+/**
+ * Where the decodings of a view come from: a server, a recording. A view tells it where it is and asks it for more; what
+ * arrives is in the store, which calls its listeners. No view knows which source it has.
+ */
+export interface Source {
+  /** The place on screen, and the kinds of attention or the parts of the machine that it needs. */
+  report: (report: any) => void;
+  /** Something that a person has asked for: to decode on from another token ("fork"), or to open another view. */
+  ask: (what: string, value: unknown) => void;
+  /** Whether decoding can go on from this token at this step, counted from 1. */
+  canFork: (step: number, token: number) => boolean;
+}
+/** How a view is mounted: by whoever has made its source. */
+export interface ViewOf<Data, Key extends string, State> {
+  data: Data;
+  parentElement: ParentNode & { [name in Key]?: State };
+  source: Source;
+}
+/** What every view of a decoding has. */
+export interface ViewState {
+  find: Find;
+  box: HTMLElement;
+  theme: Theme;
+  source: Source;
+  player: Player;
+  keys: Keys;
+  observer: ResizeObserver;
+  draw: () => void;
+  /** Listens to the store no more. */
+  deafen: () => void;
+  /** The pending animation frame and report. */
+  frame: number;
+  reporting: number;
+  width: number;
+  data: unknown;
+  seq: string;
+  turn: number;
+  step: number;
+  last: number;
+  speed: number;
+}
 
 export interface Palette {
   source: string;
@@ -34,6 +82,9 @@ export interface Theme extends Palette {
   /** The attention scale in use, and the theme's default scale: 256 colours each. */
   scale: Rgb[];
   own: Rgb[];
+  /** The scale in use as pixels, and the pixel of masked cells. */
+  inks: Uint32Array;
+  grey: number;
   ink: string;
   ground: string;
   font: string;
@@ -41,11 +92,15 @@ export interface Theme extends Palette {
   patterns: CanvasPattern[];
 }
 
-/** Where a map is on its canvas, and the size of its cells, in CSS pixels. */
+/** Where a map is on its canvas, and the size of its cells and of the canvas, in CSS pixels. */
 export interface Plot {
   left: number;
   top: number;
   cell: number;
+  /** Whether the labels of keys have room side by side. */
+  flat: boolean;
+  width: number;
+  height: number;
 }
 
 /** One key of a row. */
@@ -67,30 +122,9 @@ export interface Pick {
   head: number;
 }
 
-export interface Column {
-  name: string;
-  /** The default direction: 1 ascending, -1 descending. */
-  first: number;
-}
-export interface TableRow {
-  /** The sort key of each column; null is last. */
-  at: (number | null)[];
-  cells: Content[];
-}
 export interface Sort {
   by: number;
   sign: number;
-}
-
-export interface Track {
-  at: () => number;
-  last: () => number;
-  go: (step: number) => void;
-}
-export interface Player {
-  playing: () => boolean;
-  start: () => void;
-  stop: () => void;
 }
 
 /** What a view does with the keys that it takes. */
@@ -102,48 +136,8 @@ export interface KeyUser {
   run: (command: string) => void;
   escape?: () => void;
 }
-export interface Keys {
-  stop: () => void;
-  showHelp: () => void;
-}
-
-// Diagram of a model: see model_diagram.py
-
-export interface Diagram {
-  /** The sublayers of each layer, in the order in which they compute. */
-  encoder: string[][];
-  decoder: string[][];
-  heads: Partial<Record<Kind, number>>;
-  norm: string;
-  positions: string;
-  /** Every block, where all are drawn: the machine. */
-  blocks: MachineBlock[];
-}
-/** A place of attention on screen, for a diagram that is drawn anew only where one of these changes. */
-export interface Placed {
-  diagram: Diagram | null;
-  kind: Kind;
-  layer: number;
-  width: number;
-}
-/** A block of the small diagram; it can be chosen if it is a place of attention. */
-export interface DiagramBlock {
-  kind: string;
-  layer: number;
-  x: number;
-  y: number;
-}
-export interface DiagramPlan {
-  width: number;
-  height: number;
-  cell: { width: number; height: number };
-  blocks: DiagramBlock[];
-  /** The names of rows, and other words, centred at their place. */
-  labels: { text: string; x: number; y: number; side: string }[];
-  /** Lines with an arrow at their end: points, and what flows there. */
-  wires: Wiring[];
-  frames: { x: number; y: number; width: number; height: number }[];
-}
+export type Player = ReturnType<typeof createPlayer>;
+export type Keys = ReturnType<typeof listenToKeys>;
 
 // Stepper
 
@@ -162,7 +156,6 @@ export interface AttentionMap extends Shape {
 /** A decoding as the store holds it. */
 export interface Decoding extends DecodingHeader {
   seq: string;
-  diagram: Diagram | null;
   /** The kinds of attention that the model has. */
   order: Kind[];
   maps: Record<Kind, AttentionMap>;
@@ -175,13 +168,12 @@ export interface Message {
   arrays: Record<string, { values: Stored, shape: number[] }>;
 }
 
-/** In a page without a server: the tokens of each step from which a continuation was recorded. */
-export type StepperMount = ViewMount & { recorded?: number[][] };
-
-export interface ChosenCell {
+export interface MapCell {
   kind: Kind;
   query: number;
   key: number;
+}
+export interface ChosenCell extends MapCell {
   locked: boolean;
 }
 
@@ -241,50 +233,33 @@ export interface Box {
   hidden: boolean;
 }
 
-export interface StepperFigure {
+export interface HeadsFigure {
   box: HTMLElement;
   canvas: HTMLCanvasElement;
   title: HTMLElement;
   about: HTMLElement;
+  plot: Plot;
+}
+export interface StepperFigure extends HeadsFigure {
   caption: HTMLElement;
   readout: HTMLElement;
-  plot: Plot & { width: number; flat: boolean };
   /** What the map was drawn from, so that it is drawn only after a change. */
   drawn?: string;
 }
 
-export interface StepperState {
-  find: Find;
-  box: HTMLElement;
+export interface StepperState extends ViewState {
   details: HTMLDetailsElement;
-  theme: Theme;
   figures: Record<Kind, StepperFigure>;
-  player: Player;
-  observer: ResizeObserver;
-  keys: Keys;
-  draw: () => void;
-  setStateValue: Report;
-  setTriggerValue: Report;
-  /** The pending animation frame and timer. */
-  frame: number;
-  reporting: number;
-  width: number;
-  mount: StepperMount;
-  /** Listens to the store no more. */
-  deafen: () => void;
+  mount: ViewMount;
   data: Decoding;
-  seq: string;
-  turn: number;
   kinds: Kind[];
-  last: number;
   optionRows: number;
   /** What the diagram shows. */
-  placed?: Placed;
+  placed?: string;
   /** The index of the temperature of the bars. */
   heat: number;
   kind: Kind;
   pick: Record<Kind, Pick>;
-  step: number;
   cell: ChosenCell | null;
   /** Whether subwords are merged into words, and the tokens of each word. */
   words: boolean;
@@ -304,12 +279,11 @@ export interface StepperState {
   hurried: boolean;
   /** Whether the person asks for less motion. */
   still: boolean;
-  speed: number;
   laidOut: Kind;
   /** The maps that are drawn, and the data and step (-1 = all steps) they were made for. */
   maps: Record<Kind, AttentionMap>;
   shown: { data: Decoding; step: number } | null;
-  bitmaps: Map<string, HTMLCanvasElement>;
+  sheets: Map<string, Sheet>;
   scrolls: boolean;
   scrolled: string;
   sort: Sort;
@@ -345,42 +319,10 @@ export type KindMap = AttentionMap & FormOfMap & {
   largest?: number;
 };
 
-export interface MapCell {
-  kind: Kind;
-  query: number;
-  key: number;
-}
 /** A row or a column that is looked at. */
 export interface Toward {
   side: "query" | "key";
   at: number;
-}
-/** How a sentence is shaded: the weights of each token by head, null where masked, and the top of the scale. */
-export interface Shading {
-  cells: (number[] | null)[];
-  heads: number[];
-  top: number;
-}
-/** Where the text of a thumbnail is: beside it, below it on one line or on two, or below it and only its name. */
-export type TileForm = "beside" | "line" | "lines" | "name";
-export interface TileSize {
-  form: TileForm;
-  /** Width and height of a cell. */
-  x: number;
-  y: number;
-}
-/** The labels of a map, and the room that they take. */
-export interface MapLabels {
-  m: KindMap;
-  names: string[];
-  others: string[];
-  keys: string[];
-  left: number;
-  right: number;
-  /** How far the labels of keys reach beyond the map, how long they are, and the room above the map. */
-  over: number;
-  wideKeys: number;
-  above: number;
 }
 export interface Line {
   head: number;
@@ -391,53 +333,25 @@ export interface Line {
   dashes: number[];
 }
 
-export interface HeadsFigure {
-  box: HTMLElement;
-  canvas: HTMLCanvasElement;
-  title: HTMLElement;
-  about: HTMLElement;
-  plot: Plot;
-}
-
-export interface HeadsState extends ViewOptions {
-  find: Find;
-  box: HTMLElement;
+export interface HeadsState extends ViewOptions, ViewState {
   details: HTMLDetailsElement;
   /** Starts and ends the presentation. */
   present: () => void;
-  theme: Theme;
   /** Colours of lines, one per head. */
   colours: string[];
-  /** The colour scale as pixels, and the pixel of masked cells. */
-  inks: Uint32Array;
-  grey: number;
   figures: Record<Kind, HeadsFigure>;
   tile?: HTMLButtonElement;
-  placed?: Placed;
-  player: Player;
-  observer: ResizeObserver;
-  keys: Keys;
-  deafen: () => void;
-  draw: () => void;
-  setStateValue: Report;
-  setTriggerValue: Report;
-  /** The pending animation frame and timers. */
-  frame: number;
-  reporting: number;
+  placed?: string;
+  /** The timer of a drawing that waits for weights. */
   waiting: number;
-  width: number;
   mount: ViewMount;
   data: Decoding;
-  seq: string;
-  turn: number;
-  last: number;
   kind: Kind;
   pick: Record<Kind, Pick>;
   /** The head that is pointed at among all heads. */
   peek: (Pick & { kind: Kind }) | null;
-  step: number;
   /** The encoder row, and the column or none, as tokens. */
-  source: number;
+  encoderRow: number;
   col: number | null;
   /** Heads whose lines are drawn, and those lines. */
   on: Set<number>;
@@ -450,7 +364,7 @@ export interface HeadsState extends ViewOptions {
   sort: Sort;
   /** Maps by kind and form, and images of heads. */
   maps: Map<string, KindMap>;
-  pictures: Map<string, { canvas: HTMLCanvasElement; corners: number[][] }>;
+  pictures: Map<string, Sheet>;
 }
 
 // Pages that stand alone
@@ -472,36 +386,17 @@ export interface StandaloneData {
   terms: Record<string, [term: string, plain: string, explanation: string]>;
   recordings: Recording[];
 }
-export interface StandaloneState {
-  data: StandaloneData;
-  at: number;
-  view: "steps" | "heads";
-  place: Position;
-  turn: number;
-  mounted: { __stepper?: StepperState; __heads?: HeadsState } | null;
-  unmount: () => void;
-  dark: boolean;
-}
-
 // Film
 
-export interface FilmFrame {
-  step: number;
-  rows: string[];
-  columns: string[];
-  predicted: string[];
+export interface FilmFrame extends FrameHeader {
   area: number;
   /** [layer, head, query, key], 255 = 1. */
   weights: Uint8Array;
+  mask: Uint8Array;
+  /** All heads of all layers. */
+  sheet?: Sheet;
 }
-export interface Film {
-  seq: string;
-  kind: Kind;
-  layers: number;
-  heads: number;
-  place: { frame: number; layer: number; head: number };
-  frames: FilmFrame[];
-}
+export type Film = Omit<FilmHeader, "frames"> & { frames: FilmFrame[] };
 export interface FilmState extends Pick {
   find: Find;
   box: HTMLElement;
@@ -511,7 +406,7 @@ export interface FilmState extends Pick {
   plot: Plot;
   player: Player;
   observer: ResizeObserver;
-  setStateValue: Report;
+  setStateValue: Teller["setStateValue"];
   reporting: number;
   width: number;
   film: Film;
@@ -520,60 +415,6 @@ export interface FilmState extends Pick {
   cell: { query: number; key: number } | null;
   thumb: number;
   thumbs: { layer: number; head: number; button: HTMLButtonElement; canvas: HTMLCanvasElement }[];
-}
-
-// Grids of roles
-
-/** Layer and head order. */
-export interface RoleTile {
-  name: string;
-  role: string;
-  letters: string;
-  /** Which categorical colour frames it; -1 without a clear role. */
-  colour: number;
-  mark: string;
-  chosen: boolean;
-}
-export interface RoleGrid {
-  kind: Kind;
-  layers: number;
-  heads: number;
-  /** Rows and columns of a map. */
-  bins: number;
-  /** The weight at the upper end of the colour scale. */
-  largest: number;
-  caption: string;
-  tiles: RoleTile[];
-}
-export interface RoleGridState {
-  box: HTMLElement;
-  click: (head: { kind: string; layer: number; head: number }) => void;
-}
-
-// Walk
-
-export interface WalkRow {
-  name: string;
-  title: string;
-  cells: string[];
-  words: string;
-  reads: number[];
-  learned: boolean;
-  sum: boolean;
-  given: boolean;
-}
-export interface WalkData {
-  part: string;
-  chosen: string;
-  columns: string[];
-  rows: WalkRow[];
-}
-export interface Wire {
-  from: number;
-  to: number;
-  /** Whether it is a residual connection. */
-  skip: boolean;
-  lane: number;
 }
 
 // Tour
@@ -586,32 +427,9 @@ export interface Stop {
   /** The steps by which the decoding moves on for this stop. */
   ahead?: number;
 }
-export interface TourState {
-  find: Find;
-  box: HTMLElement;
-  stops: Stop[];
-  at: number;
-  /** The stepper, and where it was before. */
-  stepper: StepperState;
-  before: { step: number; kind: Kind; pick: Record<Kind, Pick> };
-  seen: Decoding | null;
-  watching: number;
-  stop: () => void;
-}
 
-// The machine: see machine_payload.py and machine_details.py
+// The machine
 
-/** A block of the machine: see machine_blocks.py. */
-export interface MachineBlock {
-  name: string;
-  kind: string;
-  stack: string;
-  /** From 1; 0 outside the layers. */
-  layer: number;
-  attention: Kind | "";
-  points: string[];
-  reads: string[];
-}
 /** What a plan of the machine makes room for: the open block with its heads or parts, and layers to show unfolded. */
 export interface MachineWish {
   open: string;
@@ -663,104 +481,26 @@ export interface Wiring {
 /** A symbol, or how parts stand to each other and the parts. */
 export type Formula = string | [string, ...Formula[]];
 
-export interface MachinePicture {
-  /** Rows of vectors, or a map of weights. */
-  kind: "rows" | "map";
-  /** Whose rows: of the source, of the target by step, one per step, or of the target at any step. */
-  side: "source" | "target" | "step" | "once";
-  scale: number;
-  at: number;
-  rows: number;
-  width: number;
-}
-export interface MachineFacts {
-  title: string;
-  words: string;
-  formula: Formula;
-  /** 0 stands for the number of target tokens that were read. */
-  shape: number[];
-  parameters: number;
-  picture: MachinePicture | null;
-}
-export interface MachineOpened {
-  block: string;
-  head: number;
-  part: string;
-}
-export interface MachineMount {
-  seq: string;
-  turn: number;
-  start: { step: number; opened: MachineOpened };
-}
-export interface MachineData {
-  seq: string;
-  model: string;
-  trained: boolean;
-  stepwise: boolean;
-  diagram: Diagram;
-  facts: Record<string, MachineFacts>;
-  parts: Partial<Record<Kind, Record<string, { title: string; words: string; formula: Formula }>>>;
-  /** By each form of a term in lower case, the address of its explanation. */
-  terms: Record<string, string>;
-  numbers: number;
-  vocabulary: number;
-  source: { tokens: string[] };
-  target: { tokens: string[]; predicted: string[]; probabilities: number[] };
-  alternatives: { tokens: string[][]; probabilities: number[][] };
-}
-export interface MachineCode {
-  functions: { file: string; name: string; first: number; lines: string[] }[];
-  /** By the last part of a point's name. */
-  places: Record<string, { function: number; marked: number[] }>;
-}
-export interface MachineDetails {
-  seq: string;
-  step: number;
-  opened: MachineOpened;
-  heads: number;
-  /** The weight that has the full colour in the maps of heads. */
-  full: number;
-  numbers: {
-    point: string; title: string; shape: number[]; parameters: number; mean: number | null; deviation: number | null; side: Side;
-  }[];
-  code: MachineCode;
-}
+/** A decoding with its machine. */
+export type MachineData = Decoding & MachineMessage & { diagram: Diagram, target: { probabilities: number[] } };
 /** An array of numbers with its axes. */
 export interface Numbers {
   values: Float32Array;
   shape: number[];
 }
-export interface MachineState {
-  find: Find;
-  box: HTMLElement;
-  theme: Theme;
-  player: Player;
-  keys: Keys;
-  observer: ResizeObserver;
-  draw: () => void;
-  setStateValue: Report;
-  setTriggerValue: Report;
+export interface MachineState extends ViewState {
   mount: MachineMount;
-  deafen: () => void;
   data: MachineData;
   body: Float32Array;
   /** What has come of the open block. */
   details: MachineDetails | null;
   arrays: Message["arrays"];
-  seq: string;
-  turn: number;
-  step: number;
-  last: number;
   /** The source token whose numbers are shown. */
   row: number;
   opened: MachineOpened;
   depth: string;
   unfolded: Record<string, number[]>;
   zoom: number;
-  speed: number;
-  width: number;
-  frame: number;
-  reporting: number;
   built: string;
   plan: MachinePlan;
   /** What repaints each picture of the diagram. */

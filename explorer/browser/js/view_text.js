@@ -4,7 +4,7 @@
 import { PLACES } from "./head_list.js";
 import { clamp } from "./numbers.js";
 
-/** @typedef {import("./types").ViewOptions} ViewOptions */
+/** @import { ViewOptions } from "./types" */
 
 export const VIEWS = ["heads", "head", "lines", "text"];
 /** @type {("words" | "next" | "steps" | "beside")[]} */

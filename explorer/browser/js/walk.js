@@ -1,10 +1,9 @@
 // The computation as a table and diagram: one row per operation, with lines from its inputs.
 
-import { finder, make, makeButton } from "./dom.js";
+import { finder, make, makeButton, makeShape } from "./dom.js";
 
-/** @typedef {import("./types").WalkData} WalkData */
-/** @typedef {import("./types").WalkRow} WalkRow */
-/** @typedef {import("./types").Wire} Wire */
+/** @import { WalkData, WalkRow } from "./structs" */
+
 /** @typedef {{ part: string, chosen: string }} Choice */
 
 const HEAD = 38; // height of the header, which has two lines, in pixels
@@ -53,7 +52,6 @@ function table(data, choice, choose, width) {
  * @param {WalkRow[]} rows
  */
 function wiresOf(rows) {
-  /** @type {Wire[]} */
   const wires = rows.flatMap((row, to) =>
     row.reads.map((from) => ({ from, to, skip: row.sum && to - from > 1, lane: -1 })));
   /** @type {number[]} */
@@ -67,31 +65,18 @@ function wiresOf(rows) {
   return wires;
 }
 
-/** @param {string} name @param {Record<string, string | number>} attributes @param {string} [className] */
-function shape(name, attributes, className) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const key in attributes) made.setAttribute(key, `${attributes[key]}`);
-  if (className) made.setAttribute("class", className);
-  return made;
-}
-
-/** @param {WalkRow[]} rows @param {Wire[]} wires @param {number} width */
+/** @param {WalkRow[]} rows @param {ReturnType<typeof wiresOf>} wires @param {number} width */
 function diagram(rows, wires, width) {
   const height = HEAD + rows.length * ROW, x = width - 12;
   const y = (/** @type {number} */ i) => HEAD + i * ROW + ROW / 2;
-  const svg = shape("svg", { width, height, "aria-hidden": "true" });
-  for (const { from, to, skip, lane } of wires) {
+  const paths = wires.map(({ from, to, skip, lane }) => {
     const left = x - (lane + 1) * LANE - 2;
     const d = lane < 0 ? `M${x} ${y(from)}V${y(to)}` : `M${x} ${y(from)}H${left}V${y(to)}H${x}`;
-    svg.append(shape("path", { d }, skip ? "skip" : ""));
-  }
-  rows.forEach((row, i) => {
-    const kind = row.sum ? "sum" : row.learned ? "learned" : "";
-    svg.append(shape("circle", { cx: x, cy: y(i), r: row.sum ? 7 : 4 }, kind));
-    if (!row.sum) return;
-    const plus = shape("text", { x, y: y(i) + 4 });
-    plus.textContent = "+";
-    svg.append(plus);
+    return makeShape("path", { d, class: skip ? "skip" : "" });
   });
-  return svg;
+  const circles = rows.flatMap((row, i) => {
+    const circle = makeShape("circle", { cx: x, cy: y(i), r: row.sum ? 7 : 4, class: row.sum ? "sum" : row.learned ? "learned" : "" });
+    return row.sum ? [circle, makeShape("text", { x, y: y(i) + 4 }, "+")] : [circle];
+  });
+  return makeShape("svg", { width, height, "aria-hidden": "true" }, ...paths, ...circles);
 }

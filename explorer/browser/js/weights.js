@@ -1,6 +1,6 @@
-// The weights of single heads.
+// The weights of heads: between tokens or words, ranked by row, and the heaviest of a row, which are drawn as lines.
 
-/** @typedef {import("./types").AttentionMap} AttentionMap */
+/** @import { AttentionMap, Cell, Row, Span } from "./types" */
 
 /**
  * Weights of one head [query, key], counted from 1; head 0 is the mean over the heads, which is kept.
@@ -29,4 +29,94 @@ export function weightsOf(m, layer, head) {
  */
 function addWeights(values, weights, from, share) {
   for (let i = 0, count = values.length; i < count; i++) values[i] += share * weights[from + i];
+}
+
+/**
+ * Every key with weight, mask code and rank among the visible keys; `seen` holds the visible ones, heaviest first.
+ * @param {ArrayLike<number>} values weights [query, key]
+ * @param {Uint8Array} mask mask codes [query, key]
+ * @param {number} query
+ * @param {number} keys number of keys in a row
+ * @returns {Row}
+ */
+export function rankedRow(values, mask, query, keys) {
+  const at = query * keys;
+  /** @type {Cell[]} */
+  const cells = Array.from({ length: keys }, (_, key) =>
+    ({ key, weight: values[at + key], mask: mask[at + key], rank: 0 }));
+  const seen = cells.filter((c) => !c.mask).sort((a, b) => b.weight - a.weight || a.key - b.key);
+  seen.forEach((c, i) => (c.rank = i && seen[i - 1].weight === c.weight ? seen[i - 1].rank : i + 1));
+  return { cells, seen };
+}
+
+/** Entropy of a row in nats. @param {Cell[]} seen */
+export const entropyOf = (seen) =>
+  Math.max(0, -seen.reduce((sum, { weight }) => sum + (weight > 0 ? weight * Math.log(weight) : 0), 0));
+
+/**
+ * The heaviest keys of a row, as many as it takes to hold `mass` percent of its weight.
+ * @param {Cell[]} seen visible keys, heaviest first
+ * @param {number} mass
+ */
+export function heaviestKeys(seen, mass) {
+  let held = 0;
+  const enough = seen.findIndex(({ weight }) => {
+    if (held >= mass / 100 - 1e-6 || weight <= 0) return true;
+    held += weight;
+    return false;
+  });
+  return enough < 0 ? seen : seen.slice(0, enough);
+}
+
+/**
+ * Whether token `i` continues the word before it; -1 marks tokens that belong to no word.
+ * @param {number[]} words the word of each token
+ * @param {number} i
+ */
+export const joins = (words, i) => i > 0 && words[i] >= 0 && words[i] === words[i - 1];
+
+/** First token and end (exclusive) of each word. @param {number[]} words @returns {Span[]} */
+export function spansOf(words) {
+  const starts = words.flatMap((_, i) => (joins(words, i) ? [] : [i]));
+  return starts.map((start, i) => [start, starts[i + 1] ?? words.length]);
+}
+
+/** The index of the span that holds a token, at least 0. @param {Span[]} spans @param {number} token */
+export const spanWith = (spans, token) =>
+  Math.max(0, spans.findIndex(([start, end]) => token >= start && token < end));
+
+/**
+ * The words. A word that has been read only in part is named by the tokens read so far.
+ * @param {string[]} tokens
+ * @param {Span[]} spans
+ * @param {number} read number of tokens read so far
+ */
+export const joinedNames = (tokens, spans, read) =>
+  spans.map(([start, end]) => tokens.slice(start, start < read ? Math.min(end, read) : end).join(""));
+
+/**
+ * All heads of one kind between words: sums over the keys of a word, means over its queries among the first `read`.
+ * A cell between words is masked if all of its cells between tokens are.
+ * @param {{ weights: ArrayLike<number>, mask: Uint8Array, layers: number, heads: number, keys: number, area: number }} m
+ * @param {Span[]} rows
+ * @param {Span[]} columns
+ * @param {number} read
+ */
+export function mergeWords(m, rows, columns, read) {
+  const area = rows.length * columns.length, heads = m.layers * m.heads;
+  const weights = new Float32Array(heads * area), mask = new Uint8Array(area);
+  rows.forEach(([top, end], r) => {
+    const bottom = Math.max(top + 1, Math.min(end, read));
+    columns.forEach(([left, right], c) => {
+      const at = r * columns.length + c, sums = new Float64Array(heads);
+      let code = 9;
+      for (let q = top; q < bottom; q++) for (let k = left; k < right; k++) {
+        code = Math.min(code, m.mask[q * m.keys + k]);
+        for (let h = 0; h < heads; h++) sums[h] += m.weights[h * m.area + q * m.keys + k];
+      }
+      mask[at] = code;
+      sums.forEach((sum, h) => (weights[h * area + at] = sum / (bottom - top)));
+    });
+  });
+  return { area, weights, mask, queries: rows.length, keys: columns.length };
 }

@@ -1,7 +1,6 @@
 // Reads messages: a header in JSON, then raw arrays. Layout: see wire.py.
 
-/** @typedef {import("./types").Message} Message */
-/** @typedef {import("./types").Stored} Stored */
+/** @import { Message, Stored } from "./types" */
 
 /** The header of a message and its arrays by name. @param {Uint8Array} bytes @returns {Message} */
 export function readMessage(bytes) {

@@ -21,7 +21,7 @@ def main() -> None:
         from explorer.launch.start import run
 
         sys.exit(run(arguments))
-    from explorer.launch.command import with_models_folder
+    from explorer.launch.models_folder import with_models_folder
 
     module, given = SUBCOMMANDS[arguments[0]], arguments[1:]
     # Experiments train in folders of their own.

@@ -1,16 +1,6 @@
 """The checks that lessons may name: pure functions of a translation and the model that made it."""
 
-from explorer.lessons.checks import attention, explanations, interventions, model_facts, predictions
+from explorer.lessons.checks import attention, model_facts, predictions
 from explorer.lessons.checks.registry import CHECKS, Live, answer, validate
 
-__all__ = [
-    "CHECKS",
-    "Live",
-    "answer",
-    "attention",
-    "explanations",
-    "interventions",
-    "model_facts",
-    "predictions",
-    "validate",
-]
+__all__ = ["CHECKS", "Live", "answer", "attention", "model_facts", "predictions", "validate"]

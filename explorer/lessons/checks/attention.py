@@ -1,43 +1,51 @@
-"""Checks of attention: weights, masks, shares of heads, scores and norms.
+"""Checks of attention, and of why a model looks where it looks: weights, scores, norms, what a prediction rests on.
 
-Layers, heads and positions count from 1; head 0 is the mean over heads. Every check raises IndexError, KeyError or
-ValueError where the sentence or the model has no such part; `registry.answer` turns that into a sentence.
+Head 0 is the mean over heads.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.head_summary import summarise
 from explorer.decoding.names import name_in_kind
+from explorer.decoding.score_parts import largest_terms, part_label
 from explorer.lessons.checks.registry import Live, check, item_at
 from explorer.lessons.expressions import Value
-from model.config import AttentionKind
+from explorer.probing.cross_checks import kept_shares
+from explorer.probing.patching import patched
+from explorer.probing.reporting import unheard
+from explorer.probing.sample import default_choice, gather
+from model.analysis.cross_checks import Counterfactual, value_zeroing
+from model.analysis.score_terms import grouped
+from model.config import EOS, SOS, AttentionKind
 from model.trace import VISIBLE
 
-_HEAD = "kind:kind layer:count head:count"
+Form = Literal["raw", "scaled"]
+Side = Literal["query", "key"]
+Place = Literal["itself", "previous", "next", "first", "diagonal", "mirror", "last"]
+_ROWS: dict[str, Counterfactual] = {"uniform": "uniform", "shuffled": "shuffled", "without_largest": "largest removed"}
 
 
 def _keys(live: Live, kind: AttentionKind) -> tuple[str, ...]:
     return live.shown.trace.read_tokens if kind == "decoder" else live.shown.trace.src_tokens
 
 
-@check(f"{_HEAD} row:count key:count")
+@check
 def weight(live: Live, kind: AttentionKind, layer: int, head: int, row: int, key: int) -> Value:
     """An attention weight, 0 to 1."""
     return float(item_at(_row(live, kind, layer, head, row), key, "key"))
 
 
-@check(f"{_HEAD} row:count", "rank:count")
+@check
 def strongest_key(live: Live, kind: AttentionKind, layer: int, head: int, row: int, rank: int = 1) -> Value:
     """The token with the largest weight in a row, or the one of a lower rank."""
     return _keys(live, kind)[_ranked(_row(live, kind, layer, head, row), rank)]
 
 
-@check(f"{_HEAD} row:count", "rank:count")
+@check
 def strongest_position(live: Live, kind: AttentionKind, layer: int, head: int, row: int, rank: int = 1) -> Value:
     """The position of the token with the largest weight in a row, or of a lower rank."""
     return float(_ranked(_row(live, kind, layer, head, row), rank) + 1)
@@ -47,56 +55,62 @@ def _ranked(weights: Any, rank: int) -> int:
     return int(item_at(np.argsort(-weights, kind="stable"), rank, "rank"))
 
 
-@check(f"{_HEAD} row:count")
+@check
 def row_sum(live: Live, kind: AttentionKind, layer: int, head: int, row: int) -> Value:
     """The sum of a row's weights."""
     return float(_row(live, kind, layer, head, row).astype(np.float64).sum())
 
 
-@check("kind:kind row:count")
+@check
 def keys_open(live: Live, kind: AttentionKind, row: int) -> Value:
     """The number of keys that a row may look at."""
     return float((item_at(live.shown.trace.mask(kind), row, "row") == VISIBLE).sum())
 
 
-@check("kind:kind")
+@check
 def masked_cells(live: Live, kind: AttentionKind) -> Value:
     """The number of masked cells of a map."""
     return float((live.shown.trace.mask(kind) != VISIBLE).sum())
 
 
-@check("kind:kind")
+@check
 def masked_weight(live: Live, kind: AttentionKind) -> Value:
     """The largest weight on a masked cell; 0 where there is none."""
     closed = live.shown.trace.weights(kind)[..., live.shown.trace.mask(kind) != VISIBLE]
     return float(closed.max(initial=0.0))
 
 
-@check(_HEAD)
+@check
 def effective_keys(live: Live, kind: AttentionKind, layer: int, head: int) -> Value:
     """The effective number of keys of a head: e to the entropy, mean over rows."""
-    return float(
-        item_at(item_at(summarise(attention_maps(live.shown.trace, kind)).effective, layer, "layer"), head, "head")
-    )
+    return float(item_at(item_at(attention_maps(live.shown.trace, kind).effective, layer, "layer"), head, "head"))
 
 
-@check(f"{_HEAD} place:itself|previous|next|first|diagonal|mirror|last")
-def share(live: Live, kind: AttentionKind, layer: int, head: int, place: str) -> Value:
+@check
+def share(live: Live, kind: AttentionKind, layer: int, head: int, place: Place) -> Value:
     """The share of a head's weight on a place: itself, previous, next, first, diagonal, mirror, last."""
-    shares = summarise(attention_maps(live.shown.trace, kind)).shares[place]
+    shares = attention_maps(live.shown.trace, kind).shares[place]
     return float(item_at(item_at(shares, layer, "layer"), head, "head"))
 
 
-@check("kind:kind place:itself|previous|next|first|diagonal|mirror|last")
-def best_head(live: Live, kind: AttentionKind, place: str) -> Value:
+@check
+def best_head(live: Live, kind: AttentionKind, place: Place) -> Value:
     """The head with the largest share on a place, as 'layer 1, head 2'."""
-    shares = summarise(attention_maps(live.shown.trace, kind)).shares[place]
+    shares = attention_maps(live.shown.trace, kind).shares[place]
     layer, head = np.unravel_index(int(np.nanargmax(shares)), shares.shape)
     return name_in_kind(int(layer) + 1, int(head) + 1)
 
 
-@check(f"{_HEAD} row:count key:count", "form:raw|scaled")
-def score(live: Live, kind: AttentionKind, layer: int, head: int, row: int, key: int, form: str = "scaled") -> Value:
+@check
+def score(
+    live: Live,
+    kind: AttentionKind,
+    layer: int,
+    head: int,
+    row: int,
+    key: int,
+    form: Literal["raw", "scaled"] = "scaled",
+) -> Value:
     """The dot product of query and key of a cell (form=raw), or divided by √d_head (form=scaled)."""
     one = (kind, layer - 1, head - 1)
     details = item_at(live.translator.details(live.shown, [one])[one].rows, row, "row")
@@ -104,7 +118,7 @@ def score(live: Live, kind: AttentionKind, layer: int, head: int, row: int, key:
     return {"raw": product, "scaled": float(details.scores[key - 1])}[form]
 
 
-@check(f"{_HEAD} row:count")
+@check
 def strongest_norm(live: Live, kind: AttentionKind, layer: int, head: int, row: int) -> Value:
     """The token that contributes the longest vector to a row: the norm of weight × value × W_O."""
     norms, _ = live.translator.norms(live.shown, kind)
@@ -119,3 +133,51 @@ def _row(live: Live, kind: AttentionKind, layer: int, head: int, row: int) -> An
 
 def _map(heads: Any, head: int) -> Any:
     return heads.mean(axis=0, dtype=np.float64) if head == 0 else item_at(heads, head, "head")
+
+
+@check
+def stays(live: Live, rows: Literal["uniform", "shuffled", "without_largest"]) -> Value:
+    """The share of predictions that stay when their rows of cross-attention are replaced, over Probe's sentences."""
+    loaded = live.translator.loaded
+    sample, _, _ = gather(default_choice(loaded.data_config), loaded, unheard)
+    return float(kept_shares(loaded, sample, None, unheard).shares[_ROWS[rows]].value)
+
+
+@check
+def missed_key(live: Live, kind: AttentionKind, layer: int, row: int, rank: int = 1) -> Value:
+    """The token whose value is missed most in a row of a layer's output when it is set to zero."""
+    shown = live.shown
+    source, read = (*shown.source.ids, EOS), (SOS, *shown.path[:-1])
+    item_at(shown.trace.weights(kind), layer, "layer")
+    change = value_zeroing(live.translator.loaded.transformer, source, read, kind, layer - 1)
+    order = np.argsort(-item_at(change, row, "row"), kind="stable")
+    tokens = shown.trace.read_tokens if kind == "decoder" else shown.trace.src_tokens
+    return tokens[int(item_at(order, rank, "rank"))]
+
+
+@check
+def patched_token(live: Live, other: str, row: int, position: int, layer: int = 0) -> Value:
+    """The token that a row predicts with one source vector from another sentence: of a layer's output, or layer=0."""
+    item_at(live.shown.path, row, "row")
+    found = patched(live.translator, live.shown, other, row - 1)
+    return str(item_at(item_at(found.instead["encoder"], layer + 1, "layer"), position, "position"))
+
+
+@check
+def largest_part(
+    live: Live, kind: AttentionKind, layer: int, head: int, row: int, key: int, side: Literal["query", "key"]
+) -> Value:
+    """The part of the query or of the key in the term that adds most to a score, beside the average of its row."""
+    terms = live.translator.terms(live.shown, (kind, layer - 1, head - 1), row - 1)
+    table, queries, keys = grouped(terms.table_above_row(row - 1, key - 1), terms.query_parts, terms.key_parts)
+    first, second = largest_terms(table)[0]
+    part = queries[first] if side == "query" else keys[second]
+    return part_label(part)
+
+
+@check
+def share_of_key(live: Live, kind: AttentionKind, layer: int, head: int, row: int, key: int, part: str) -> Value:
+    """What a part of the key adds to a score, as a share of how far it is above the average of its row."""
+    terms = live.translator.terms(live.shown, (kind, layer - 1, head - 1), row - 1)
+    table, _, keys = grouped(terms.table_above_row(row - 1, key - 1), terms.query_parts, terms.key_parts)
+    return float(table[:, [part_label(each) for each in keys].index(part)].sum() / table.sum())

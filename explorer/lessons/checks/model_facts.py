@@ -1,12 +1,9 @@
-"""Checks of a model's sizes, settings, card, training curves and test results.
-
-Layers, heads and positions count from 1; head 0 is the mean over heads. Every check raises IndexError, KeyError or
-ValueError where the sentence or the model has no such part; `registry.answer` turns that into a sentence.
-"""
+"""Checks of a model's sizes, settings, card, training curves and test results."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from explorer.lessons.checks.registry import Live, check, item_at
 from explorer.lessons.expressions import Value
@@ -14,66 +11,63 @@ from explorer.runs.metrics import MetricsReader
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.folder import METRICS, read_card
 
+Curve = Literal["loss", "valid_loss", "exact_match", "token_accuracy"]
 
-@check("kind:kind")
+
+@check
 def head_size(live: Live, kind: AttentionKind) -> Value:
     """The number of dimensions of a head's queries and keys."""
     config = live.translator.loaded.model_config
     return float(config.d_model // (config.n_encoder_heads if kind == "encoder" else config.n_decoder_heads))
 
 
-@check("kind:kind")
+@check
 def heads(live: Live, kind: AttentionKind) -> Value:
     """The number of heads of a kind of attention in all its layers."""
     weights = live.shown.trace.weights(kind)
     return float(weights.shape[0] * weights.shape[1])
 
 
-@check()
+@check
 def all_heads(live: Live) -> Value:
     """The number of heads in encoder, decoder and cross-attention together."""
-    return float(
-        sum(
-            live.shown.trace.weights(kind).shape[0] * live.shown.trace.weights(kind).shape[1]
-            for kind in ATTENTION_KINDS
-        )
-    )
+    return float(sum(float(heads(live, kind)) for kind in ATTENTION_KINDS))
 
 
-@check()
+@check
 def parameters(live: Live) -> Value:
     """The number of trainable parameters."""
     return float(live.summary["parameters"])
 
 
-@check("name:word")
+@check
 def setting(live: Live, name: str) -> Value:
     """A setting of the model, such as d_model, positions, norm_first."""
     value = live.summary["model"][name]
     return value if isinstance(value, (str, bool)) else float(value)
 
 
-@check("words:word")
+@check
 def card_says(live: Live, words: str) -> Value:
     """Whether the model's card contains these words; line breaks do not matter."""
     card = read_card(Path(live.summary["folder"]))
     return " ".join(words.split()) in " ".join(card.split())
 
 
-@check()
+@check
 def even_chance(live: Live) -> Value:
     """The probability of each target token if all were equally likely."""
     return 1.0 / float(live.summary["model"]["tgt_vocab_size"])
 
 
-@check("name:loss|valid_loss|exact_match|token_accuracy", "at:first|last")
-def curve(live: Live, name: str, at: str = "last") -> Value:
+@check
+def curve(live: Live, name: Curve, at: Literal["first", "last"] = "last") -> Value:
     """The first or last value of a curve: loss in training; valid_loss, exact_match or token_accuracy on validation."""
     return _curve(live, name)[0 if at == "first" else -1][1]
 
 
-@check("name:exact_match|token_accuracy value:number")
-def step_reaching(live: Live, name: str, value: float) -> Value:
+@check
+def step_reaching(live: Live, name: Literal["exact_match", "token_accuracy"], value: float) -> Value:
     """The number of updates after which a validation score first reached a value."""
     reached = [step for step, score in _curve(live, name) if score >= value]
     return item_at(reached, 1, "step")
@@ -86,7 +80,7 @@ def _curve(live: Live, name: str) -> list[tuple[float, float]]:
     return [(point["step"], point[key]) for point in points if key in point]
 
 
-@check("name:word")
+@check
 def result(live: Live, name: str) -> Value:
     """A test score stored in the model's folder: exact_match, token_accuracy, loss or bleu."""
     results = live.summary["results"]

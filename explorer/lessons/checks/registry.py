@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from explorer.decoding.translator import Translation, Translator
 from explorer.lessons.expressions import Term, TermError, Value
 from explorer.locale.text import quoted
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import ATTENTION_KINDS
+from model.points import Head
 
 # Parameters of every check: another model or sentence than the step's, target words that the translation is forced to
 # begin with, the reader's own sentence, and the format of a number.
 COMMON = ("model", "text", "after", "of", "as")
+
+Result = TypeVar("Result")
+Heads = tuple[Head, ...]
+"""Heads in a lesson file: "cross.1.2,encoder.2.1"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,21 +35,12 @@ class Live:
 
 
 @dataclass(frozen=True)
-class Check:
-    """A check: its function, its required and its optional parameters, each with its kind.
+class Check(Generic[Result]):
+    """A check: its function, what each of its parameters may be, and which of them it needs."""
 
-    Kinds: kind (of attention), count (a whole number), number, word, heads ("cross.1.2,encoder.2.1"), or the words that
-    are allowed, joined by |.
-    """
-
-    function: Callable[..., Value]
-    needs: Mapping[str, str]
-    optional: Mapping[str, str]
-
-    @property
-    def about(self) -> str:
-        """What the check returns, in a sentence."""
-        return (self.function.__doc__ or "").strip().split("\n")[0]
+    function: Callable[..., Result]
+    kinds: Mapping[str, Any]
+    needs: tuple[str, ...]
 
     def arguments(self, term: Term) -> dict[str, Any]:
         """The parameters of a term, converted.
@@ -50,61 +48,63 @@ class Check:
         Raises:
             TermError: one is missing, unknown, or has an invalid value.
         """
-        known = {**self.needs, **self.optional}
         given = {key: value for key, value in term.written if key not in COMMON}
-        if unknown := [key for key in given if key not in known]:
-            names = ", ".join(known) or "none"
+        if unknown := [key for key in given if key not in self.kinds]:
+            names = ", ".join(self.kinds) or "none"
             raise TermError(f"{term.name} has no parameter {unknown[0]}; it knows: {names}")
         if missing := [key for key in self.needs if key not in given]:
             raise TermError(f"{term.name} needs {', '.join(missing)}")
-        return {key: _converted(f"{key} of {term.name}", value, known[key]) for key, value in given.items()}
+        return {key: _converted(f"{key} of {term.name}", value, self.kinds[key]) for key, value in given.items()}
 
 
-CHECKS: dict[str, Check] = {}
+def registered(registry: dict[str, Check[Result]]) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """A decorator that enters a function into a registry under its own name.
 
+    Its parameters after the first are those that lesson files give: whole numbers, numbers, words, some of the words of
+    a `Literal`, or :data:`Heads`.
+    """
 
-def check(needs: str = "", optional: str = "") -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Register a function as a check under its own name; parameters are written "row:count token:word"."""
-
-    def enter(function: Callable[..., Value]) -> Callable[..., Value]:
-        CHECKS[function.__name__] = Check(function, _kinds(needs), _kinds(optional))
+    def enter(function: Callable[..., Result]) -> Callable[..., Result]:
+        kinds = get_type_hints(function)
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        registry[function.__name__] = Check(
+            function,
+            {each.name: kinds[each.name] for each in parameters},
+            tuple(each.name for each in parameters if each.default is each.empty),
+        )
         return function
 
     return enter
 
 
-def _kinds(text: str) -> dict[str, str]:
-    pairs = (part.partition(":") for part in text.split())
-    return {name: kind for name, _, kind in pairs}
+# Layers, heads and positions count from 1. A check raises IndexError, KeyError or ValueError where the sentence or the
+# model has no such part; `answer` turns that into a sentence.
+CHECKS: dict[str, Check[Value]] = {}
+check = registered(CHECKS)
 
 
-def _converted(what: str, text: str, kind: str) -> Any:
-    if kind == "word":
-        return text
-    if kind == "heads":
+def _converted(what: str, text: str, kind: Any) -> Any:
+    if kind == Heads:
         return tuple(_head(what, part) for part in text.split(","))
-    if kind == "kind" or "|" in kind:
-        words = ATTENTION_KINDS if kind == "kind" else tuple(kind.split("|"))
-        if text not in words:
-            raise TermError(f"{what} is one of {', '.join(words)}, not '{text}'")
+    if get_origin(kind) is Literal:
+        if text not in get_args(kind):
+            raise TermError(f"{what} is one of {', '.join(get_args(kind))}, not '{text}'")
         return text
     try:
-        number = int(text) if kind == "count" else float(text)
+        value = kind(text)
     except ValueError:
         raise TermError(f"{what} is a number, not '{text}'") from None
-    if not 0 <= number <= 1e6:
+    if kind is not str and not 0 <= value <= 1e6:
         raise TermError(f"{what} is out of range: {text}")
-    return number
+    return value
 
 
-def _head(what: str, text: str) -> tuple[AttentionKind, int, int]:
+def _head(what: str, text: str) -> Head:
     """Kind, layer and head of "cross.1.2"."""
-    kind, *numbers = text.split(".")
-    whole = len(numbers) == 2 and all(n.isascii() and n.isdecimal() and 0 < int(n) < 1000 for n in numbers)
-    for known in ATTENTION_KINDS:
-        if kind == known and whole:
-            return known, int(numbers[0]), int(numbers[1])
-    raise TermError(f"{what}: '{text}' is not a head; write kind.layer.head, such as cross.1.2")
+    match = re.fullmatch(rf"({'|'.join(ATTENTION_KINDS)})\.([1-9]\d{{0,2}})\.([1-9]\d{{0,2}})", text, re.ASCII)
+    if match is None:
+        raise TermError(f"{what}: '{text}' is not a head; write kind.layer.head, such as cross.1.2")
+    return next(kind for kind in ATTENTION_KINDS if kind == match[1]), int(match[2]), int(match[3])
 
 
 def validate(term: Term) -> None:

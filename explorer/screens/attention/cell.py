@@ -1,56 +1,90 @@
-"""The panel of one cell: from the query and key vectors to the weight, and on to the head's output."""
+"""The panel of one cell: from the query and key vectors to the weight, on to the head's output, and what wrote both."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from explorer.charts.query_key_products import product_figure
-from explorer.decoding.cell import cell
-from explorer.decoding.cell_text import (
-    cell_caption,
-    dimension_table,
-    output_line,
-    score_line,
-    softmax_line,
-    softmax_table,
-    tokens_at,
-)
+from explorer.charts.bars import product_figure
+from explorer.charts.score_terms import terms_plot
+from explorer.decoding import cell as cells
 from explorer.decoding.coordinates import NoSingleHead, Place
+from explorer.decoding.score_parts import score_table
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
+from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.screens.attention.score_terms import draw_terms
-from explorer.web import runtime
+from explorer.web import page_parts, runtime
 from explorer.web.figures import draw_figure, draw_table
+from model.analysis.score_terms import ScoreTermsError
 
 
 def draw(selection: Selection, shown: Translation, at: Place) -> None:
     """The computation behind the chosen cell; each number follows from those before it."""
     del selection
-    st.markdown("##### Where does this weight come from?")
-    if at.col is None:
-        st.info("Choose a cell first: click one in the map of a head, or move to it with the arrow keys.")
+    st.markdown(f"##### {t('Where does this weight come from?')}")
+    if at.column is None:
+        st.info(t("Choose a cell first: click one in the map of a head, or move to it with the arrow keys."))
         return
     try:
         layer, head = at.index
-        computed = cell(runtime.head_details(shown, at.kind, layer, head), at.row - 1, at.col - 1)
+        computed = cells.cell(runtime.head_details(shown, at.kind, layer, head), at.row - 1, at.column - 1)
     except (NoSingleHead, runtime.NotTheModels, ValueError) as missing:
         st.info(plain(str(missing)))
         return
-    query, key = tokens_at(shown.trace, at)
-    st.markdown(f"**{plain(at.title)}**: {plain(cell_caption(computed, query, key))}")
+    query, key = cells.tokens_at(shown.trace, at)
+    st.markdown(f"**{plain(at.title)}**: {plain(cells.cell_caption(computed, query, key))}")
     if not computed.reproduced:
-        st.warning("The numbers shown are rounded too far to give back the recorded weights of this row exactly.")
+        st.warning(t("The numbers shown are rounded too far to give back the recorded weights of this row exactly."))
     left, right = st.columns(2)
     with left:
         draw_figure(product_figure(computed))
-        st.caption(plain(score_line(computed)))
+        st.caption(plain(cells.score_line(computed)))
     with right:
-        st.markdown("**Softmax over the row**")
-        rows = softmax_table(computed, shown.trace, at)
-        draw_table(rows, "Score, exponential and weight by key", file="softmax")
-        st.caption(plain(softmax_line(computed)))
-    st.markdown("**Every dimension of the head**")
-    draw_table(dimension_table(computed), "Query, key, product, value and output by dimension", file="dimensions")
-    st.caption(plain(output_line(computed)))
-    draw_terms(shown, at)
+        st.markdown(f"**{t('Softmax over the row')}**")
+        rows = cells.softmax_table(computed, shown.trace, at)
+        draw_table(rows, t("Score, exponential and weight by key"), file="softmax")
+        st.caption(plain(cells.softmax_line(computed)))
+    st.markdown(f"**{t('Every dimension of the head')}**")
+    about = t("Query, key, product, value and output by dimension")
+    draw_table(cells.dimension_table(computed), about, file="dimensions")
+    st.caption(plain(cells.output_line(computed)))
+    _draw_terms(shown, at, masked=computed.masked)
+
+
+def _draw_terms(shown: Translation, at: Place, *, masked: bool) -> None:
+    """The score taken apart into what wrote the query and what wrote the key: a heatmap, in words and as a table."""
+    st.markdown(f"**{t('Why does it look there?')}**")
+    layer, head = at.index
+    try:
+        terms = runtime.head_terms(shown, at.kind, layer, head, at.row - 1)
+    except (runtime.NotTheModels, ScoreTermsError) as missing:
+        st.info(plain(str(missing)))
+        return
+    if masked:
+        st.caption(t("This cell is masked: whatever its score, its weight is 0."))
+    above, together = t("above the row's average"), t("heads together")
+    about = t(
+        "A softmax does not change if all scores of a row rise alike. What draws the weight here is how far this "
+        "score is above the average of the row."
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        of = st.segmented_control(
+            t("Take apart"), [above, t("the whole score")], default=above, required=True, key="terms_of", help=about
+        )
+        by = st.segmented_control(
+            t("Parts"),
+            [together, t("each head")],
+            default=together,
+            required=True,
+            key="terms_by",
+            help=t("Earlier heads."),
+        )
+    table = score_table(terms, shown.trace, at, above_row=of == above, by_head=by != together)
+    page_parts.draw_plot(terms_plot(table.terms, table.query_parts, table.key_parts, table.words), "score_terms")
+    st.caption(
+        t(
+            "Exact, with the standard deviations of the norms, the weights of earlier heads and the activations of "
+            "feed-forward networks held at what they are in this sentence: the vectors that queries and keys are "
+            "projected from are then sums, and their product is a sum over pairs."
+        )
+    )

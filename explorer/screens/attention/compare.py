@@ -1,61 +1,106 @@
-"""The panel of comparison: two sentences, two steps, two models, or an edited and an unedited run."""
+"""Panels that put the head in view beside something else: all heads together, another run, or a typed target."""
 
 from __future__ import annotations
 
-from typing import get_args
-
 import streamlit as st
 
-from explorer.decoding.comparison import Comparison, NothingToCompare, compare, compare_rows, counterpart
+from explorer.charts.bars import probability_figure
+from explorer.decoding.aggregates import AGGREGATES, meaning
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.comparison import (
+    Comparison,
+    NothingToCompare,
+    compare,
+    compare_rows,
+    counterpart,
+    head_counts,
+    with_edit,
+)
 from explorer.decoding.coordinates import Place
+from explorer.decoding.labelled_map import head_map
 from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
+from explorer.decoding.target_probabilities import probability_table
 from explorer.decoding.translator import InputError, Translation
+from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
-from explorer.web.changes_in_force import NoMeans, edit_shown
-from explorer.web.maps import draw_map
+from explorer.web.figures import draw_figure, draw_map, draw_table
 from explorer.web.panel_choices import Choices
-from model.config import AttentionKind, DecodeConfig
-from model.edits import EditError, HeadEdit, HeadEdits, Operation
+from model.config import DecodeConfig
+from model.edits import EditError, HeadEdits, Operation
 from model.folder import CheckpointError
+from model.trace import kinds_of
 
-WAYS = {"step": "another step", "text": "another sentence", "model": "another model", "edit": "an edited run"}
-OPERATIONS: dict[Operation, str] = {"zero": "switched off (zero)", "uniform": "looking everywhere equally (uniform)"}
+_REFUSED = (NothingToCompare, InputError, EditError, CheckpointError)  # the message says what is missing
 
 
-def draw(selection: Selection, shown: Translation, at: Place) -> None:
-    """The head in view, and its counterpart elsewhere."""
-    st.markdown("##### What changes?")
-    choices = Choices("compare")
-    choices.start("compare_way", "way", list(WAYS), "step")
-    way = st.segmented_control(
-        "Compare with", list(WAYS), required=True, format_func=WAYS.__getitem__, key="compare_way"
+def draw_aggregates(selection: Selection, shown: Translation, at: Place) -> None:
+    """The chosen aggregate of all heads beside the head in view."""
+    del selection
+    st.markdown(f"##### {t('All heads together')}")
+    st.caption(t("Several heads in one map. Look for where it disagrees with a single head: averaging hides that."))
+    choices = Choices("aggregates")
+    choices.start("aggregates_which", "which", list(AGGREGATES), "mean-heads")
+    name = st.selectbox(
+        t("Aggregate"), list(AGGREGATES), format_func=lambda key: AGGREGATES[key].name, key="aggregates_which"
     )
-    choose = {"text": _sentence, "model": _model, "edit": _edited}
+    choices.keep()
+    maps = attention_maps(shown.trace, at.kind)
+    numbers = {  # all but the weights need the model itself
+        "weights": lambda: shown.trace.weights(at.kind),
+        "rollout": lambda: runtime.rollout(shown, at.kind),
+        "head norms": lambda: runtime.norms(shown, at.kind)[0],
+        "layer norms": lambda: runtime.norms(shown, at.kind)[1],
+    }
+    try:
+        aggregate = AGGREGATES[name].build(numbers[AGGREGATES[name].needs](), maps, at)
+    except ValueError as missing:  # the mean over heads is in view, or the model is gone: the message says which
+        st.info(plain(str(missing)))
+        return
+    left, right = st.columns(2)
+    with left:
+        raw = head_map(maps, at.layer, at.head)
+        draw_map(raw, key="aggregates_raw", prefix=t("The weights themselves."), away=shown.model)
+    with right:
+        draw_map(aggregate, key="aggregates_made", prefix=meaning(name, at.kind), away=shown.model)
+
+
+def draw_comparison(selection: Selection, shown: Translation, at: Place) -> None:
+    """The head in view, and its counterpart: in another step, sentence or model, or in an edited run."""
+    st.markdown(f"##### {t('What changes?')}")
+    choices = Choices("compare")
+    ways = {
+        "step": t("another step"),
+        "text": t("another sentence"),
+        "model": t("another model"),
+        "edit": t("an edited run"),
+    }
+    choices.start("compare_way", "way", list(ways), "step")
+    way = st.segmented_control(
+        t("Compare with"), list(ways), required=True, format_func=ways.__getitem__, key="compare_way"
+    )
+    others = {"text": _sentence, "model": _model, "edit": _edited}
     try:
         if way == "step":
             comparison = _steps(choices, shown, at)
         else:
-            other, name = choose[way or "text"](choices, selection, shown, at)
+            other, name = others[way or "text"](choices, selection, shown, at)
             comparison = compare(
-                counterpart(shown.trace, at, model=shown.model, title="A: what is on screen"),
-                counterpart(other.trace, at, model=other.model, title=f"B: {name}"),
+                counterpart(shown.trace, at, model=shown.model, title=t("A: what is on screen")),
+                counterpart(other.trace, at, model=other.model, title=t("B: {name}", name=name)),
             )
-    except (NothingToCompare, InputError, EditError, NoMeans, CheckpointError) as missing:
+    except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
-    _draw(comparison, shown.model)
-
-
-def _draw(comparison: Comparison, model: str) -> None:
-    for column, one, key in zip(st.columns(2), (comparison.one, comparison.other), ("one", "other"), strict=True):
+    for column, each, key in zip(st.columns(2), (comparison.one, comparison.other), ("one", "other"), strict=True):
         with column:
-            draw_map(one, key=f"compare_{key}", away=model)
-    if comparison.difference is not None:
-        draw_map(comparison.difference, key="compare_difference", prefix=comparison.caption, away=model, wide=True)
-    else:
+            draw_map(each, key=f"compare_{key}", away=shown.model)
+    if comparison.difference is None:
         st.caption(plain(comparison.caption))
+    else:
+        about, away = comparison.caption, shown.model
+        draw_map(comparison.difference, key="compare_difference", prefix=about, away=away, wide=True)
 
 
 def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
@@ -63,10 +108,10 @@ def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
     rows = numbered(shown.trace.src_tokens if at.kind == "encoder" else shown.trace.read_tokens)
     if len(rows) < 2:
         choices.keep()
-        raise NothingToCompare("There is only one row here.")
+        raise NothingToCompare(t("There is only one row here."))
     others = [row for row in range(1, len(rows) + 1) if row != at.row]
     choices.start("compare_row", "row", others, others[min(at.row - 1, len(rows) - 2)])
-    other = st.selectbox("The other row", others, format_func=lambda row: rows[row - 1], key="compare_row")
+    other = st.selectbox(t("The other row"), others, format_func=lambda row: rows[row - 1], key="compare_row")
     choices.keep()
     return compare_rows(shown.trace, at, int(other or 1))
 
@@ -74,10 +119,10 @@ def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
 def _sentence(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
     del shown, at
     choices.start_text("compare_text", given=choices.asked("way") == "text")
-    text = st.text_input("The other sentence", key="compare_text", placeholder="Type another sentence")
+    text = st.text_input(t("The other sentence"), key="compare_text", placeholder=t("Type another sentence"))
     choices.keep(text)
     if not text:
-        raise NothingToCompare("Type another sentence. If it has as many tokens, the maps can be subtracted.")
+        raise NothingToCompare(t("Type another sentence. If it has as many tokens, the maps can be subtracted."))
     return runtime.translate(selection.model, text, session.decode_config()), text
 
 
@@ -86,54 +131,83 @@ def _model(choices: Choices, selection: Selection, shown: Translation, at: Place
     names = [name for name in sorted(runtime.models()) if name != shown.model]
     if not names:
         choices.keep()
-        raise NothingToCompare("This is the only model here. Train another one, or import one on the Runs page.")
+        raise NothingToCompare(t("This is the only model here. Train another one, or import one on the Runs page."))
     choices.start_name("compare_model", names)
-    name = st.selectbox("The other model", names, key="compare_model")
-    choices.keep(str(name))
-    return runtime.translate(str(name), selection.text, session.decode_config()), str(name)
+    name = str(st.selectbox(t("The other model"), names, key="compare_model"))
+    choices.keep(name)
+    return runtime.translate(name, selection.text, session.decode_config()), name
 
 
 def _edited(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
     """The same run with one head edited, along the same path unless the visitor lets the model choose its own."""
-    trace = shown.trace
-    kinds: list[AttentionKind] = [kind for kind in get_args(AttentionKind) if trace.weights(kind).size]
+    operations: dict[Operation, str] = {
+        "zero": t("switched off (zero)"),
+        "uniform": t("looking everywhere equally (uniform)"),
+    }
+    kinds = kinds_of(shown.trace)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choices.start("compare_kind", "kind", kinds, at.kind)
-        kind = st.selectbox("Attention", kinds, format_func=KIND_TITLES.__getitem__, key="compare_kind")
-        layers, heads = trace.weights(kind or at.kind).shape[:2]
-        choices.start("compare_layer", "layer", range(1, layers + 1), 1)
-        layer = st.selectbox("Layer", range(1, layers + 1), key="compare_layer")
-        choices.start("compare_head", "head", range(1, heads + 1), 1)
-        head = st.selectbox("Head", range(1, heads + 1), key="compare_head")
-        choices.start("compare_operation", "is", list(OPERATIONS), "zero")
+        kind = st.selectbox(t("Attention"), kinds, format_func=KIND_TITLES.__getitem__, key="compare_kind") or at.kind
+        layers, heads = (range(1, n + 1) for n in head_counts(shown.trace, kind))
+        choices.start("compare_layer", "layer", layers, 1)
+        layer = st.selectbox(t("Layer"), layers, key="compare_layer")
+        choices.start("compare_head", "head", heads, 1)
+        head = st.selectbox(t("Head"), heads, key="compare_head")
+        choices.start("compare_operation", "is", list(operations), "zero")
         operation = st.selectbox(
-            "is", list(OPERATIONS), format_func=OPERATIONS.__getitem__, key="compare_operation", width=300
+            t("is"), list(operations), format_func=operations.__getitem__, key="compare_operation", width=300
         )
         choices.start("compare_along", "along", (True, False), True)
-        along = st.toggle("along the same target", key="compare_along")
+        along = st.toggle(t("along the same target"), key="compare_along")
     choices.keep()
-    edit = (kind or at.kind, int(layer or 1), int(head or 1), operation or "zero")
-    path = shown.path if along else ()
-    edited = _edit(selection, shown, path, edit)
-    free = edited if not along else _edit(selection, shown, (), edit)
-    answer = "the same" if free.path == shown.path else quoted(free.text)
-    st.caption(plain(f"Edited: {'; '.join(edited.trace.edits)}. On its own, the edited model says {answer}."))
-    return edited, "edited"
+    # What is edited already stays edited, but for this head.
+    edits = with_edit(shown.edit, Place(kind, int(layer or 1), int(head or 1)), operation or "zero")
+    free = _run(selection, (), edits)
+    edited = _run(selection, shown.path, edits) if along else free
+    made = "; ".join(edited.trace.edits)
+    if free.path == shown.path:
+        said = t("Edited: {edits}. On its own, the edited model says the same.", edits=made)
+    else:
+        said = t("Edited: {edits}. On its own, the edited model says {text}.", edits=made, text=quoted(free.text))
+    st.caption(plain(said))
+    return edited, t("edited")
 
 
-def _edit(
-    selection: Selection,
-    shown: Translation,
-    path: tuple[int, ...],
-    edit: tuple[AttentionKind, int, int, Operation],
-) -> Translation:
-    kind, layer, head, operation = edit
-    change = HeadEdit(kind, layer - 1, head - 1, operation)
-    others = edit_shown(selection, shown) or HeadEdits()  # what is edited already stays edited, but for this head
-    elsewhere = tuple(
-        edit for edit in others.edits if (edit.kind, edit.layer, edit.head) != (kind, layer - 1, head - 1)
-    )
-    edits = HeadEdits((*elsewhere, change))
+def _run(selection: Selection, path: tuple[int, ...], edits: HeadEdits) -> Translation:
     # A path that was cut off stays cut off there: with its own length as the limit, nothing is searched beyond it.
-    config = DecodeConfig(max_length=len(path))
-    return runtime.translate(selection.model, selection.text, config, path, edits)
+    return runtime.translate(selection.model, selection.text, DecodeConfig(max_length=len(path)), path, edits)
+
+
+def draw_forced(selection: Selection, shown: Translation, at: Place) -> None:
+    """A text field, and for a typed target its probabilities and a button that shows its attention."""
+    del at
+    st.markdown(f"##### {t('What if the translation were this?')}")
+    st.caption(
+        plain(
+            t(
+                "Type a translation of your own. The model's target tokenizer splits it, and the model reads it token "
+                "by token, as in training (teacher forcing). The bars show the probability that it gave to each token."
+            )
+        )
+    )
+    choices = Choices("forcing")
+    choices.start_text("forcing_text")
+    hint = shown.text or t("Type a target sentence and press Enter")
+    target = st.text_input(t("Target sentence"), key="forcing_text", placeholder=hint)
+    choices.keep(target)
+    if not target:
+        return
+    try:
+        forced = runtime.force(selection.model, selection.text, target, shown.edit)
+    except _REFUSED as missing:
+        st.info(plain(str(missing)))
+        return
+    draw_figure(probability_figure(forced.trace))
+    if forced.notes:
+        st.caption(plain(" ".join(forced.notes)))
+    draw_table(probability_table(forced), t("Probability of each token of the typed target"), file="probabilities")
+    same = forced.path == shown.path
+    label = t("Its attention is on screen") if same else t("Show its attention")
+    if st.button(label, key="forcing_show", disabled=same):
+        session.move(path=forced.path, step=len(forced.path), cell=None)
+        st.rerun()

@@ -6,19 +6,26 @@ import streamlit as st
 
 from explorer.decoding.selection import Selection, to_query
 from explorer.locale.glossary import explained
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.screens.attention import panels as attention_panels
-from explorer.web import changes_in_force, chosen_path, embedded, sentence_page, session
+from explorer.web import changes_in_force, frame, sentence_page, session
 from explorer.web.attention_views import draw_heads
 from explorer.web.faults import contained
-from explorer.web.figures import freeze_after
-from explorer.web.open_translation import OpenTranslation, address_of, leave_lost_model, open_translation
+from explorer.web.open_translation import (
+    OpenTranslation,
+    address_of,
+    draw_way_back,
+    leave_lost_model,
+    open_translation,
+    own_choice,
+)
 from model.points import attention_scope
 
 
 def draw() -> None:
     """The whole page."""
-    if embedded.is_embedded():
+    if frame.is_embedded():
         if (opened := open_translation(edited=True)) is not None:
             _view(opened)
         return
@@ -31,11 +38,11 @@ def _attend() -> None:
     if opened is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")
-        chosen_path.draw_way_back(opened)
+        st.markdown(f"#### {plain(opened.shown.text or t('(nothing: the model ended at once)'))}")
+        draw_way_back(opened)
         _draw_way_to_machine(opened)
     changes_in_force.draw_edited(opened.shown)
-    if lines := [*filter(None, [chosen_path.own_choice(opened)]), *opened.shown.notes]:
+    if lines := [*filter(None, [own_choice(opened)]), *opened.shown.notes]:
         st.caption(explained(" ".join(lines)))
     attention_panels.arrive()
     _explore(opened)
@@ -43,8 +50,8 @@ def _attend() -> None:
 
 def _draw_way_to_machine(opened: OpenTranslation) -> None:
     """A button that opens the place on screen as a block of the whole model; the machine's links lead here."""
-    text = "The layer and head on screen, as a block of the whole model"
-    if st.button("See it in the machine", key="to_machine", type="tertiary", icon=":material/account_tree:", help=text):
+    label, about = t("See it in the machine"), t("The layer and head on screen, as a block of the whole model")
+    if st.button(label, key="to_machine", type="tertiary", icon=":material/account_tree:", help=about):
         here = address_of(opened)  # the views have moved it since the page was drawn
         block = attention_scope(here.kind, max(1, here.layer) - 1) + (f".h{here.head}" if here.head else "")
         query = to_query(Selection(model=here.model, text=here.text, path=here.path, step=here.step))
@@ -64,13 +71,11 @@ def _explore(opened: OpenTranslation) -> None:
         attention_panels.draw(panel, here, opened.shown, result.place)
     here = address_of(opened)
     session.write_address(here)  # last, because panels have choices of their own
-    freeze_after(f"attention {panel}")
 
 
 @st.fragment
 def _view(opened: OpenTranslation) -> None:
     """The views alone, in a frame of another page."""
     draw_heads(opened, key="heads", explains=False)
-    here = address_of(opened)
-    embedded.draw_link(here)
-    session.write_address(here)
+    session.write_address(address_of(opened))
+    frame.draw_way_out()

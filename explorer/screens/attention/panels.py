@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from explorer.browser.arrival import arrival
+from explorer.browser.frame import arrival
 from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
 from explorer.decoding.view_text import parse_view
-from explorer.locale.text import plain
+from explorer.locale.messages import t
 from explorer.web import session
-from explorer.web.address import Written
 from explorer.web.panel_choices import name_of, open_panel
 
 Draw = Callable[[Selection, Translation, Place], None]
@@ -29,7 +28,7 @@ PANELS = {
     "export": "Export",
 }
 _KEY = "attention_panel"
-_OWN = Written("_attention_panel")  # the panel that the row of tabs opened
+_OWN = "_attention_panel"  # in the session: the panel that the row of tabs opened
 LED = "_attention_led"  # set by a callback that opened another view: a callback cannot run the page itself
 _ARRIVAL = "_attention_arrival"  # how often a click has opened a panel, and whether the last one takes the focus
 _BY_TOKEN = ("cell", "aggregates", "compare")
@@ -40,17 +39,17 @@ def _drawer(name: str) -> Draw:
     if name == "cell":
         from explorer.screens.attention.cell import draw
     elif name == "aggregates":
-        from explorer.screens.attention.aggregates import draw
+        from explorer.screens.attention.compare import draw_aggregates as draw
     elif name == "tree":
         from explorer.web.decode_tree_panel import draw
     elif name == "compare":
-        from explorer.screens.attention.compare import draw
+        from explorer.screens.attention.compare import draw_comparison as draw
     elif name == "forcing":
-        from explorer.screens.attention.teacher_forcing import draw
+        from explorer.screens.attention.compare import draw_forced as draw
     elif name == "own":
-        from explorer.screens.attention.attention_file import draw
+        from explorer.screens.attention.own_file import draw
     else:
-        from explorer.screens.attention.export import draw
+        from explorer.screens.attention.downloads import draw
     return draw
 
 
@@ -70,12 +69,12 @@ def choose(asked: str | None = None) -> str:
     names = list(PANELS)
     wanted = asked or name_of(session.selection().panel)
     # A change of the session, such as an opened link, is followed; otherwise the widget decides.
-    if _KEY not in st.session_state or _OWN.is_news(wanted):
+    if _KEY not in st.session_state or st.session_state.get(_OWN) != wanted:
         st.session_state[_KEY] = wanted if wanted in names else None
     chosen = st.segmented_control(
-        "Look closer", names, format_func=PANELS.__getitem__, key=_KEY, label_visibility="collapsed"
+        t("Look closer"), names, format_func=PANELS.__getitem__, key=_KEY, label_visibility="collapsed"
     )
-    _OWN.add(chosen or "")
+    st.session_state[_OWN] = chosen or ""
     if chosen and (asked or chosen != name_of(session.selection().panel)):
         turn, _ = st.session_state.get(_ARRIVAL, (0, False))
         # After a click in the row of tabs, the focus stays there.
@@ -90,5 +89,5 @@ def draw(name: str, selection: Selection, shown: Translation, at: Place) -> None
         turn, focus = st.session_state.get(_ARRIVAL, (0, False))
         arrival(PANELS[name], turn, focus=focus, key="attention_arrival")
         if name in _BY_TOKEN and parse_view(selection.view).words:
-            st.caption(plain("This panel shows tokens, as the model reads them, even if whole words are shown above."))
+            st.caption(t("This panel shows tokens, as the model reads them, even if whole words are shown above."))
         _drawer(name)(selection, shown, at)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.decoding.attention_maps import AttentionMaps, attention_maps
+from explorer.decoding.attention_maps import attention_maps, most_focused
 from explorer.decoding.labelled_map import head_map
 from explorer.decoding.translator import InputError
+from explorer.locale.messages import t
 from explorer.locale.text import listed, plain, quoted
 from explorer.web import runtime
-from explorer.web.maps import draw_map
+from explorer.web.figures import draw_map
 from model.config import DecodeConfig
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
@@ -23,43 +24,38 @@ def draw_maps(experiment: Experiment) -> None:
     """The cross-attention of both models for a sentence that the user types; nothing if there is no such pair."""
     if experiment.name in LIKE:
         there = " and ".join(f"'{EXPERIMENTS[name].title}'" for name in PAIRS)
-        st.caption(plain(f"To see where both models look in a sentence of your own, open {there}."))
+        st.caption(plain(t("To see where both models look in a sentence of your own, open {there}.", there=there)))
     if experiment.name not in PAIRS:
         return
     *names, first = PAIRS[experiment.name]
-    st.markdown("##### Where they look")
-    missing = [name for name in names if name not in runtime.models()]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        st.caption(plain(f"The comparison needs two models, and {listed(missing)} {verb} missing."))
+    st.markdown(f"##### {t('Where they look')}")
+    if missing := [name for name in names if name not in runtime.models()]:
+        sentence = t(
+            "The comparison needs two models, and {names} is missing.",
+            "The comparison needs two models, and {names} are missing.",
+            n=len(missing),
+            names=listed(missing),
+        )
+        st.caption(plain(sentence))
         return
-    text = st.text_input("Letters to reverse", value=first, key="experiment_text", persist_state="session") or ""
-    columns = st.columns(2, gap="large")
-    for column, name in zip(columns, names, strict=True):
+    text = st.text_input(t("Letters to reverse"), value=first, key="experiment_text", persist_state="session") or ""
+    for column, name in zip(st.columns(2, gap="large"), names, strict=True):
         with column:
             _draw_one(name, text)
     st.caption(
-        "For the Transformer, the most focused head of cross-attention is shown; the LSTM has only one head, and no "
-        "other attention. Where a model looks does not say why it answers as it does."
+        t(
+            "For the Transformer, the most focused head of cross-attention is shown; the LSTM has only one head, and "
+            "no other attention. Where a model looks does not say why it answers as it does."
+        )
     )
 
 
 def _draw_one(name: str, text: str) -> None:
     try:
-        shown = runtime.translate(name, text, DecodeConfig())
+        translation = runtime.translate(name, text, DecodeConfig())
     except (InputError, CheckpointError) as refused:
         st.info(plain(str(refused)))
         return
-    maps = attention_maps(shown.trace, "cross")
-    draw_map(
-        head_map(maps, *most_focused(maps)),
-        key=f"experiment_map_{name}",
-        prefix=f"{name} answers {quoted(shown.text)}.",
-    )
-
-
-def most_focused(maps: AttentionMaps) -> tuple[int, int]:
-    """Layer and head, from 1, whose rows have the largest weights on average."""
-    decided = maps.weights.max(axis=-1).mean(axis=-1)  # [layer, head]
-    layer, head = divmod(int(decided.argmax()), decided.shape[1])
-    return layer + 1, head + 1
+    maps = attention_maps(translation.trace, "cross")
+    answer = t("{name} answers {answer}.", name=name, answer=quoted(translation.text))
+    draw_map(head_map(maps, *most_focused(maps)), key=f"experiment_map_{name}", prefix=answer)

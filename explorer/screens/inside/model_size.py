@@ -6,9 +6,8 @@ import streamlit as st
 
 from explorer.charts import model_internals as figures
 from explorer.decoding.model_description import ModelDescription
-from explorer.locale.glossary import explained
 from explorer.locale.text import count
-from explorer.web.page_parts import URL, draw_plot
+from explorer.web.page_parts import URL, draw_caption, draw_plot
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.config import ModelConfig
 
@@ -50,16 +49,14 @@ def draw_size_tab(model: ModelDescription) -> None:
     with right:
         draw_plot(figures.budget_plot(parts, flops=True), "budget_flops")
     total = sum(part.parameters for part in parts)
-    st.caption(explained(beside_the_paper(sizes, total)))
+    draw_caption(beside_the_paper(sizes, total))
     loaded = sum(part.parameters for part in budget(model.model_config, 1, 1))
-    st.caption(
-        explained(
-            f"Source, target and output share one vocabulary and one matrix here, and positions are sinusoidal. The "
-            f"loaded model has {count(loaded)} parameters. FLOPs are those of the matrix products of one "
-            f"teacher-forced pass, a multiplication and its addition counted as two. The number of heads changes "
-            f"neither: each head has its own projections from all d_model numbers to d_model / heads, so more heads "
-            f"are smaller ones."
-        )
+    draw_caption(
+        f"Source, target and output share one vocabulary and one matrix here, and positions are sinusoidal. The "
+        f"loaded model has {count(loaded)} parameters. FLOPs are those of the matrix products of one "
+        f"teacher-forced pass, a multiplication and its addition counted as two. The number of heads changes "
+        f"neither: each head has its own projections from all d_model numbers to d_model / heads, so more heads "
+        f"are smaller ones."
     )
 
 

@@ -6,12 +6,12 @@ import streamlit as st
 
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
-from explorer.screens.inside.computation import draw_computation_tab
-from explorer.screens.inside.layer_by_layer import draw_layers_tab
 from explorer.screens.inside.machine import LEDGER, draw_machine_tab
 from explorer.screens.inside.model_size import draw_size_tab
-from explorer.screens.inside.prediction import draw_prediction_tab
+from explorer.screens.inside.operations import draw_computation_tab
+from explorer.screens.inside.prediction import draw_layers_tab, draw_prediction_tab
 from explorer.screens.inside.queries_and_keys import draw_similarity_tab
+from explorer.web.address import present
 from explorer.web.page_parts import Tabs, draw_page
 
 
@@ -23,16 +23,16 @@ def draw() -> None:
         "What happens between the text and the prediction?",
         "The whole model with the numbers of this sentence, from the tokens to the next word; each block opens.",
         _tabs,
-        "step",
         lstm_tabs=_machine_tab,
     )
 
 
 def _follow_former_link() -> None:
     """A link of an earlier version opens what it opened then: its first tab had the operations, and no name."""
-    former = st.query_params.get("inside_tab") == "The computation" or (
-        "inside_tab" not in st.query_params
-        and any(name == "op" or name.startswith(("inside_part_", "inside_way")) for name in st.query_params)
+    query = present()
+    former = query.get("inside_tab") == "The computation" or (
+        "inside_tab" not in query
+        and any(name == "op" or name.startswith(("inside_part_", "inside_way")) for name in query)
     )
     if former and "inside_tab" not in st.session_state:
         st.session_state["inside_tab"] = LEDGER

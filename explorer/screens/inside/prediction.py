@@ -1,23 +1,65 @@
-"""The tab The prediction: from logits to probabilities with a temperature, and the target of label smoothing."""
+"""The tabs Layer by layer and The prediction: how a prediction forms, from the embedding to softmax and loss."""
 
 from __future__ import annotations
 
 import streamlit as st
-from torch import Tensor
 
 from explorer.charts import model_internals as figures
+from explorer.charts.plotly_charts import Columns
 from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import layer_name
 from explorer.decoding.translator import Translation
-from explorer.locale.glossary import explained
+from explorer.locale.messages import t
 from explorer.locale.text import quoted
-from explorer.screens.inside.computation import choose_step, walked
-from explorer.web.page_parts import URL, draw_plot
-from model.analysis.operations import least_loss, smoothed, smoothed_loss, tempered
-from model.analysis.predictions import effective_choices, likeliest_with, shares
+from explorer.screens.inside.operations import choose_step, walked
+from explorer.web import runtime
+from explorer.web.figures import draw_table
+from explorer.web.page_parts import URL, draw_caption, draw_plot
+from model.analysis.predictions import LayerPredictions, predictions_by_layer, smoothing_at, softmax_at
+from model.text.tokenizer import Tokenizer
 
 BARS = 8
 TEMPERATURE = 1.5  # at first: high enough to be seen beside 1
 EPSILONS = [round(0.01 * i, 2) for i in range(51)]
+
+
+def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
+    """Draw the likeliest token after each stage for every row, and the last row stage by stage."""
+    step = choose_step(shown, "lens_step")
+    predictions: LayerPredictions = runtime.computed(
+        shown.model, predictions_by_layer, shown.source.ids, shown.path, step
+    )
+    stages = ["embedding", *(layer_name(i) for i in range(1, len(predictions.ranks)))]
+    words = [[model.target.label(int(i)) for i in row] for row in predictions.likeliest]
+    left, right = st.columns(2, gap="large")
+    with left:
+        rows = shown.trace.read_tokens[:step]
+        draw_plot(figures.lens_plot(predictions.probabilities, words, rows, stages), "lens_plot")
+    with right:
+        st.markdown(f"##### {t('Step {step}, stage by stage', step=step)}")
+        columns = stage_columns(predictions, stages, model.target)
+        draw_table(columns, t("The last row's prediction after each stage"))
+        caution = (
+            t("Keep in mind: the last layer norm and the output projection learned to read the last layer only.")
+            if model.model_config.norm_first
+            else t("Keep in mind: the output projection learned to read the last layer only.")
+        )
+        meaning = t(
+            "Earlier layers write for the next layer and not for it, so a strange word there does not mean that the "
+            "model 'thinks' it. The last line is the real prediction."
+        )
+        draw_caption(f"{caution} {meaning}")
+
+
+def stage_columns(predictions: LayerPredictions, stages: list[str], target: Tokenizer) -> Columns:
+    """The last row after each stage, as the columns of a table."""
+    return {
+        t("read off after"): stages,
+        t("likeliest"): [target.label(int(row[-1])) for row in predictions.likeliest],
+        t("its probability (%)"): [round(100 * float(p[-1]), 2) for p in predictions.probabilities],
+        f"{target.label(predictions.final)} (%)": [round(100 * float(p), 2) for p in predictions.final_probabilities],
+        t("its rank"): [int(rank) for rank in predictions.ranks],
+    }
 
 
 def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
@@ -25,42 +67,44 @@ def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
     step = choose_step(shown, "chance_step")
     logits, right_id = walked(shown, step, whole=False).logits, shown.path[step - 1]
     left, right = st.columns(2, gap="large")
-    temperature = float(left.slider("Temperature T", 0.1, 5.0, TEMPERATURE, 0.1, key="chance_temperature", bind=URL))
-    epsilon = float(right.slider("Label smoothing ε", 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
-    probabilities, warm = tempered(logits, 1.0), tempered(logits, temperature)
-    ids = likeliest_with(probabilities, right_id, BARS)
-    tokens = [model.target.label(i) for i in ids]
+    label = t("Temperature T")
+    temperature = float(left.slider(label, 0.1, 5.0, TEMPERATURE, 0.1, key="chance_temperature", bind=URL))
+    epsilon = float(right.slider(t("Label smoothing ε"), 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
+    softmax = softmax_at(logits, right_id, temperature, BARS)
+    smoothing = smoothing_at(logits, right_id, softmax.ids, epsilon, EPSILONS)
+    tokens = [model.target.label(i) for i in softmax.ids]
+    plain_shares, warm_shares = softmax.shares
     left, right = st.columns(2, gap="large")
     with left:
-        series = {"T = 1": shares(probabilities, ids)}
+        series = {"T = 1": plain_shares}
         if temperature != 1:
-            series[f"T = {temperature:.1f}"] = shares(warm, ids)
-        caption = temperature_caption(tokens[0], ids[0], probabilities, warm, temperature)
-        draw_plot(figures.chances_plot(tokens, series, caption, "Softmax with temperature"), "chance_plot")
+            series[f"T = {temperature:.1f}"] = warm_shares
+        caption = t(
+            "softmax(logits / T): at T = {temperature:.1f} {token} gets {share:.1f} % and the choice is as wide as "
+            "among {warm:.2f} equally likely tokens; at T = 1, among {plain:.2f}.",
+            temperature=temperature,
+            token=quoted(tokens[0]),
+            share=100 * warm_shares[0],
+            warm=softmax.choices[1],
+            plain=softmax.choices[0],
+        )
+        draw_plot(figures.chances_plot(tokens, series, caption, t("Softmax with temperature")), "chance_plot")
     with right:
-        wanted = smoothed(len(probabilities), right_id, epsilon)
-        series = {"the model": shares(probabilities, ids), "target": shares(wanted, ids)}
-        caption = (
-            f"If {quoted(model.target.label(right_id))} is the right token, label smoothing asks for "
-            f"{100 * float(wanted[right_id]):.1f} % there and {100 * epsilon / len(wanted):.3f} % everywhere else: a "
-            f"loss of {smoothed_loss(logits, right_id, epsilon):.3f} nats."
+        series = {t("the model"): plain_shares, t("target"): smoothing.shares}
+        caption = t(
+            "If {token} is the right token, label smoothing asks for {right:.1f} % there and {other:.3f} % everywhere "
+            "else: a loss of {loss:.3f} nats.",
+            token=quoted(model.target.label(right_id)),
+            right=100 * smoothing.right,
+            other=100 * smoothing.other,
+            loss=smoothing.loss,
         )
-        draw_plot(figures.chances_plot(tokens, series, caption, "Label smoothing"), "smooth_plot")
-    losses = [smoothed_loss(logits, right_id, e) for e in EPSILONS]
-    least = [least_loss(len(probabilities), e) for e in EPSILONS]
-    draw_plot(figures.smoothing_plot(EPSILONS, losses, least, epsilon), "smooth_curve")
-    st.caption(
-        explained(
-            f"This model was trained with label smoothing {model.train_config.label_smoothing:g}. Temperature is for "
-            f"sampling; greedy search takes the likeliest token at any temperature."
+        draw_plot(figures.chances_plot(tokens, series, caption, t("Label smoothing")), "smooth_plot")
+    draw_plot(figures.smoothing_plot(EPSILONS, smoothing.losses, smoothing.least, epsilon), "smooth_curve")
+    draw_caption(
+        t(
+            "This model was trained with label smoothing {trained:g}. Temperature is for sampling; greedy search "
+            "takes the likeliest token at any temperature.",
+            trained=model.train_config.label_smoothing,
         )
-    )
-
-
-def temperature_caption(token: str, token_id: int, probabilities: Tensor, warm: Tensor, temperature: float) -> str:
-    """The likeliest token's probability at a temperature, and the effective number of choices there and at T = 1."""
-    return (
-        f"softmax(logits / T): at T = {temperature:.1f} {quoted(token)} gets {100 * float(warm[token_id]):.1f} % and "
-        f"the choice is as wide as among {effective_choices(warm):.2f} equally likely tokens; at T = 1, among "
-        f"{effective_choices(probabilities):.2f}."
     )

@@ -18,6 +18,7 @@ from explorer.lessons.expressions import TermError
 from explorer.lessons.handout import Figure, Paper, handout, paper_of, summary
 from explorer.lessons.lesson import IN_PLACE, Lesson, Step
 from explorer.lessons.progress import StepRecord
+from explorer.locale.messages import t
 from explorer.locale.text import quoted
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import evaluate, fill, start_of
@@ -32,21 +33,21 @@ MAX_NAME = 120
 
 def draw_downloads(lessons: tuple[Lesson, ...]) -> None:
     """Download buttons in an expander; each file is made when it is asked for."""
-    fold = st.expander("On paper: handout and summary", key="lesson_take", on_change="rerun")
+    fold = st.expander(t("On paper: handout and summary"), key="lesson_take", on_change="rerun")
     if not fold.open or not lessons:
         return
     with fold:
-        who = st.text_input("Your name, for the summary", key="lesson_who", max_chars=MAX_NAME, autocomplete="off")
+        who = st.text_input(t("Your name, for the summary"), key="lesson_who", max_chars=MAX_NAME, autocomplete="off")
         with st.container(horizontal=True):
             _draw_button(
-                "Summary to hand in", partial(_summary, lessons, who or "", _records(lessons)), "lessons-summary"
+                t("Summary to hand in"), partial(_summary, lessons, who or "", _records(lessons)), "lessons-summary"
             )
             if len(lessons) == 1:
                 (lesson,) = lessons
                 stem = f"lesson-{lesson.name}"
-                _draw_button("Handout", partial(make_handout, lesson, False), stem)
-                _draw_button("Handout with answers", partial(make_handout, lesson, True), f"{stem}-key")
-        st.caption("HTML files that open in any browser, without a network, and print well.")
+                _draw_button(t("Handout"), partial(make_handout, lesson, False), stem)
+                _draw_button(t("Handout with answers"), partial(make_handout, lesson, True), f"{stem}-key")
+        st.caption(t("HTML files that open in any browser, without a network, and print well."))
 
 
 def _draw_button(label: str, make: partial[bytes], stem: str) -> None:
@@ -106,7 +107,7 @@ def _figure(drawn: Selection) -> Figure | None:
     layer = drawn.layer or shown.trace.weights(drawn.kind).shape[0]
     maps = shown_maps(shown.trace, Place(drawn.kind, layer, drawn.head, 1, None, 1), drawn.view)
     caption = f"{maps.title}; model {drawn.model}, sentence {quoted(drawn.text)}."
-    return Figure(draw_figure(dataclasses.replace(maps, caption=""), "svg").content, caption)
+    return Figure(draw_figure(dataclasses.replace(maps, caption=""), "svg"), caption)
 
 
 def _records(lessons: tuple[Lesson, ...]) -> dict[tuple[str, int], StepRecord]:

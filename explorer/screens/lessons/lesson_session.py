@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -11,7 +12,6 @@ from explorer.lessons.lesson import Lesson
 from explorer.lessons.progress import (
     DONE,
     MAX_KEPT,
-    PARAMETERS,
     Answer,
     LessonPosition,
     Outcome,
@@ -21,10 +21,8 @@ from explorer.lessons.progress import (
     read_progress,
 )
 from explorer.screens.lessons.running_models import library, start_of
-from explorer.web import runtime, session
-from explorer.web.address import Parameters
+from explorer.web import address, runtime, session
 
-_ADDRESS = Parameters(PARAMETERS)
 _POSITION, _ANSWERS, _PROBLEMS = (f"_lesson_{name}" for name in ("position", "answers", "problems"))
 _SEEN, _LINKED, _BROUGHT = (f"_lesson_{name}" for name in ("seen", "linked", "brought"))  # of progress, see _adopt_kept
 
@@ -33,6 +31,10 @@ def position() -> LessonPosition:
     """Where this session is in the lessons."""
     current: LessonPosition = st.session_state.get(_POSITION, LessonPosition())
     return current
+
+
+def _change(**parts: Any) -> None:
+    st.session_state[_POSITION] = replace(position(), **parts)
 
 
 def open_lesson() -> Lesson | None:
@@ -45,16 +47,16 @@ def adopt(page: str) -> None:
 
     A link to a step of a lesson that names no sentence opens the step's own selection.
     """
-    asked = _ADDRESS.asked()
-    if asked is not None:
+    asked = address.LESSON.asked()
+    if asked:
         new, problems = read_position(asked, library(), position())
         st.session_state[_LINKED] = read_progress(asked.get(DONE, ""))[0]
         st.session_state[_POSITION], st.session_state[_PROBLEMS] = new, problems
         lesson = library().find(new.lesson)
-        if lesson is not None and page == "lessons" and session.TEXT not in st.query_params:
+        if lesson is not None and page == "lessons" and session.TEXT not in address.present():
             _open_start(lesson, new.step)
     _adopt_kept()
-    _ADDRESS.write(position().query(lessons_page=page == "lessons"))
+    address.LESSON.write(position().query(lessons_page=page == "lessons"))
 
 
 def _adopt_kept() -> None:
@@ -67,8 +69,7 @@ def _adopt_kept() -> None:
         return
     st.session_state[_SEEN] = text
     kept, own = read_progress(text, MAX_KEPT)[0], position().progress
-    united = own.united(kept) if text else Progress()
-    st.session_state[_POSITION] = replace(position(), progress=united)
+    _change(progress=own.united(kept) if text else Progress())
     linked: Progress = st.session_state.pop(_LINKED, Progress())
     if kept.codes and kept.united(linked) != kept:
         st.session_state[_BROUGHT] = (linked, kept)
@@ -92,19 +93,19 @@ def link_added() -> bool:
 def leave_out_link() -> None:
     """Take back what the link added."""
     linked, kept = st.session_state.pop(_BROUGHT)
-    st.session_state[_POSITION] = replace(position(), progress=position().progress.without(linked, kept))
+    _change(progress=position().progress.without(linked, kept))
 
 
 def clear() -> None:
     """Forget all progress, here and in the browser."""
-    st.session_state[_POSITION] = replace(position(), progress=Progress())
+    _change(progress=Progress())
     for name in (_ANSWERS, _BROUGHT, _LINKED):
         st.session_state.pop(name, None)
 
 
 def link() -> dict[str, str]:
     """The lesson's URL parameters, for a link to another page."""
-    return _ADDRESS.written()
+    return address.LESSON.written()
 
 
 def problems() -> tuple[str, ...]:
@@ -120,7 +121,7 @@ def go(name: str, step: int = 1) -> None:
         leave()
         return
     number = min(max(step, 1), len(lesson.steps))
-    st.session_state[_POSITION] = replace(position(), lesson=name, step=number)
+    _change(lesson=name, step=number)
     _open_start(lesson, number)
 
 
@@ -139,48 +140,38 @@ def leave() -> None:
 
 def present(on: bool) -> None:
     """Start or end presentation mode."""
-    st.session_state[_POSITION] = replace(position(), presenting=on)
-
-
-def outcome(lesson: str, step: int) -> Outcome:
-    """The outcome of a step's question."""
-    return position().progress.outcome(lesson, step)
-
-
-def is_done(lesson: str, step: int) -> bool:
-    """Whether a step's exercise was done."""
-    return position().progress.is_done(lesson, step)
+    _change(presenting=on)
 
 
 def set_outcome(lesson: str, step: int, outcome: Outcome) -> None:
     """Record the outcome of a question; its first outcome is final."""
-    st.session_state[_POSITION] = replace(position(), progress=position().progress.with_outcome(lesson, step, outcome))
+    _change(progress=position().progress.with_outcome(lesson, step, outcome))
 
 
 def set_done(lesson: str, step: int) -> None:
     """Record that a step's exercise was done."""
-    st.session_state[_POSITION] = replace(position(), progress=position().progress.with_exercise_done(lesson, step))
+    _change(progress=position().progress.with_exercise_done(lesson, step))
 
 
 def record(lesson: str, step: int) -> StepRecord:
-    """The state of a step."""
-    return StepRecord(outcome(lesson, step), is_done(lesson, step), last_answer(lesson, step))
+    """The state of a step: outcome, exercise and the last answer in this session."""
+    progress = position().progress
+    return StepRecord(progress.outcome(lesson, step), progress.is_done(lesson, step), _answers().get((lesson, step)))
 
 
 def has_answered(lesson: str, step: int) -> bool:
     """Whether the reader has given any answer to a step's question, right or wrong."""
-    return outcome(lesson, step) != Outcome.UNANSWERED or last_answer(lesson, step) is not None
-
-
-def last_answer(lesson: str, step: int) -> Answer | None:
-    """The reader's last answer to a step's question in this session."""
-    answers: dict[tuple[str, int], Answer] = st.session_state.get(_ANSWERS, {})
-    return answers.get((lesson, step))
+    state = record(lesson, step)
+    return state.outcome != Outcome.UNANSWERED or state.answer is not None
 
 
 def add_answer(lesson: str, step: int, text: str) -> Answer:
     """Remember an answer to a step's question."""
+    before = _answers().get((lesson, step))
+    _answers()[lesson, step] = Answer(text, (before.tries if before else 0) + 1)
+    return _answers()[lesson, step]
+
+
+def _answers() -> dict[tuple[str, int], Answer]:
     answers: dict[tuple[str, int], Answer] = st.session_state.setdefault(_ANSWERS, {})
-    before = answers.get((lesson, step))
-    answers[lesson, step] = Answer(text, (before.tries if before else 0) + 1)
-    return answers[lesson, step]
+    return answers

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.lessons.handout import OUTCOMES
 from explorer.lessons.lesson import CONTROLS, Lesson
 from explorer.lessons.library import Library
-from explorer.locale.text import plain, plural
+from explorer.locale.messages import t
+from explorer.locale.text import listed, plain
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.downloads import draw_downloads
-from explorer.screens.lessons.ending import draw_ending
 from explorer.screens.lessons.running_models import library, start_of
 from explorer.screens.lessons.step import draw_exercise, draw_question, draw_text, draw_view
 from explorer.web.page_parts import heading
@@ -55,14 +56,16 @@ def draw() -> None:
 
 def _draw_list(lessons: Library) -> None:
     heading(
-        "What would you like to understand?",
-        "Short tours through this app: look at a model, say what you expect, and check it. Answers are computed from "
-        "the models that are here.",
+        t("What would you like to understand?"),
+        t(
+            "Short tours through this app: look at a model, say what you expect, and check it. Answers are computed "
+            "from the models that are here."
+        ),
     )
     for problem in lessons.problems:
-        st.warning(plain(f"A lesson cannot be read. {problem}"))
+        st.warning(plain(t("A lesson cannot be read. {problem}", problem=problem)))
     if not lessons.lessons:
-        st.info("There is no lesson here yet. The README explains how to write one.")
+        st.info(t("There is no lesson here yet. The README explains how to write one."))
     st.html(_LIST)
     for number, lesson in enumerate(lessons.lessons, start=1):
         _draw_entry(number, lesson)
@@ -75,42 +78,48 @@ def _draw_where_progress_is() -> None:
     """Where the progress is kept, how to leave out what a link added, and how to clear it."""
     if lesson_session.link_added():
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.info("The link that you opened added progress to yours.")
-            st.button("Leave it out", key="lesson_leave_out", on_click=lesson_session.leave_out_link)
+            st.info(t("The link that you opened added progress to yours."))
+            st.button(t("Leave it out"), key="lesson_leave_out", on_click=lesson_session.leave_out_link)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if lesson_session.keeps_nothing():
-            st.caption(
+            where = t(
                 "This browser lets pages keep nothing (private browsing, or storage is blocked), so your progress is "
-                "in the address of this page only. Copy the link before you close the tab.",
-                width="content",
+                "in the address of this page only. Copy the link before you close the tab."
             )
         else:
-            st.caption("Your progress is kept in this browser, and in the link to this page.", width="content")
+            where = t("Your progress is kept in this browser, and in the link to this page.")
+        st.caption(where, width="content")
         if lesson_session.position().progress.codes:
-            with st.popover("Clear my progress"):
-                st.markdown("All answers and exercises in this browser will count as not done.")
-                st.button("Clear it", key="lesson_clear", type="primary", on_click=lesson_session.clear)
+            with st.popover(t("Clear my progress")):
+                st.markdown(t("All answers and exercises in this browser will count as not done."))
+                st.button(t("Clear it"), key="lesson_clear", type="primary", on_click=lesson_session.clear)
 
 
 def _draw_entry(number: int, lesson: Lesson) -> None:
     """A button and a few words for one lesson."""
     progress = lesson_session.position().progress
     complete, begun = progress.steps_complete(lesson), progress.has_begun(lesson.name)
-    label = ("Again" if complete == len(lesson.steps) else "Continue") if begun else "Start"
+    again = t("Again") if complete == len(lesson.steps) else t("Continue")
     row = st.container(key=f"lesson_entry_{lesson.name}", horizontal=True, vertical_alignment="center", gap="medium")
     with row:
         st.button(
-            label,
+            again if begun else t("Start"),
             key=f"lesson_start_{lesson.name}",
             on_click=lesson_session.go,
             args=(lesson.name, progress.first_open_step(lesson) if begun else 1),
         )
-        steps = plural(len(lesson.steps), "step")
-        counted = f"{complete} of {steps} done" if begun else steps
-        st.markdown(
-            f"**{number}. {plain(lesson.title)}** · {plain(f'{counted}, about {lesson.minutes} minutes')}  \n"
-            f"{plain(lesson.about)}"
-        )
+        n, minutes = len(lesson.steps), lesson.minutes
+        if begun:
+            length = t(
+                "{complete} of {n} step done, about {minutes} minutes",
+                "{complete} of {n} steps done, about {minutes} minutes",
+                complete=complete,
+                n=n,
+                minutes=minutes,
+            )
+        else:
+            length = t("{n} step, about {minutes} minutes", "{n} steps, about {minutes} minutes", n=n, minutes=minutes)
+        st.markdown(f"**{number}. {plain(lesson.title)}** · {plain(length)}  \n{plain(lesson.about)}")
 
 
 def _draw_step(lesson: Lesson, at: int) -> None:
@@ -135,7 +144,7 @@ def _draw_step(lesson: Lesson, at: int) -> None:
     with view:
         draw_view(lesson, at)
     if at == len(lesson.steps):
-        draw_ending(lesson)
+        _draw_ending(lesson)
         if not presenting:
             draw_downloads((lesson,))
 
@@ -143,35 +152,79 @@ def _draw_step(lesson: Lesson, at: int) -> None:
 def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
     """Lesson, step and buttons to turn the steps: by mouse, with Page Up and Page Down, or a presenter's remote."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{plain(lesson.title)}** · step {at} of {len(lesson.steps)}")
-        _draw_turn_buttons(lesson, at)
+        st.markdown(t("**{lesson}** · step {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
+        _draw_turn_button(t("Back"), "lesson_previous", "PageUp", lesson, at - 1)
+        _draw_turn_button(t("Next"), "lesson_next", "PageDown", lesson, at + 1)
         st.button(
-            "End presentation" if presenting else "Present",
+            t("End presentation") if presenting else t("Present"),
             key="lesson_present",
             shortcut="p",
             on_click=lesson_session.present,
             args=(not presenting,),
-            help="Large type for the projector. Page Up and Page Down turn the steps.",
+            help=t("Large type for the projector. Page Up and Page Down turn the steps."),
         )
         if not presenting:
-            st.button("All lessons", key="lesson_leave", on_click=lesson_session.leave)
+            st.button(t("All lessons"), key="lesson_leave", on_click=lesson_session.leave)
 
 
-def _draw_turn_buttons(lesson: Lesson, at: int) -> None:
+def _draw_turn_button(label: str, key: str, shortcut: str, lesson: Lesson, at: int) -> None:
     st.button(
-        "Back",
-        key="lesson_previous",
-        shortcut="PageUp",
-        disabled=at == 1,
+        label,
+        key=key,
+        shortcut=shortcut,
+        type="primary" if key == "lesson_next" else "secondary",
+        disabled=not 1 <= at <= len(lesson.steps),
         on_click=lesson_session.go,
-        args=(lesson.name, at - 1),
+        args=(lesson.name, at),
     )
-    st.button(
-        "Next",
-        key="lesson_next",
-        shortcut="PageDown",
-        type="primary",
-        disabled=at == len(lesson.steps),
-        on_click=lesson_session.go,
-        args=(lesson.name, at + 1),
-    )
+
+
+def _draw_ending(lesson: Lesson) -> None:
+    """What there was to learn, the score, the steps that are still open, and a button to the next lesson."""
+    with st.container(border=True, key="lesson_ending"):
+        st.markdown(t("**That was “{lesson}”.**", lesson=plain(lesson.title)))
+        last = len(lesson.steps)
+        if lesson.step(last).question is None or lesson_session.has_answered(lesson.name, last):
+            st.markdown("\n".join(f"- {sentence}" for sentence in lesson.recap))
+        else:
+            st.caption(t("What there was to learn is summed up here once you have answered the last question."))
+        st.markdown(_score(lesson))
+        _draw_open_steps(lesson)
+        following = library().after(lesson.name)
+        if following is None:
+            st.markdown(t("This was the last lesson. Every page of the app is now yours to explore."))
+            return
+        st.button(
+            plain(t("Next lesson: {lesson}", lesson=following.title)),
+            key="lesson_following",
+            type="primary",
+            on_click=lesson_session.go,
+            args=(following.name,),
+        )
+        st.caption(plain(following.about))
+
+
+def _score(lesson: Lesson) -> str:
+    progress = lesson_session.position().progress
+    outcomes = [progress.outcome(lesson.name, at) for at, step in enumerate(lesson.steps, start=1) if step.question]
+    counts = [f"{outcomes.count(outcome)} {name}" for outcome, name in OUTCOMES.items() if outcome in outcomes]
+    score = listed(counts) if counts else t("none answered yet")
+    return t("{n} question: {score}.", "{n} questions: {score}.", n=len(outcomes), score=score)
+
+
+def _draw_open_steps(lesson: Lesson) -> None:
+    """Buttons to the steps in which something is left to answer or to do."""
+    progress = lesson_session.position().progress
+    left = [at for at in range(1, len(lesson.steps)) if not progress.is_complete(lesson, at)]
+    if not left:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(t("Still open:"), width="content")
+        for at in left:
+            st.button(
+                t("Step {at}", at=at),
+                key=f"lesson_open_step_{at}",
+                help=plain(lesson.step(at).title),
+                on_click=lesson_session.go,
+                args=(lesson.name, at),
+            )

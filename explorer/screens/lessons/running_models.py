@@ -6,12 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.decoding.selection import Selection
 from explorer.decoding.translator import InputError
-from explorer.lessons import evaluation
 from explorer.lessons.checks import Live, answer
-from explorer.lessons.expressions import Expression, Term, TermError, Value
-from explorer.lessons.lesson import Step
+from explorer.lessons.evaluation import Models
+from explorer.lessons.expressions import Term, TermError, Value
 from explorer.lessons.library import FOLDER, Library, lesson_files, read_library
 from explorer.web import runtime
 from model.config import DecodeConfig
@@ -26,34 +24,6 @@ def library() -> Library:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _library(files: tuple[tuple[str, float], ...]) -> Library:
     return read_library(Path(path) for path, _ in files)
-
-
-def start_of(step: Step) -> Selection:
-    """The selection that a step opens with, among the models of this app."""
-    return evaluation.start_of(step, runtime.models())
-
-
-def evaluate(expression: Expression, start: Selection, here: Selection | None = None) -> Value:
-    """The value of an expression; `start` is the step's selection, `here` the reader's.
-
-    Raises:
-        TermError: it cannot be computed; the message says why.
-    """
-    return evaluation.evaluate(expression, evaluation.Models(runtime.models(), _encode, _check), start, here)
-
-
-def fill(text: str, start: Selection, answer: str = "") -> str:
-    """Replace the placeholders of a text by their values.
-
-    Raises:
-        TermError: a placeholder cannot be computed.
-    """
-    return evaluation.fill(text, lambda expression: evaluate(expression, start), answer)
-
-
-def broken_claims(step: Step, start: Selection) -> list[str]:
-    """A sentence for each claim of a step that does not hold for the models of this app."""
-    return evaluation.broken_claims(step, lambda expression: evaluate(expression, start))
 
 
 def _encode(model: str, text: str) -> tuple[int, ...]:
@@ -77,3 +47,7 @@ def _checked(model: str, version: str, text: str, path: tuple[int, ...], term: T
     summary = runtime.summary(model)
     with runtime.model(model) as translator:
         return answer(term, Live(translator, translation, summary))
+
+
+MODELS = Models(runtime.models, _encode, _check)
+start_of, evaluate, fill, broken_claims = MODELS.start_of, MODELS.evaluate, MODELS.fill, MODELS.broken_claims

@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 import streamlit as st
 
-from explorer.lessons.lesson import Lesson
-from explorer.lessons.progress import AT, Outcome
+from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.screens.lessons import lesson_session
-from explorer.screens.lessons.running_models import start_of
-from explorer.screens.lessons.step import draw_exercise, draw_question
+from explorer.web import address
+from explorer.web.sentence_page import follow_sentence
 
+if TYPE_CHECKING:
+    from explorer.lessons.lesson import Lesson
+
+OPEN = "_lesson_open"  # in the session: whether a lesson was ever opened
 PAGE = "pages/lessons.py"
 
 
 def draw(page: str) -> None:
-    """Apply what the address says, and draw the step on every page except the Lessons page."""
+    """Apply what the address says about a lesson, and draw its step in the sidebar of every page but Lessons.
+
+    Lessons import torch, which a page without a lesson does not have to wait for.
+    """
+    asked = address.LESSON.present().keys() & {"lesson", "done"}
+    if not (asked or page == "lessons" or st.session_state.get(OPEN)):
+        return
+    st.session_state[OPEN] = True
+    follow_sentence()  # exercises and questions are about the reader's sentence
+    from explorer.screens.lessons import lesson_session
+
     lesson_session.adopt(page)
     lesson = lesson_session.open_lesson()
-    if lesson is None or page == "lessons":
-        return
+    if lesson is not None and page != "lessons":
+        _draw_step(lesson)
+
+
+def _draw_step(lesson: Lesson) -> None:
+    from explorer.screens.lessons import lesson_session
+    from explorer.screens.lessons.running_models import start_of
+    from explorer.screens.lessons.step import draw_exercise, draw_question
+
     at = lesson_session.position().step
     step, start = lesson.step(at), start_of(lesson.step(at))
     with st.sidebar, st.container(border=True):
         st.markdown(f"**{plain(step.title)}**")
-        st.caption(plain(f"{lesson.title}, step {at} of {len(lesson.steps)}"))
+        st.caption(plain(t("{lesson}, step {at} of {n}", lesson=lesson.title, at=at, n=len(lesson.steps))))
         draw_exercise(lesson, at, start)
         draw_question(lesson, at, start)
         with st.container(horizontal=True, gap="small"):
@@ -33,12 +54,16 @@ def draw(page: str) -> None:
 
 
 def _draw_buttons(lesson: Lesson, at: int) -> None:
-    if st.button("Back to the lesson", key="lesson_return"):
+    from explorer.lessons.progress import AT
+    from explorer.screens.lessons import lesson_session
+
+    if st.button(t("Back to the lesson"), key="lesson_return"):
         st.switch_page(PAGE, query_params=lesson_session.link())
-    answered = lesson.step(at).question is None or lesson_session.outcome(lesson.name, at) != Outcome.UNANSWERED
+    answered = lesson.step(at).question is None or lesson_session.record(lesson.name, at).outcome
     if at < len(lesson.steps):
-        kind = "primary" if answered else "secondary"
-        if st.button("Next", key="lesson_onward", type=kind, shortcut="PageDown"):  # type: ignore[arg-type]
+        kind: Literal["primary", "secondary"] = "primary" if answered else "secondary"
+        if st.button(t("Next"), key="lesson_onward", type=kind, shortcut="PageDown"):
             lesson_session.go(lesson.name, at + 1)
             st.switch_page(PAGE, query_params=lesson_session.link() | {AT: str(at + 1)})
-    st.button("Close", key="lesson_leave", on_click=lesson_session.leave, help="Close the lesson. Progress is kept.")
+    hint = t("Close the lesson. Progress is kept.")
+    st.button(t("Close"), key="lesson_leave", on_click=lesson_session.leave, help=hint)

@@ -9,11 +9,11 @@ import streamlit as st
 
 from explorer.decoding.selection import Selection
 from explorer.lessons import exercises
-from explorer.lessons.answers import MAX_ANSWER, Solution, is_right, solve
+from explorer.lessons.answers import MAX_ANSWER, Solution, feedback, is_right, solve
 from explorer.lessons.expressions import TermError
-from explorer.lessons.feedback import feedback
 from explorer.lessons.lesson import IN_PLACE, Lesson, Link, Question, Step
 from explorer.lessons.progress import Outcome
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import broken_claims, evaluate, fill, start_of
@@ -23,20 +23,26 @@ from explorer.web.faults import contained
 from explorer.web.open_translation import address_of, open_translation
 from model.folder import SHIPPED
 
-_MISMATCH = "This step no longer matches the models that are here: "
+
+def _mismatch(problem: str) -> str:
+    """A sentence (Markdown) that says why a step does not fit the models."""
+    return plain(t("This step no longer matches the models that are here: {problem}", problem=problem))
 
 
 def draw_text(step: Step, start: Selection) -> None:
     """The text of the step, its numbers computed now."""
     if step.missing(runtime.models()):
-        names = " or ".join(step.needs)
-        st.info(plain(f"This step needs the model {names}, which is not here. Go on, and come back once you have it."))
+        needed = t(
+            "This step needs the model {names}, which is not here. Go on, and come back once you have it.",
+            names=" or ".join(step.needs),
+        )
+        st.info(plain(needed))
     elif problems := broken_claims(step, start):
-        st.warning(plain(_MISMATCH + " ".join(problems)))
+        st.warning(_mismatch(" ".join(problems)))
     try:
         st.markdown(fill(step.text, start))
     except TermError as error:
-        st.warning(plain(f"{_MISMATCH}{error}."))
+        st.warning(_mismatch(f"{error}."))
 
 
 def draw_view(lesson: Lesson, at: int) -> None:
@@ -46,8 +52,11 @@ def draw_view(lesson: Lesson, at: int) -> None:
     if link is None or not link.page or step.missing(runtime.models()):
         return
     if step.after and not lesson_session.has_answered(lesson.name, at):
-        what = "picture" if link.page in IN_PLACE else "button that opens the page"
-        st.caption(f"The {what} is shown once you have answered.")
+        st.caption(
+            t("The picture is shown once you have answered.")
+            if link.page in IN_PLACE
+            else t("The button that opens the page is shown once you have answered.")
+        )
         return
     if link.page in IN_PLACE:
         _draw_detour(step, lesson, at)
@@ -61,9 +70,12 @@ def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:
     if (here.model, here.text) != (start.model, start.text):
         with st.container(horizontal=True, vertical_alignment="center"):
             own = step.question is not None and step.question.is_about_the_readers
-            about = "" if own else " The question is about the step's."
-            st.caption(f"You are looking at a sentence or model of your own.{about}")
-            st.button("Put it back", key="lesson_back_to_start", on_click=lesson_session.go, args=(lesson.name, at))
+            st.caption(
+                t("You are looking at a sentence or model of your own.")
+                if own
+                else t("You are looking at a sentence or model of your own. The question is about the step's.")
+            )
+            st.button(t("Put it back"), key="lesson_back_to_start", on_click=lesson_session.go, args=(lesson.name, at))
 
 
 @st.fragment
@@ -87,11 +99,14 @@ def _draw_in_place(key: str, page: str) -> None:
 
 def _draw_open_button(lesson: Lesson, at: int, link: Link) -> None:
     name = link.page.capitalize()
-    tab = f", tab '{link.tab}'" if link.tab else ""
-    inside = link.page in IN_PLACE
-    label = f"Open on the page {name}" if inside else f"Go to {name}{tab}"
-    kind: Literal["tertiary", "secondary"] = "tertiary" if inside else "secondary"
-    if st.button(label, key="lesson_open", type=kind, help="The lesson stays open in the sidebar."):
+    kind: Literal["tertiary", "secondary"] = "tertiary" if link.page in IN_PLACE else "secondary"
+    if link.page in IN_PLACE:
+        label = t("Open on the page {page}", page=name)
+    elif link.tab:
+        label = t("Go to {page}, tab '{tab}'", page=name, tab=link.tab)
+    else:
+        label = t("Go to {page}", page=name)
+    if st.button(label, key="lesson_open", type=kind, help=t("The lesson stays open in the sidebar.")):
         if link.tab:
             st.session_state[f"{link.page}_tab"] = link.tab
         st.switch_page(f"pages/{link.page}.py", query_params=address(link))
@@ -117,16 +132,16 @@ def draw_exercise(lesson: Lesson, at: int, start: Selection) -> None:
     step = lesson.step(at)
     if not step.do:
         return
-    st.markdown(f"**Do:** {_filled(step.do, start)}")
-    if lesson_session.is_done(lesson.name, at):
-        st.markdown(":material/check: Done.")
+    st.markdown(t("**Do:** {exercise}", exercise=_filled(step.do, start)))
+    if lesson_session.record(lesson.name, at).done:
+        st.markdown(f":material/check: {t('Done.')}")
         return
-    label = "Check what I did" if step.done is not None else "I have done it"
+    label = t("Check what I did") if step.done is not None else t("I have done it")
     key = f"lesson_do_{lesson.name}_{at}"
     if not st.button(label, key=key, on_click=_check_exercise, args=(lesson.name, at, step, start)):
         return
-    if not lesson_session.is_done(lesson.name, at):
-        st.caption("Not yet. Views report a moment after your last move: wait a second, then check again.")
+    if not lesson_session.record(lesson.name, at).done:
+        st.caption(t("Not yet. Views report a moment after your last move: wait a second, then check again."))
 
 
 def _check_exercise(name: str, at: int, step: Step, start: Selection) -> None:
@@ -158,13 +173,13 @@ def draw_question(lesson: Lesson, at: int, start: Selection) -> None:
     try:
         solution = solve(question, lambda expression: evaluate(expression, start, reader()))
     except TermError as error:
-        st.warning(plain(f"{_MISMATCH}{error}."))
+        st.warning(_mismatch(f"{error}."))
         return
-    unanswered = lesson_session.outcome(lesson.name, at) == Outcome.UNANSWERED
+    unanswered = lesson_session.record(lesson.name, at).outcome == Outcome.UNANSWERED
     with st.form(f"lesson_form_{lesson.name}_{at}", border=False):
         given = _draw_field(question, f"lesson_answer_{lesson.name}_{at}", start)
         kind: Literal["primary", "secondary"] = "primary" if unanswered else "secondary"
-        sent = st.form_submit_button("Check the answer", type=kind, key=f"lesson_check_{lesson.name}_{at}")
+        sent = st.form_submit_button(t("Check the answer"), type=kind, key=f"lesson_check_{lesson.name}_{at}")
     if sent:
         _take_answer(lesson.name, at, question, solution, given)
     _draw_feedback(lesson.name, at, question, solution, start)
@@ -180,9 +195,9 @@ def _draw_field(question: Question, key: str, start: Selection) -> str:
 
 def _take_answer(name: str, at: int, question: Question, solution: Solution, given: str) -> None:
     if not given.strip():
-        st.caption("Choose or type an answer first.")
+        st.caption(t("Choose or type an answer first."))
         return
-    before = lesson_session.outcome(name, at)
+    before = lesson_session.record(name, at).outcome
     tries = lesson_session.add_answer(name, at, given).tries
     if is_right(question, solution, given) and before == Outcome.UNANSWERED:
         lesson_session.set_outcome(name, at, Outcome.FIRST_TRY if tries == 1 else Outcome.LATER)
@@ -197,7 +212,7 @@ def _draw_feedback(name: str, at: int, question: Question, solution: Solution, s
         if message.tone == "wrong" and record.outcome == Outcome.UNANSWERED:
             args = (name, at, Outcome.SHOWN)
             st.button(
-                "Show me the answer", key=f"lesson_show_{name}_{at}", on_click=lesson_session.set_outcome, args=args
+                t("Show me the answer"), key=f"lesson_show_{name}_{at}", on_click=lesson_session.set_outcome, args=args
             )
 
 
@@ -206,4 +221,4 @@ def _filled(text: str, start: Selection, answer: str = "") -> str:
     try:
         return fill(text, start, answer)
     except TermError as error:
-        return plain(f"{_MISMATCH}{error}.")
+        return _mismatch(f"{error}.")

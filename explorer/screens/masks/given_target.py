@@ -1,62 +1,70 @@
-"""The tab Given target: the complete target read at once (teacher forcing), with and without the causal mask."""
+"""The tabs with a given target, read at once: with and without the causal mask, and by a model trained without it."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from explorer.byte_cache import cached
 from explorer.charts import masks as figures
 from explorer.charts.plotly_charts import Columns, numbered
+from explorer.decoding.cache import cached
+from explorer.decoding.examples import examples_of, reference, references
+from explorer.decoding.masked_reading import sentence_of
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import name_in_kind
-from explorer.decoding.references import reference, references
 from explorer.decoding.translator import InputError, Translation
-from explorer.locale.glossary import explained
+from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.screens.masks.teacher_forced import padded, reading
+from explorer.runs.lifecycle import Runs
+from explorer.screens.masks.readings import readings
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_plot
-from model.analysis.mask_comparison import attention_to_future
+from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.runs import metrics_of
+from model.analysis.mask_comparison import attention_to_future, most_ahead
 from model.analysis.mask_effects import Switches
+from model.config import DecodeConfig
+from model.folder import METRICS, CheckpointError
 
 _SAME = 0.005  # probabilities that differ by less count as the same
 REFERENCE = "given_reference"
 _FOR = "given_reference_for"  # the sentence that the typed translation belongs to
+WITH, WITHOUT = "adjective-swap", "adjective-swap-unmasked"
 
 
 def draw_target_tab(shown: Translation, model: ModelDescription) -> None:
     """One decoder head, and the probability of every token of the right translation, with the mask and without it."""
-    shown, known = _with_target(shown)
-    lifted = st.toggle("Lift the causal mask", False, key="lift_mask", bind=URL)
+    shown, is_right = _with_target(shown)
+    lifted = st.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
     _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
-    sentences = padded(shown)
-    closed = reading(shown, sentences, Switches(), ("decoder", layer, head))
-    opened = reading(shown, sentences, Switches(causal=False), ("decoder", layer, head))
-    done, switches = (opened, Switches(causal=False)) if lifted else (closed, Switches())
-    weights = done.recorder.weights("decoder")[layer, head]
-    codes, tokens = sentences.codes("decoder", 0, switches), sentences.read_tokens[0]
+    (closed,), (opened,) = (
+        readings(shown.model, (sentence_of(shown),), Switches(causal=causal)) for causal in (True, False)
+    )
+    weights = (opened if lifted else closed).decoder[layer, head]
+    tokens = closed.read_tokens
     left, right = st.columns([2, 3], gap="large")
     with left:
-        future = 100 * attention_to_future(weights)
-        name = name_in_kind(layer + 1, head + 1).capitalize()
-        caption = f"{name}: rows give {future:.0f} % of their attention to later positions."
-        title = "Decoder self-attention, " + ("mask lifted" if lifted else "masked")
-        draw_plot(figures.weight_plot(weights, codes, "decoder", tokens, tokens, title, caption), "lift_map")
+        caption = t(
+            "{head}: rows give {share:.0f} % of their attention to later positions.",
+            head=name_in_kind(layer + 1, head + 1).capitalize(),
+            share=100 * attention_to_future(weights),
+        )
+        title = t("Decoder self-attention, mask lifted") if lifted else t("Decoder self-attention, masked")
+        places = figures.MapLabels("decoder", tokens, tokens, closed.codes("decoder", Switches(causal=not lifted)))
+        draw_plot(figures.weight_plot(weights, places, title, caption), "lift_map")
     with right:
         columns: Columns = {
-            "reads": numbered(tokens),
-            "must predict": list(sentences.label_tokens[0]),
-            "masked (%)": [round(100 * float(p), 2) for p in closed.probabilities[0]],
-            "lifted (%)": [round(100 * float(p), 2) for p in opened.probabilities[0]],
-            "likeliest, lifted": [model.target.label(int(i)) for i in opened.likeliest[0]],
+            t("reads"): numbered(tokens),
+            t("must predict"): list(closed.label_tokens),
+            t("masked (%)"): [round(100 * float(p), 2) for p in closed.probabilities],
+            t("lifted (%)"): [round(100 * float(p), 2) for p in opened.probabilities],
+            t("likeliest, lifted"): [model.target.label(int(i)) for i in opened.likeliest],
         }
-        token = "right token" if known else "model's own token"
-        st.markdown(f"##### Probability of the {token}")
-        draw_table(columns, f"The probability of the {token} with the mask and without it")
-        masked, bare = sentences.probability_of_target(closed, 0), sentences.probability_of_target(opened, 0)
-        st.caption(explained(target_caption(masked, bare, causal=model.model_config.causal, token=token)))
+        token = t("right token") if is_right else t("model's own token")
+        st.markdown(f"##### {t('Probability of the {token}', token=token)}")
+        draw_table(columns, t("The probability of the {token} with the mask and without it", token=token))
+        masked, bare = closed.probability_of_target, opened.probability_of_target
+        draw_caption(target_caption(masked, bare, causal=model.model_config.causal, token=token))
 
 
 def _with_target(shown: Translation) -> tuple[Translation, bool]:
@@ -68,15 +76,15 @@ def _with_target(shown: Translation) -> tuple[Translation, bool]:
     if st.session_state.get(_FOR, text) != text:
         st.session_state[REFERENCE] = ""  # it was the translation of another sentence
     st.session_state[_FOR] = text
-    known = reference(text, _references(shown.model, runtime.fingerprint(shown.model)))
+    right = reference(text, _references(shown.model, runtime.fingerprint(shown.model)))
     typed = st.text_input(
-        "The right translation",
+        t("The right translation"),
         key=REFERENCE,
         bind=URL,
-        placeholder=known or "not known here: type it; until then the model's own stands in",
-        help="The target that the decoder is given. Left empty, it is the one in the task's data, if that is known.",
+        placeholder=right or t("not known here: type it; until then the model's own stands in"),
+        help=t("The target that the decoder is given. Left empty, it is the one in the task's data, if that is known."),
     )
-    target = (typed or known).strip()
+    target = (typed or right).strip()
     if not target:
         return shown, False
     try:
@@ -98,17 +106,107 @@ def target_caption(masked: float, bare: float, *, causal: bool, token: str) -> s
 
     `causal` says whether the model was trained with the mask; `token` is "right token" or "model's own token".
     """
-    first = f"The {token} gets {100 * masked:.1f} % on average with the mask and {100 * bare:.1f} % without it. "
     change = bare - masked
-    if causal:
-        trained = "This model was trained with the mask, so open cells show it rows in a state that it never met"
-        effect = ": it does worse." if change < -_SAME else ": here they help." if change > _SAME else "; here that "
-        ending = "" if abs(change) > _SAME else "hardly matters."
-        return f"{first}{trained}{effect}{ending} For a model trained without the mask, see 'Trained without it'."
-    if change > _SAME:
-        why = "the next token stands one column to the right, and the model has learned to copy it."
-    elif change < -_SAME:
-        why = "yet open cells do not help with this target."
+    helps, hurts = change > _SAME, change < -_SAME
+    first = t(
+        "The {token} gets {masked:.1f} % on average with the mask and {bare:.1f} % without it.",
+        token=token,
+        masked=100 * masked,
+        bare=100 * bare,
+    )
+    if causal and hurts:
+        second = t(
+            "This model was trained with the mask, so open cells show it rows in a state that it never met: it does "
+            "worse."
+        )
+    elif causal and helps:
+        second = t(
+            "This model was trained with the mask, so open cells show it rows in a state that it never met: here they "
+            "help."
+        )
+    elif causal:
+        second = t(
+            "This model was trained with the mask, so open cells show it rows in a state that it never met; here that "
+            "hardly matters."
+        )
+    elif helps:
+        second = t(
+            "This model was trained without the mask: the next token stands one column to the right, and the model "
+            "has learned to copy it."
+        )
+    elif hurts:
+        second = t("This model was trained without the mask: yet open cells do not help with this target.")
     else:
-        why = "but for this target it makes hardly any difference."
-    return f"{first}This model was trained without the mask: {why}"
+        second = t("This model was trained without the mask: but for this target it makes hardly any difference.")
+    hint = [t("For a model trained without the mask, see 'Trained without it'.")] if causal else []
+    return " ".join([first, second, *hint])
+
+
+def draw_pair_tab() -> None:
+    """Two models that differ in the causal mask alone: their losses, their translations, the head that looks ahead."""
+    summaries = runtime.models()
+    missing = [name for name in (WITH, WITHOUT) if name not in summaries]
+    if missing:
+        message = t(
+            "The models trained with and without the mask come with the app, but {model} is not here.", model=missing[0]
+        )
+        st.info(plain(message))
+        return
+    runs = Runs(runtime.CHECKPOINTS)
+    metrics = {
+        label: metrics_of(runs, name)
+        for label, name in ((t("with the mask"), WITH), (t("without it"), WITHOUT))
+        if (runs.folder(name) / METRICS).is_file()
+    }
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_plot(figures.loss_plot(metrics), "pair_loss")
+    with right:
+        draw_plot(figures.right_plot(metrics), "pair_right")
+    examples = [example.source for example in examples_of(summaries[WITH])]
+    label = t("Sentence")
+    text = st.selectbox(label, examples, key="pair_text", bind=URL, accept_new_options=True) if examples else None
+    if not text:
+        st.caption(t("Choose or type a sentence."))
+        return
+    _draw_pair(text)
+
+
+def _draw_pair(text: str) -> None:
+    try:
+        good, bad = (runtime.translate(name, text, DecodeConfig()) for name in (WITH, WITHOUT))
+    except (InputError, CheckpointError) as error:
+        st.info(plain(str(error)))
+        return
+    # Both read the right translation (that of the model with the mask), each with the masks that it was trained with.
+    given = runtime.translate(WITHOUT, text, DecodeConfig(), good.path)
+    lifted = Switches(causal=False)
+    (cheat,) = readings(WITHOUT, (sentence_of(given),), lifted)
+    (honest,) = readings(WITH, (sentence_of(good),), Switches())
+    columns: Columns = {
+        t("trained"): [t("with the mask"), t("without it")],
+        t("target given: right token (%)"): [round(100 * run.probability_of_target, 2) for run in (honest, cheat)],
+        t("on its own it says"): [good.text, bad.text],
+    }
+    draw_table(columns, t("Both models with a given target, and their own translations"))
+    layer, head, share = most_ahead(cheat.decoder)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        caption = t(
+            "Trained without the mask, {head} looks one token ahead with {share:.0f} % of its attention: at the very "
+            "token that it must predict.",
+            head=name_in_kind(layer + 1, head + 1),
+            share=100 * share,
+        )
+        tokens = cheat.read_tokens
+        places = figures.MapLabels("decoder", tokens, tokens, cheat.codes("decoder", lifted))
+        draw_plot(figures.weight_plot(cheat.decoder[layer, head], places, t("How it cheats"), caption), "pair_map")
+    with right:
+        st.markdown(f"##### {t('Why a low loss is not enough')}")
+        st.markdown(
+            t(
+                "In training the decoder reads the whole target at once. Without the mask, row *t* can look at token "
+                "*t* + 1, which is the token that it must predict: it copies, and the loss falls as low as that of an "
+                "honest model. When it translates, token *t* + 1 does not exist yet, and it has learned nothing else."
+            )
+        )

@@ -1,101 +1,187 @@
-"""The tab The masks: padding mask, causal mask and both, and one head's scores before and after them."""
+"""The tabs with a padded batch: the masks and one head's scores before and after them, and padding that is open."""
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 from explorer.charts import masks as figures
+from explorer.charts.plotly_charts import Columns, numbered
+from explorer.decoding.masked_reading import MaskedReading, Sentence, sentence_of
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import TITLES_WITHOUT_MASK, name_in_kind
-from explorer.decoding.padded_sentences import PaddedSentences
 from explorer.decoding.translator import Translation
-from explorer.locale.glossary import explained
-from explorer.screens.masks.teacher_forced import companions, padded, reading
+from explorer.locale.messages import t
+from explorer.locale.text import quoted
+from explorer.screens.masks.readings import batch_of, readings
+from explorer.web import runtime
 from explorer.web.choose_head import choose_head
-from explorer.web.page_parts import URL, draw_plot
-from model.analysis.mask_comparison import attention_to_future, attention_to_keys
-from model.analysis.mask_effects import Reading, Switches
-from model.config import PAD, AttentionKind
+from explorer.web.figures import draw_table
+from explorer.web.page_parts import URL, draw_caption, draw_plot
+from model.analysis.mask_comparison import attention_to_future, largest_change
+from model.analysis.mask_effects import Spoken, Switches, say
+from model.config import EOS, AttentionKind
 from model.points import Head
 
 ALONE, BATCH = "this sentence", "a padded batch"
+MAX_PADDING = 24
 
 
 def draw_masks_tab(shown: Translation, model: ModelDescription) -> None:
     """The masks of one sentence of a batch, and one head before masking, after masking and after softmax."""
-    kind, layer, head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
+    head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
-    batched = left.segmented_control("Batch", [ALONE, BATCH], default=BATCH, required=True, key="masks_batch", bind=URL)
-    sentences = padded(shown, companions(shown) if batched == BATCH else ())
-    switches = Switches(
-        causal=middle.toggle("Causal mask", True, key="masks_causal", bind=URL, help="Off: rows may see the future."),
-        padding=right.toggle("Padding mask", True, key="masks_padding", bind=URL, help="Off: padding may be read."),
+    batched = left.segmented_control(
+        t("Batch"), [ALONE, BATCH], default=BATCH, required=True, key="masks_batch", bind=URL
     )
-    row = _choose_sentence(sentences, kind) if len(sentences.texts) > 1 else 0
-    done = reading(shown, sentences, switches, (kind, layer, head))
-    _draw_masks(sentences, kind, row, switches)
-    _draw_scores(done, sentences, (kind, layer, head), row, switches)
+    sentences = batch_of(shown) if batched == BATCH else (sentence_of(shown),)
+    hints = t("Off: rows may see the future."), t("Off: padding may be read.")
+    switches = Switches(
+        causal=middle.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
+        padding=right.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
+    )
+    row = _choose_sentence(sentences, head[0]) if len(sentences) > 1 else 0
+    reading = readings(shown.model, sentences, switches, head)[row]
+    _draw_masks(reading, head[0], switches)
+    _draw_scores(reading, head, switches)
 
 
-def _choose_sentence(sentences: PaddedSentences, kind: AttentionKind) -> int:
+def _choose_sentence(sentences: tuple[Sentence, ...], kind: AttentionKind) -> int:
     """A sentence of the batch: at first the one that was typed, or the shortest where the typed one has no padding."""
-    keys = sentences.batch.tgt if kind == "decoder" else sentences.batch.src
-    lengths = keys.ne(PAD).sum(dim=1)
-    first = 0 if lengths[0] < lengths.max() else int(lengths.argmin())
+    lengths = [len(each.read_tokens if kind == "decoder" else each.src_tokens) for each in sentences]
     chosen = st.selectbox(
-        "Sentence of the batch",
-        range(len(sentences.texts)),
-        index=first,
-        format_func=lambda i: f"{i + 1}. {sentences.texts[i]}",
-        key=f"masks_row_{len(sentences.texts)}",
+        t("Sentence of the batch"),
+        range(len(sentences)),
+        index=0 if lengths[0] < max(lengths) else lengths.index(min(lengths)),
+        format_func=lambda i: f"{i + 1}. {sentences[i].text}",
+        key=f"masks_row_{len(sentences)}",
         bind=URL,
     )
     return chosen or 0
 
 
-def _draw_masks(sentences: PaddedSentences, kind: AttentionKind, row: int, switches: Switches) -> None:
-    rows, columns = sentences.queries(kind, row), sentences.keys(kind, row)
-    padding = sentences.codes(kind, row, Switches(causal=False, padding=switches.padding))
-    left, middle, right = st.columns(3, gap="medium")
-    with left:
-        draw_plot(figures.mask_plot(padding, kind, rows, columns, "Padding mask"), "masks_padding_plot")
-    with middle:
-        if kind == "decoder":
-            causal = sentences.codes(kind, row, Switches(causal=switches.causal, padding=False))
-            draw_plot(figures.mask_plot(causal, kind, rows, columns, "Causal mask"), "masks_causal_plot")
-        else:
-            st.markdown("##### Causal mask")
-            st.caption("None here: the whole source is known from the start, so every row may look at all of it.")
-    with right:
-        both = sentences.codes(kind, row, switches)
-        draw_plot(figures.mask_plot(both, kind, rows, columns, "Both together"), "masks_both_plot")
+def _draw_masks(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
+    rows, columns = reading.queries(kind), reading.keys(kind)
+    masks = (
+        ("padding", t("Padding mask"), Switches(causal=False, padding=switches.padding)),
+        ("causal", t("Causal mask"), Switches(causal=switches.causal, padding=False)),
+        ("both", t("Both together"), switches),
+    )
+    for place, (name, title, each) in zip(st.columns(3, gap="medium"), masks, strict=True):
+        with place:
+            if name == "causal" and kind != "decoder":
+                st.markdown(f"##### {title}")
+                st.caption(
+                    t("None here: the whole source is known from the start, so every row may look at all of it.")
+                )
+            else:
+                places = figures.MapLabels(kind, rows, columns, reading.codes(kind, each))
+                draw_plot(figures.mask_plot(places, title), f"masks_{name}_plot")
 
 
-def _draw_scores(done: Reading, sentences: PaddedSentences, at: Head, row: int, switches: Switches) -> None:
-    kind, layer, head = at
-    (details,) = done.recorder.details[kind, layer, head]
-    scores, masked, weights = (details[name][row].numpy() for name in ("scores", "masked", "weights"))
-    codes = sentences.codes(kind, row, switches)
-    rows, columns = sentences.queries(kind, row), sentences.keys(kind, row)
-    span = float(np.abs(scores).max()) or 1.0
-    left, middle, right = st.columns(3, gap="medium")
-    with left:
-        title = "1. Scores before masking"
-        draw_plot(
-            figures.score_plot(scores, codes, kind, rows, columns, title, masked=False, span=span), "masks_scores"
-        )
-    with middle:
-        title = "2. After masking"
-        draw_plot(figures.score_plot(masked, codes, kind, rows, columns, title, masked=True, span=span), "masks_masked")
-    with right:
-        draw_plot(figures.weight_plot(weights, codes, kind, rows, columns, "3. After softmax"), "masks_weights")
-    padding, real = sentences.padded_keys(kind, row), ~sentences.padded_queries(kind, row)
-    name = f"{TITLES_WITHOUT_MASK[kind]}, {name_in_kind(layer + 1, head + 1)}"
-    caption = f"{name}, in one run of the model with these masks. "
-    if padding.any():
-        share = 100 * attention_to_keys(weights, real, padding)
-        caption += f"Real tokens give padding {share:.0f} % of their attention on average. "
+def _draw_scores(reading: MaskedReading, head: Head, switches: Switches) -> None:
+    kind = head[0]
+    plots = figures.score_plots(
+        reading.scores,
+        reading.masked,
+        reading.weights,
+        figures.MapLabels(kind, reading.queries(kind), reading.keys(kind), reading.codes(kind, switches)),
+    )
+    for place, (name, plot) in zip(st.columns(3, gap="medium"), plots.items(), strict=True):
+        with place:
+            draw_plot(plot, f"masks_{name}")
+    name = f"{TITLES_WITHOUT_MASK[kind]}, {name_in_kind(head[1] + 1, head[2] + 1)}"
+    sentences = [t("{head}, in one run of the model with these masks.", head=name)]
+    if reading.n_padding(kind):
+        share = 100 * reading.to_padding(reading.weights, kind)
+        sentences.append(t("Real tokens give padding {share:.0f} % of their attention on average.", share=share))
     if kind == "decoder":
-        caption += f"They give {100 * attention_to_future(weights, real):.0f} % to later positions."
-    st.caption(explained(caption))
+        share = 100 * attention_to_future(reading.weights, reading.real_queries(kind))
+        sentences.append(t("They give {share:.0f} % to later positions.", share=share))
+    draw_caption(" ".join(sentences))
+
+
+def draw_padding_tab(shown: Translation, model: ModelDescription) -> None:
+    """Padding after the current sentence, closed and open: the translation and its probabilities."""
+    config = model.model_config
+    room = config.max_positions - len(shown.source.ids) - 1
+    most = min(MAX_PADDING, room) if config.positions == "learned" else MAX_PADDING
+    if most < 1:
+        st.info(t("The sentence fills all positions of this model; there is no room for padding."))
+        return
+    label = t("Padding tokens after the sentence")
+    n = int(st.slider(label, 0, most, min(4, most), key="masks_pads", bind=URL))
+    ids = (*shown.source.ids, EOS)
+    alone, closed, opened = (
+        runtime.computed(shown.model, say, ids, padding=padding, closed=is_closed)
+        for padding, is_closed in ((0, True), (n, True), (n, False))
+    )
+    runs = {
+        t("no padding"): alone,
+        t("{n} padding token, closed", "{n:,} padding tokens, closed", n=n): closed,
+        t("{n} padding token, open", "{n:,} padding tokens, open", n=n): opened,
+    }
+    columns: Columns = {
+        "": list(runs),
+        t("translation"): [model.target.decode(run.path) for run in runs.values()],
+        t("mean probability (%)"): [round(100 * run.mean_probability, 2) for run in runs.values()],
+        t("largest change (percentage points)"): [round(100 * largest_change(alone, run), 5) for run in runs.values()],
+    }
+    draw_table(columns, t("Translations without padding, with closed padding and with open padding"))
+    draw_caption(_padding_caption(alone, closed, opened if n else None))
+    sentences = batch_of(shown)
+    if len(sentences) > 1:
+        _draw_batch(shown.model, sentences)
+
+
+def _padding_caption(alone: Spoken, closed: Spoken, opened: Spoken | None) -> str:
+    """What closed and open padding change; `opened` is None where there is no padding."""
+    first = t(
+        "Closed padding changes nothing: no probability moved by more than {change:.4f} percentage points.",
+        change=100 * largest_change(alone, closed),
+    )
+    if opened is None:
+        return f"{first} {t('Add padding to see what it does when it is open.')}"
+    change = 100 * largest_change(alone, opened)
+    second = (
+        t(
+            "Open padding is read like a word: the translation stays the same, and probabilities move by up to "
+            "{change:.1f} percentage points.",
+            change=change,
+        )
+        if opened.path == alone.path
+        else t(
+            "Open padding is read like a word: the translation changes, and probabilities move by up to {change:.1f} "
+            "percentage points.",
+            change=change,
+        )
+    )
+    return f"{first} {second}"
+
+
+def _draw_batch(model: str, sentences: tuple[Sentence, ...]) -> None:
+    """The padded batch: each sentence's attention to padding, and the probability of the right next token."""
+    st.markdown(f"##### {t('The same for a padded batch, with given targets')}")
+    closed, opened = (readings(model, sentences, Switches(padding=padding)) for padding in (True, False))
+    to_padding = [
+        [round(100 * each.to_padding(each.encoder, "encoder"), 1) for each in run] for run in (closed, opened)
+    ]
+    right = [[round(100 * each.probability_of_target, 2) for each in run] for run in (closed, opened)]
+    columns: Columns = {
+        t("sentence"): numbered([each.text for each in sentences]),
+        t("padding tokens"): [each.n_padding("encoder") for each in closed],
+        t("to padding, closed (%)"): to_padding[0],
+        t("to padding, open (%)"): to_padding[1],
+        t("right, closed (%)"): right[0],
+        t("right, open (%)"): right[1],
+    }
+    draw_table(columns, t("Attention to padding and probability of the right token, with padding closed and open"))
+    share, worst = max(zip(to_padding[1], sentences, strict=True), key=lambda pair: pair[0])
+    draw_caption(
+        t(
+            "To padding: encoder self-attention, mean over layers, heads and real tokens. Right: the probability "
+            "of the right next token. With open padding, {sentence} gives padding {share:.0f} %; its translation "
+            "would then depend on the other sentences of its batch.",
+            sentence=quoted(worst.text),
+            share=share,
+        )
+    )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
-from explorer.screens.masks.given_target import draw_target_tab
-from explorer.screens.masks.mask_maps import draw_masks_tab
-from explorer.screens.masks.open_padding import draw_padding_tab
-from explorer.screens.masks.trained_without import draw_pair_tab
+from explorer.screens.masks.given_target import draw_pair_tab, draw_target_tab
+from explorer.screens.masks.mask_maps import draw_masks_tab, draw_padding_tab
 from explorer.screens.masks.while_decoding import draw_decoding_tab
 from explorer.web.page_parts import Tabs, draw_page
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
-from explorer.screens.positions.alternatives import draw_alternatives_tab
-from explorer.screens.positions.in_the_scores import draw_scores_tab
-from explorer.screens.positions.longer_inputs import draw_longer_tab
 from explorer.screens.positions.one_word import draw_word_tab
-from explorer.screens.positions.rotation import draw_rotation_tab
-from explorer.screens.positions.shuffled_words import draw_shuffle_tab
-from explorer.screens.positions.sinusoidal import draw_table_tab
+from explorer.screens.positions.schemes import draw_alternatives_tab, draw_scores_tab
+from explorer.screens.positions.sinusoidal import draw_rotation_tab, draw_table_tab
+from explorer.screens.positions.word_order import draw_longer_tab, draw_shuffle_tab
 from explorer.web.page_parts import Tabs, draw_page
 
 

@@ -1,4 +1,4 @@
-"""The tab The table: the sinusoidal encoding, its wavelengths, its curves and its dot products."""
+"""The tabs The table and The rotation: the sinusoidal encoding at a chosen size, and PE(p + k) = M_k · PE(p)."""
 
 from __future__ import annotations
 
@@ -6,37 +6,59 @@ import streamlit as st
 
 from explorer.charts import positions as figures
 from explorer.decoding.model_description import ModelDescription
-from explorer.locale.glossary import explained
-from explorer.screens.positions.table_size import MAX_LENGTH, TableSize, choose_size
+from explorer.decoding.position_values import (
+    PAPER_BASE,
+    Floats,
+    TableSize,
+    difference_from,
+    learned_rows,
+    products_by_distance,
+    sinusoidal,
+)
+from explorer.locale.messages import t
 from explorer.web import runtime
-from explorer.web.page_parts import URL, draw_plot
-from model.analysis.position_scores import by_distance
-from model.analysis.sinusoidal_checks import table_difference
+from explorer.web.figures import draw_table
+from explorer.web.page_parts import URL, draw_caption, draw_plot
+from model.analysis.sinusoidal_checks import check_rotation
 from model.config import ModelConfig
-from model.positions import sinusoidal_table, wavelengths
 
 ROWS = ("of the formula", "learned by this model")
 BESIDE = ("wavelengths", "curves", "dot product", "distance")
-PAPER_BASE = 10_000.0
+BASES = (2.0, 10.0, 100.0, 1000.0, PAPER_BASE, 100_000.0, 1_000_000.0)
+MAX_WIDTH, MAX_LENGTH = 512, 128
+
+
+def choose_size(config: ModelConfig) -> TableSize:
+    """Sliders for width, length and base; the width starts at the loaded model's."""
+    left, middle, right = st.columns(3, gap="large")
+    first = min(MAX_WIDTH, config.d_model + config.d_model % 2)
+    width = left.slider(t("d_model (numbers per position)"), 4, MAX_WIDTH, first, 2, key="pe_width", bind=URL)
+    length = middle.slider(t("Length (positions)"), 8, MAX_LENGTH, 64, key="pe_length", bind=URL)
+    base = right.select_slider(
+        t("Base of the wavelengths"), BASES, PAPER_BASE, format_func=lambda b: f"{b:,.0f}", key="pe_base", bind=URL
+    )
+    return TableSize(int(width), int(length), float(base))
 
 
 def draw_table_tab(model: ModelDescription) -> None:
     """The table that the sliders describe; beside it, one of its wavelengths, curves, products and distances."""
-    if model.model_config.positions == "learned":
-        rows = st.segmented_control("Rows", ROWS, default=ROWS[0], required=True, key="pe_rows", bind=URL)
+    learned = runtime.computed(model.name, learned_rows)
+    if learned is not None:
+        rows = st.segmented_control(t("Rows"), ROWS, default=ROWS[0], required=True, key="pe_rows", bind=URL)
         if rows == ROWS[1]:
-            _draw_learned(model)
+            _draw_learned(learned[:MAX_LENGTH], model.model_config.max_positions)
             return
     size = choose_size(model.model_config)
-    table = sinusoidal_table(size.length, size.d_model, size.base).numpy()
-    waves = wavelengths(size.d_model, size.base).numpy()
+    table, waves = sinusoidal(size)
     left, right = st.columns(2, gap="large")
     with left:
         draw_plot(figures.table_plot(table, waves), "pe_table")
-        st.caption(explained(comparison(size, model.model_config, _difference(model.name, size))))
+        difference = runtime.computed(model.name, difference_from, size)
+        draw_caption(comparison(model.model_config, difference))
     with right:
         # One at a time: every figure adds to the time that a slider takes.
-        beside = st.segmented_control("Beside it", BESIDE, default=BESIDE[0], required=True, key="pe_beside", bind=URL)
+        label = t("Beside it")
+        beside = st.segmented_control(label, BESIDE, default=BESIDE[0], required=True, key="pe_beside", bind=URL)
         if beside == "curves":
             draw_plot(figures.curves_plot(table, waves, _choose_dimensions(size.d_model)), "pe_curves")
         elif beside in ("dot product", "distance"):
@@ -50,32 +72,29 @@ def draw_table_tab(model: ModelDescription) -> None:
         )
 
 
-def _draw_learned(model: ModelDescription) -> None:
-    """The rows that the model has learned for the source, and their dot products by distance."""
-    with runtime.model(model.name) as translator:
-        rows = translator.loaded.transformer.positions_src.embedding.weight.detach().double()[:MAX_LENGTH]
+def _draw_learned(rows: Floats, most: int) -> None:
+    """The rows that the model has learned for the source, of `most` in all, and their dot products by distance."""
     left, right = st.columns(2, gap="large")
     with left:
-        draw_plot(figures.scheme_plot("Learned rows", rows.numpy()), "pe_learned")
-        st.caption(
-            explained(
-                f"These rows began as random numbers and were trained like any other weight: {len(rows)} of "
-                f"{model.model_config.max_positions} are drawn. Rows beyond the longest sentence in training stay "
-                "random."
+        draw_plot(figures.scheme_plot("Learned rows", rows), "pe_learned")
+        draw_caption(
+            t(
+                "These rows began as random numbers and were trained like any other weight: {n} of {most} are "
+                "drawn. Rows beyond the longest sentence in training stay random.",
+                n=len(rows),
+                most=most,
             )
         )
     with right:
-        found = by_distance(rows @ rows.T)
-        draw_plot(figures.by_distance_plot("Learned rows", found, "dot product"), "pe_learned_products")
-        st.caption(
-            explained("No formula ties a learned row to its neighbours: what the products show, training has found.")
-        )
+        plot = figures.by_distance_plot("Learned rows", products_by_distance(rows), "dot product")
+        draw_plot(plot, "pe_learned_products")
+        draw_caption(t("No formula ties a learned row to its neighbours: what the products show, training has found."))
 
 
 def _choose_dimensions(d_model: int) -> list[int]:
     first = [i for i in (0, 1, d_model // 4 // 2 * 2, d_model // 2 // 2 * 2) if i < d_model]
     chosen = st.multiselect(
-        "Dimensions",
+        t("Dimensions"),
         list(range(d_model)),
         list(dict.fromkeys(first)),
         key=f"pe_dims_{d_model}",
@@ -85,28 +104,62 @@ def _choose_dimensions(d_model: int) -> list[int]:
     return sorted(chosen)
 
 
-def _difference(name: str, size: TableSize) -> float | None:
-    """The largest difference from the rows of the model called `name`; None if its table is another one."""
-    with runtime.model(name) as translator:
-        model = translator.loaded.transformer
-        if model.config.positions != "sinusoidal" or (size.d_model, size.base) != (model.config.d_model, PAPER_BASE):
-            return None
-        return table_difference(model.positions_src, sinusoidal_table(size.length, size.d_model, size.base))
-
-
-def comparison(size: TableSize, config: ModelConfig, difference: float | None) -> str:
+def comparison(config: ModelConfig, difference: float | None) -> str:
     """How the table relates to what the loaded model adds."""
-    if config.positions != "sinusoidal":
-        what = {
-            "learned": "learned its positions; it does not use this table",
-            "rope": "does not add this table: its angles turn the queries and keys of self-attention (RoPE)",
-            "alibi": "takes its scores down with the distance (ALiBi); it does not use this table",
-            "none": "has no positions; it does not use this table",
-        }[config.positions]
-        return f"The loaded model {what}."
-    if difference is None:
-        return f"The loaded model adds the rows of d_model {config.d_model} and base 10,000."
-    return (
-        f"These are the rows that the loaded model adds: computed in float64, stored in float32; the largest "
-        f"difference between the two tables is {difference:.1g}."
-    )
+    if difference is not None:
+        return t(
+            "These are the rows that the loaded model adds: computed in float64, stored in float32; the largest "
+            "difference between the two tables is {difference:.1g}.",
+            difference=difference,
+        )
+    return {
+        "sinusoidal": t("The loaded model adds the rows of d_model {width} and base 10,000.", width=config.d_model),
+        "learned": t("The loaded model learned its positions; it does not use this table."),
+        "rope": t(
+            "The loaded model does not add this table: its angles turn the queries and keys of self-attention (RoPE)."
+        ),
+        "alibi": t("The loaded model takes its scores down with the distance (ALiBi); it does not use this table."),
+        "none": t("The loaded model has no positions; it does not use this table."),
+    }[config.positions]
+
+
+def draw_rotation_tab(model: ModelDescription) -> None:
+    """One sine–cosine pair as a clock hand, and M_k for every pair."""
+    size = choose_size(model.model_config)
+    left, middle, right = st.columns(3, gap="large")
+    most = size.length - 1
+    offset = int(left.slider(t("Offset k (positions)"), 1, most, min(5, most), key="pe_offset", bind=URL))
+    last, position = most - offset, 0
+    if last:
+        position = int(middle.slider(t("Position p"), 0, last, 0, key=f"pe_p_{last}", bind=URL))
+    else:
+        hint = t("With this offset, p can only be 0.")
+        middle.slider(t("Position p"), 0, 1, 0, key="pe_p_only", disabled=True, help=hint)
+    pairs = size.d_model // 2
+    pair = int(right.slider(t("Pair (frequency)"), 1, pairs, 1, key=f"pe_pair_{pairs}", bind=URL)) - 1
+    check = check_rotation(size.length, size.d_model, size.base, offset)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        plot = figures.rotation_plot(sinusoidal(size)[0], pair, position, offset)
+        draw_plot(plot, "pe_rotation", numbers=False)
+    with right:
+        st.markdown(f"##### {t('The matrix M_k, one rotation per frequency')}")
+        st.latex(
+            r"\begin{pmatrix}\sin\\ \cos\end{pmatrix}_{p+k}="
+            r"\begin{pmatrix}\cos k\omega & \sin k\omega\\ -\sin k\omega & \cos k\omega\end{pmatrix}"
+            r"\begin{pmatrix}\sin\\ \cos\end{pmatrix}_{p},\quad \omega = base^{-2i/d}"
+        )
+        draw_table(figures.rotation_columns(check), t("M_k for each sine–cosine pair and its largest error"))
+        draw_caption(
+            t(
+                "PE(p + {k}) = M · PE(p) holds at the only position that is left: the largest error is {error:.1e} "
+                "(float64). M does not depend on p, so attending {k} tokens back is one linear map, which an "
+                "attention head can learn.",
+                "PE(p + {k}) = M · PE(p) holds at all {n} positions: the largest error is {error:.1e} (float64). "
+                "M does not depend on p, so attending {k} tokens back is one linear map, which an attention head "
+                "can learn.",
+                n=last + 1,
+                k=offset,
+                error=check.largest_error,
+            )
+        )

@@ -1,118 +1,106 @@
-"""The Probe page's Importance tab: every head switched off once, the gradient score, and the pruning curve."""
+"""The Probe page's Importance tab: every head switched off once, gradient scores, the pruning curve, and findings."""
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
-from explorer.charts.measured_heads import layer_head_map, pruning_plot
-from explorer.decoding.model_description import ModelDescription
+from explorer.charts.measured_heads import Marks, layer_head_map, pruning_plot
 from explorer.locale.glossary import explained
+from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.probing.importance import Importance, PruningCurve, measure_curve, measure_importance
-from explorer.probing.sample import Measured
-from explorer.screens.probe.progress import measurement_key
-from explorer.web import page_parts, runtime
+from explorer.probing.findings import findings
+from explorer.probing.importance import Importance, measure_curve, measure_importance
+from explorer.probing.measured import Measured
+from explorer.probing.tables import heads
+from explorer.screens.probe.sample_choice import Subject
+from explorer.web import address, page_parts
 from explorer.web.figures import draw_table
-from explorer.web.long_work import asked, known, with_progress
-from model.analysis.importance import ByKind, least_first
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.analysis.importance import ByKind
+from model.config import ATTENTION_KINDS
 
 _BY_LOSS, _BY_GRADIENT = "loss without the head", "gradient score"
 _CURVE_BY = "probe_prune_by"
 
 
-def known_importance(described: ModelDescription, measured: Measured) -> Importance | None:
+def known_importance(subject: Subject, measured: Measured) -> Importance | None:
     """The importance already measured on this sample; None if it has not been requested."""
-    if measured.importance is not None:
-        return measured.importance
-    importance: Importance | None = known(measurement_key(described, measured.choice, "importance"))
-    return importance
+    return measured.importance or subject.known("importance")
 
 
-def draw_importance(described: ModelDescription, measured: Measured) -> None:
-    """Draw the maps and the curve; what is not known yet is measured when somebody asks for it."""
+def draw_importance(subject: Subject, measured: Measured) -> None:
+    """Draw the maps, the curve and the findings; what is not known yet is measured when somebody asks for it."""
     st.caption(
         plain(
-            "A pattern that looks meaningful need not matter. Here every head is switched off by itself, and the "
-            "gradient says how much the loss would change with it. Heads can stand in for one another: a head that "
-            "matters little alone may matter much once another is gone."
+            t(
+                "A pattern that looks meaningful need not matter. Here every head is switched off by itself, and the "
+                "gradient says how much the loss would change with it. Heads can stand in for one another: a head that "
+                "matters little alone may matter much once another is gone."
+            )
         )
     )
-    importance = known_importance(described, measured)
-    key = measurement_key(described, measured.choice, "importance")
-    by_link = _CURVE_BY in st.query_params
-    if importance is None and not asked(key, f"Switch off all {_n_heads(measured)} heads, one by one", by_link=by_link):
-        return
+    importance, by_link = known_importance(subject, measured), _CURVE_BY in address.present()
     if importance is None:
-        importance = with_progress(
-            key,
-            lambda report: runtime.compute_in_parts(
-                described.name, lambda loaded, report: measure_importance(loaded, measured.sample, report), report
-            ),
-            "Switching off heads one by one",
+        label = t("Switch off all {heads} heads, one by one", heads=len(list(heads(measured.probe))))
+        if not subject.asked("importance", label, by_link=by_link):
+            return
+        importance = subject.measure(
+            "importance",
+            t("Switching off heads one by one"),
+            lambda loaded, report: measure_importance(loaded, measured.sample, report),
         )
-    if importance is None:
-        return
-    _draw_maps(importance)
-    draw_table(importance.rows(), "Importance of every head", file="importance", height=250)
+        if importance is None:
+            return
+    loss, top = importance.ablation.loss, importance.largest_change
+    st.markdown(t("##### Loss without the head, minus that of the whole model ({loss:.3f} nats)", loss=loss))
+    _draw_maps(importance.ablation.loss_change, t("change of the loss"), (-top, top), "loss", 3, importance.clear)
+    st.markdown(t("##### Gradient score (Michel et al. 2019), each layer's squares sum to 1"))
+    _draw_maps(importance.by_layer, t("gradient score"), (0.0, 1.0), "gradient", 2, {})
+    draw_table(importance.rows(), t("Importance of every head"), file="importance", height=250)
     st.caption(explained(importance.summary()))
-    _draw_curve(described, measured, importance)
+    _draw_curve(subject, measured, importance)
+    _draw_findings(subject, measured, importance)
 
 
-def _n_heads(measured: Measured) -> int:
-    return sum(item.n_layers * item.n_heads for item in measured.probe.kinds.values())
-
-
-def _draw_maps(importance: Importance) -> None:
-    st.markdown(f"##### Loss without the head, minus that of the whole model ({importance.ablation.loss:.3f} nats)")
-    changes = importance.ablation.loss_change
-    top = max(float(np.abs(values).max()) for values in changes.values()) or 1e-9
-    clear = {kind: item.differs_from_zero() for kind, item in importance.ablation.loss_interval.items()}
-    _maps(changes, "change of the loss", (-top, top), "loss", 3, clear)
-    st.markdown("##### Gradient score (Michel et al. 2019), each layer's squares sum to 1")
-    _maps(importance.by_layer, "gradient score", (0.0, 1.0), "gradient", 2)
-
-
-def _maps(
-    values: ByKind,
-    title: str,
-    span: tuple[float, float],
-    key: str,
-    decimals: int,
-    clear: dict[AttentionKind, NDArray[np.bool_]] | None = None,
+def _draw_maps(
+    values: ByKind, title: str, span: tuple[float, float], key: str, decimals: int, clear: dict[str, Marks]
 ) -> None:
     for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
         with column:
-            marks = None if clear is None else clear[kind]
-            plot = layer_head_map(values[kind], kind, title, span=span, decimals=decimals, clear=marks)
+            plot = layer_head_map(values[kind], kind, title, span=span, decimals=decimals, clear=clear.get(kind))
             page_parts.draw_plot(plot, f"importance_{key}_{kind}", numbers=False)
 
 
-def _draw_curve(described: ModelDescription, measured: Measured, importance: Importance) -> None:
+def _draw_curve(subject: Subject, measured: Measured, importance: Importance) -> None:
     by = st.segmented_control(
-        "Switch off the least important heads first, by",
+        t("Switch off the least important heads first, by"),
         [_BY_LOSS, _BY_GRADIENT],
         default=_BY_LOSS,
         required=True,
         key=_CURVE_BY,
         bind=page_parts.URL,
     )
-    key = measurement_key(described, measured.choice, f"curve {by}")
-    if known(key) is None and not asked(key, "Measure the pruning curve", by_link=_CURVE_BY in st.query_params):
+    if not subject.asked(f"curve {by}", t("Measure the pruning curve"), by_link=_CURVE_BY in address.present()):
         return
-    order = least_first(importance.ablation.loss_change if by == _BY_LOSS else importance.gradient)
-    curve: PruningCurve | None = with_progress(
-        measurement_key(described, measured.choice, f"curve {by}"),
-        lambda report: runtime.compute_in_parts(
-            described.name,
-            lambda loaded, report: measure_curve(loaded, measured.sample, measured.task, order, report),
-            report,
-        ),
-        "Switching heads off",
+    order = importance.least_first(by_gradient=by == _BY_GRADIENT)
+    curve = subject.measure(
+        f"curve {by}",
+        t("Switching heads off"),
+        lambda loaded, report: measure_curve(loaded, measured.sample, measured.task, order, report),
     )
     if curve is not None:
-        page_parts.draw_plot(
-            pruning_plot(curve.counts, curve.remaining_quality(), curve.summary(), curve.interval()), "probe_curve"
-        )
+        plot = pruning_plot(curve.counts, curve.remaining_quality(), curve.summary(), curve.interval())
+        page_parts.draw_plot(plot, "probe_curve")
+
+
+def _draw_findings(subject: Subject, measured: Measured, importance: Importance) -> None:
+    """Draw what ablation shows about the named heads, as a list."""
+    if not subject.asked("findings", t("Check the findings by switching heads off together")):
+        return
+    lines = subject.measure(
+        "findings",
+        t("Checking the findings by ablation"),
+        lambda loaded, report: findings(loaded, measured, importance, report),
+    )
+    if lines is not None:
+        st.markdown(t("##### Findings, checked by ablation"))
+        st.markdown("\n".join(f"- {plain(line)}" for line in lines))

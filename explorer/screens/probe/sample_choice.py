@@ -1,47 +1,116 @@
-"""The sentences that the Probe page measures on: the choice, its URL parameter, and the measurement itself."""
+"""The subject of the Probe page, a model and the sentences that it is measured on: the choice, and what is measured."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from explorer.decoding.model_description import ModelDescription
-from explorer.locale.text import plain, plural
+from explorer.decoding.translator import Translator
+from explorer.locale.messages import t
+from explorer.locale.text import plain
+from explorer.probing.measured import Measured, measure, measured_before, observe_again, observe_some
+from explorer.probing.reporting import Report
 from explorer.probing.sample import (
     MAX_SENTENCES,
     SENTENCES,
-    Measured,
     Origin,
     SampleChoice,
     SampleError,
     default_choice,
+    from_link,
     lines_of,
     lines_of_file,
-    measure,
-    measured_before,
+    to_link,
 )
-from explorer.probing.sample_address import from_link, to_link
-from explorer.screens.probe.progress import measurement_key
-from explorer.web import runtime
-from explorer.web.address import Parameter
-from explorer.web.long_work import forget_stops, known, with_progress
-from explorer.web.measurements import store
-from explorer.web.viewer_mode import closed
+from explorer.web import long_work, runtime
+from explorer.web.address import SAMPLE
+from explorer.web.measurements import Key, store
+from explorer.web.security import closed
+from model.analysis.recorded_batches import Observed
+from model.checkpoint import LoadedModel
 from model.data.scenes import scenes
 
+Result = TypeVar("Result")
+
 _CHOICE, _PROBLEM = "probe_choice", "probe_problem"
-SAMPLE = Parameter("sample")
-_ORIGINS: dict[Origin, str] = {
-    "scenes": "Aligned scenes",
-    "task": "The task's test set",
-    "own": "My own sentences",
-}
 
 
-def chosen(model: str) -> SampleChoice:
-    """The sample on which this session measures a model; own sentences belong to the model they were entered for."""
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is probed: a model, the current sentence and the sample, under which every result is stored."""
+
+    model: ModelDescription
+    text: str
+    choice: SampleChoice
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.model.name
+
+    def key(self, what: str) -> Key:
+        """The key of one measurement of the model, with its current files, on the sample."""
+        return (what, self.name, runtime.fingerprint(self.name), self.choice.key)
+
+    def known(self, what: str) -> Any | None:
+        """A result that has already been measured, or None."""
+        return long_work.known(self.key(what))
+
+    def asked(self, what: str, label: str, *, by_link: bool = False) -> bool:
+        """Whether a result is known or somebody has asked for it; draw the button that asks otherwise."""
+        return self.known(what) is not None or long_work.asked(self.key(what), label, by_link=by_link)
+
+    def measure(self, what: str, label: str, work: Callable[[LoadedModel, Report], Result]) -> Result | None:
+        """The result of long work, known or computed now behind a progress bar; None while it is stopped."""
+        return long_work.with_progress(self.key(what), partial(runtime.compute_in_parts, self.name, work), label)
+
+    def compute(self, what: str, work: Callable[[Translator], Result]) -> Result:
+        """The result of brief work, known or computed now."""
+
+        def make() -> Result:
+            with runtime.model(self.name) as translator:
+                return work(translator)
+
+        return store().quick(self.key(what), make)
+
+    def measured(self) -> Measured | None:
+        """The model measured on the sample; None after a message, or while it is stopped."""
+        try:
+            return self.measure("probe", t("Measuring the heads"), partial(measure, self.choice))
+        except SampleError as nothing:
+            st.info(plain(str(nothing)))
+            return None
+
+    def observations(self, measured: Measured) -> tuple[Observed, ...] | None:
+        """All sentences of the sample as the model reads them, read again where results were stored."""
+        if measured.observed:
+            return measured.observed
+
+        def work(loaded: LoadedModel, report: Report) -> tuple[Observed, ...]:
+            return tuple(observe_again(measured, loaded, report).values())
+
+        return self.measure("sentences", t("Reading the sentences"), work)
+
+    def some_observations(self, measured: Measured, indices: Sequence[int]) -> dict[int, Observed]:
+        """A few sentences of the sample as the model reads them."""
+        if measured.observed:
+            return {i: measured.observed[i] for i in indices}
+        what = f"sentences {sorted(set(indices))}"
+        return self.compute(what, lambda translator: observe_some(measured, translator, indices))
+
+
+def subject(model: ModelDescription, text: str) -> Subject:
+    """The model with the sample that this session measures it on; own sentences belong to the model they are for."""
+    return Subject(model, text, _chosen(model.name))
+
+
+def _chosen(model: str) -> SampleChoice:
     choices: dict[str, SampleChoice] = st.session_state.setdefault(_CHOICE, {})
     return choices.get(model) or _default(model)
 
@@ -55,28 +124,14 @@ def adopt(model: str) -> str:
 
     Returns a message about a sample that cannot be used, or an empty string.
     """
-    asked, problem = SAMPLE.asked(), ""
+    asked, problem = SAMPLE.asked().get("sample"), ""
     if asked is not None:
         try:
             st.session_state.setdefault(_CHOICE, {})[model] = from_link(asked)
         except SampleError as unusable:
             problem = str(unusable)
-    SAMPLE.write(to_link(chosen(model), _default(model)))
+    SAMPLE.write({"sample": to_link(_chosen(model), _default(model))})
     return problem
-
-
-def measured(described: ModelDescription) -> Measured | None:
-    """The model measured on the chosen sample, from the store or computed now; None if impossible or stopped."""
-    choice = chosen(described.name)
-    try:
-        return with_progress(
-            measurement_key(described, choice, "probe"),
-            lambda report: runtime.compute_in_parts(described.name, partial(measure, choice), report),
-            "Measuring the heads",
-        )
-    except SampleError as nothing:
-        st.info(plain(str(nothing)))
-        return None
 
 
 def read_ahead() -> Measured | None:
@@ -84,67 +139,78 @@ def read_ahead() -> Measured | None:
     name = runtime.last_loaded()
     if name is None:
         return None
-    described, choice = runtime.describe(name), _default(name)
-    key = measurement_key(described, choice, "probe")
-    if not described.is_transformer or known(key) is not None:
+    first = Subject(runtime.describe(name), "", _default(name))
+    if not first.model.is_transformer or first.known("probe") is not None:
         return None
     with runtime.model(name) as translator:
-        found = measured_before(choice, translator.loaded)
+        found = measured_before(first.choice, translator)
     if found is not None:
-        store().keep(key, found)
+        store().keep(first.key("probe"), found)
     return found
 
 
 def draw_choice(model: str) -> None:
     """Draw the choice of sentences, in a popover."""
-    choice = chosen(model)
-    with st.popover("Choose sentences", icon=":material/list:"):
+    choice = _chosen(model)
+    origins: dict[Origin, str] = {"task": t("The task's test set"), "own": t("My own sentences")}
+    if _default(model).origin == "scenes":
+        origins = {"scenes": t("Aligned scenes"), **origins}
+    with st.popover(t("Choose sentences"), icon=":material/list:"):
         origin = st.segmented_control(
-            "Measure on",
-            [origin for origin in _ORIGINS if origin != "scenes" or _default(model).origin == "scenes"],
-            format_func=_ORIGINS.__getitem__,
+            t("Measure on"),
+            list(origins),
+            format_func=origins.__getitem__,
             default=choice.origin,
             required=True,
             key=f"probe_origin_{model}",
         )
         if origin == "own":
             st.text_area(
-                "One sentence per line; its translation after a tab, if you know it",
+                t("One sentence per line; its translation after a tab, if you know it"),
                 value="\n".join(choice.lines),
                 key=f"probe_lines_{model}",
                 height=160,
-                help="After another tab, the alignment of their words, if you know it: 0-0 1-2 pairs the first words "
-                "with each other, and the second source word with the third target word.",
+                help=t(
+                    "After another tab, the alignment of their words, if you know it: 0-0 1-2 pairs the first words "
+                    "with each other, and the second source word with the third target word."
+                ),
             )
             if not closed("Uploads are"):
-                st.file_uploader("or a text file (UTF-8)", type=["txt", "tsv"], key=f"probe_file_{model}")
+                st.file_uploader(t("or a text file (UTF-8)"), type=["txt", "tsv"], key=f"probe_file_{model}")
         if origin == "scenes":
             st.caption(
-                f"{plural(len(scenes()), 'description')} of everyday scenes that come with Headlight, in English and "
-                "German, with the right alignment of their words. None of them occurs in Multi30k."
+                t(
+                    "{n} description of everyday scenes that come with Headlight, in English and German, with the "
+                    "right alignment of their words. None of them occurs in Multi30k.",
+                    "{n:,} descriptions of everyday scenes that come with Headlight, in English and German, with the "
+                    "right alignment of their words. None of them occurs in Multi30k.",
+                    n=len(scenes()),
+                )
             )
         st.number_input(
-            "Maximum number of sentences",
+            t("Maximum number of sentences"),
             min_value=1,
             max_value=MAX_SENTENCES,
             value=choice.size,
             key=f"probe_size_{model}",
         )
         st.checkbox(
-            "Read them with the model's own translations",
+            t("Read them with the model's own translations"),
             value=choice.translated,
             key=f"probe_translated_{model}",
-            help="Otherwise with the reference translations, where there are any (teacher forcing).",
+            help=t("Otherwise with the reference translations, where there are any (teacher forcing)."),
         )
         if origin != "scenes":
             st.checkbox(
-                "Align their words statistically where no right alignment is known",
+                t("Align their words statistically where no right alignment is known"),
                 value=choice.aligned,
                 key=f"probe_aligned_{model}",
-                help="An aligner learns from the model's own training pairs which words belong together. It makes "
-                "mistakes; its error rate on sentences with a right alignment is shown.",
+                help=t(
+                    "An aligner learns from the model's own training pairs which words belong together. It makes "
+                    "mistakes; its error rate on sentences with a right alignment is shown."
+                ),
             )
-        st.button("Measure", type="primary", key=f"probe_measure_{model}", on_click=_choose, args=(model,))
+        st.button(t("Measure"), type="primary", key=f"probe_measure_{model}", on_click=_choose, args=(model,))
         problem = st.session_state.pop(_PROBLEM, None)
         if problem:
             st.warning(plain(problem))
@@ -165,10 +231,10 @@ def _choose(model: str) -> None:
     size = int(state.get(f"probe_size_{model}") or SENTENCES)
     translated, aligned = (bool(state.get(f"probe_{name}_{model}")) for name in ("translated", "aligned"))
     state[_CHOICE][model] = SampleChoice(origin, lines, size, translated, aligned)
-    forget_stops()
+    long_work.forget_stops()
 
 
 def align_words(model: str) -> None:
     """Measure the same sample again, with its words aligned statistically."""
-    st.session_state[_CHOICE][model] = dataclasses.replace(chosen(model), aligned=True)
-    forget_stops()
+    st.session_state[_CHOICE][model] = dataclasses.replace(_chosen(model), aligned=True)
+    long_work.forget_stops()

@@ -2,136 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
-from explorer.decoding.head_change import WHOLE, Changes, describe, for_any_sentence, to_link
-from explorer.decoding.model_description import ModelDescription
+from explorer.browser.role_grid import role_grid_view
+from explorer.decoding.head_change import (
+    MOST_OTHER,
+    WHOLE,
+    WORDS,
+    Change,
+    Changes,
+    Kind,
+    describe,
+    for_any_sentence,
+    thousandths,
+    to_link,
+)
+from explorer.decoding.names import index_name
 from explorer.decoding.translator import InputError, Translation
 from explorer.decoding.word_changes import changes_in_words, word_spans
-from explorer.locale.text import plain, plural, quoted
-from explorer.probing.edit_effect import Effect, effect_of, step_rows
-from explorer.probing.importance import SENTENCES, progress_check
-from explorer.probing.quality import Quality, quality_of, quality_words, subsample
-from explorer.probing.reporting import Report
-from explorer.probing.sample import Measured
-from explorer.screens.probe.sample_choice import chosen
-from explorer.screens.probe.surgery_tools import draw_tools
-from explorer.web import changes_in_force, runtime
+from explorer.locale.messages import t
+from explorer.locale.text import plain, quoted
+from explorer.probing.edit_effect import (
+    Effect,
+    Means,
+    Quality,
+    effect_of,
+    means_over,
+    quality_changes,
+    quality_over,
+    quality_words,
+    step_rows,
+    visible_weights,
+)
+from explorer.probing.importance import SENTENCES
+from explorer.probing.measured import Measured
+from explorer.probing.measurement import Probe
+from explorer.probing.role_grid import Place, role_grids
+from explorer.probing.sample import subsample
+from explorer.screens.probe.sample_choice import Subject
+from explorer.web import changes_in_force, runtime, session
 from explorer.web.figures import draw_table
-from explorer.web.long_work import with_progress
-from explorer.web.measurements import Key, store
-from model.analysis.importance import batches_of, mean_outputs
-from model.checkpoint import LoadedModel
-from model.config import DecodeConfig
+from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig, ModelConfig
 from model.edits import EditError, HeadEdits
 from model.points import Head
 
-_NOTHING = "(nothing: the model ended at once)"
+CHOSEN = "✓"
+_PROBLEM = "surgery_problem"
 
 
-def draw_surgery(described: ModelDescription, text: str, measured: Measured | None) -> None:
+def mark_words() -> dict[Kind, str]:
+    """What is written on the thumbnail of a head that has been changed."""
+    return {
+        "zero": t("off"),
+        "uniform": t("even"),
+        "mean": t("mean"),
+        "row": t("row"),
+        "pattern": t("pattern"),
+        "output": t("output"),
+    }
+
+
+def draw_surgery(subject: Subject, measured: Measured | None) -> None:
     """Draw the translation before and after the changes, then the tools, then the effect step by step and in all."""
     for problem in changes_in_force.problems():
         st.warning(plain(problem))
     try:
-        before = runtime.translate(described.name, text, DecodeConfig())
+        before = runtime.translate(subject.name, subject.text, DecodeConfig())
     except InputError as nothing:
         st.info(plain(str(nothing)))
         return
     changes = changes_in_force.changes()
-    made = _made(described, text, before, changes, measured)
-    _draw_in_force(changes)
-    draw_tools(described, before, measured)
-    if made is not None:
-        effect, edit = made
-        _draw_steps(effect)
-        _draw_sample(described, text, changes, edit, measured)
-    _draw_log()
-
-
-def _draw_in_force(changes: Changes) -> None:
+    effect = _draw_effect(subject, before, changes, measured)
     with st.container(horizontal=True, vertical_alignment="center"):
         if changes:
-            st.badge("edited", color="orange", icon=":material/content_cut:")
-        st.markdown(f"**In force:** {plain(describe(changes))}")
-        st.button("Undo", key="surgery_undo", disabled=not changes_in_force.can_undo(), on_click=changes_in_force.undo)
-        st.button("Clear all", key="surgery_clear", disabled=not changes, on_click=changes_in_force.clear)
+            st.badge(t("edited"), color="orange", icon=":material/content_cut:")
+        st.markdown(t("**In force:** {changes}", changes=plain(describe(changes))))
+        undo, clear = changes_in_force.undo, changes_in_force.clear
+        st.button(t("Undo"), key="surgery_undo", disabled=not changes_in_force.can_undo(), on_click=undo)
+        st.button(t("Clear all"), key="surgery_clear", disabled=not changes, on_click=clear)
+    _draw_tools(subject.model.model_config, before, measured)
+    if effect is not None:
+        _draw_steps(effect)
+        _draw_sample(subject, changes, effect.edit, measured)
+    if changes_in_force.log():
+        st.markdown(t("##### Everything tried so far"))
+        draw_table(changes_in_force.log(), t("Everything tried so far"), file="tried")
 
 
-def _made(
-    described: ModelDescription, text: str, before: Translation, changes: Changes, measured: Measured | None
-) -> tuple[Effect, HeadEdits] | None:
-    """Draw the sentence before and after; return the effect and the edits, None without any or after a message."""
+def _draw_effect(subject: Subject, before: Translation, changes: Changes, measured: Measured | None) -> Effect | None:
+    """Draw the sentence before and after; return the effect, None without changes or after a message."""
     if not changes:
-        st.markdown(f"Translation, unchanged: **{plain(before.text) or _NOTHING}**")
+        st.markdown(t("Translation, unchanged: **{translation}**", translation=plain(before.text) or _nothing()))
         st.caption(
-            "Choose heads and change them; the translation is then decoded again from its first word. Guess before you "
-            "look: which words will change?"
+            t(
+                "Choose heads and change them; the translation is then decoded again from its first word. Guess before "
+                "you look: which words will change?"
+            )
         )
         return None
+    if measured is None and any(change.op == "mean" for change in changes):
+        st.info(t("A head's mean is taken over the sample, and there is none yet: measure first."))
+        return None
+
+    def means(heads: Sequence[Head]) -> Means:
+        assert measured is not None
+        part, wanted = subsample(measured.sample, SENTENCES), tuple(heads)
+        return subject.compute(f"means {wanted}", lambda translator: means_over(translator, part, wanted))
+
     try:
-        edit = _edit_for(described, text, changes, measured)
-        if edit is None:
-            return None
-        effect = _effect(described, text, changes, edit)
+        edit = changes_in_force.edits_of(subject.name, subject.text, changes, means) or HeadEdits()
+        after = runtime.translate(subject.name, subject.text, DecodeConfig(), edit=edit)
+        effect = subject.compute(
+            f"effect {to_link(changes)} {subject.text}",
+            lambda translator: effect_of(translator, before, after, edit),
+        )
     except (EditError, InputError) as unfit:
         st.warning(plain(str(unfit)))
         return None
     _draw_translations(effect)
+    values = {"mean KL (nats)": round(effect.divergence, 4)}
     changes_in_force.log_attempt(
-        described.name,
-        text,
-        changes,
-        before=effect.before.text,
-        after=effect.after.text,
-        **{"mean KL (nats)": round(effect.divergence, 4)},
+        subject.name, subject.text, changes, before=before.text, after=effect.after.text, **values
     )
-    return effect, edit
-
-
-def _edit_for(described: ModelDescription, text: str, changes: Changes, measured: Measured | None) -> HeadEdits | None:
-    """The edits; None, after a message on the page, if a mean is required and there is no sample."""
-    averaged = [change.place for change in changes if change.op == "mean"]
-    if averaged and measured is None:
-        st.info("A head's mean is taken over the sample, and there is none yet: measure first.")
-        return None
-
-    def means(heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
-        assert measured is not None
-        wanted = tuple(heads)
-        pairs = subsample(measured.sample, SENTENCES).pairs
-        key = _key(described, f"means {wanted}")
-
-        def make() -> dict[Head, NDArray[np.float32]]:
-            with runtime.model(described.name) as translator:
-                return mean_outputs(translator.loaded.transformer, pairs, wanted)
-
-        return store().quick(key, make)
-
-    return changes_in_force.edits_of(described.name, text, changes, means)
-
-
-def _key(described: ModelDescription, what: str) -> Key:
-    name = described.name
-    return (what, name, runtime.fingerprint(name), chosen(name).key)
-
-
-def _effect(described: ModelDescription, text: str, changes: Changes, edit: HeadEdits) -> Effect:
-    key = _key(described, f"effect {to_link(changes)} {text}")
-    name = described.name
-    before, after = (runtime.translate(name, text, DecodeConfig(), edit=one) for one in (None, edit))
-
-    def make() -> Effect:
-        with runtime.model(name) as translator:
-            return effect_of(translator, before, after, edit)
-
-    return store().quick(key, make)
+    return effect
 
 
 def _draw_translations(effect: Effect) -> None:
@@ -139,20 +134,29 @@ def _draw_translations(effect: Effect) -> None:
     spans = word_spans(effect.before.text, effect.after.text)
     old = "".join(_marked(span.before, span.changed, "~~") for span in spans)
     new = "".join(_marked(span.after, span.changed, "**") for span in spans)
-    st.markdown(f"Before: {old or _NOTHING}  \nAfter (edited): {new or _NOTHING}")
-    worst = max(effect.steps, key=lambda step: step.divergence)
+    st.markdown(t("Before: {old}  \nAfter (edited): {new}", old=old or _nothing(), new=new or _nothing()))
     same = effect.before.path == effect.after.path
-    st.caption(
-        plain(
-            f"The translation {'stays the same' if same else 'changes'}. "
-            f"{'' if same else changes_in_words(spans) + ' '}"
-            f"Over its {plural(len(effect.steps), 'step')} "
-            f"the distribution of the next token changes by {effect.divergence:.3f} nats on average (KL divergence), "
-            f"most where the model predicts {quoted(worst.predicts)} after {quoted(worst.reads)} "
-            f"({worst.divergence:.3f}). Words that differ are struck through above and bold below. The change holds on "
-            f"every page until it is cleared."
-        )
+    worst = max(effect.steps, key=lambda step: step.divergence)
+    outcome = t("The translation stays the same.") if same else t("The translation changes.")
+    words = "" if same else f" {changes_in_words(spans)}"
+    steps = t(
+        "Over its {n} step the distribution of the next token changes by {mean:.3f} nats on average (KL divergence), "
+        "most where the model predicts {predicts} after {reads} ({most:.3f}). Words that differ are struck through "
+        "above and bold below. The change holds on every page until it is cleared.",
+        "Over its {n:,} steps the distribution of the next token changes by {mean:.3f} nats on average (KL "
+        "divergence), most where the model predicts {predicts} after {reads} ({most:.3f}). Words that differ are "
+        "struck through above and bold below. The change holds on every page until it is cleared.",
+        n=len(effect.steps),
+        mean=effect.divergence,
+        predicts=quoted(worst.predicts),
+        reads=quoted(worst.reads),
+        most=worst.divergence,
     )
+    st.caption(plain(f"{outcome}{words} {steps}"))
+
+
+def _nothing() -> str:
+    return t("(nothing: the model ended at once)")
 
 
 def _marked(words: str, changed: bool, sign: str) -> str:
@@ -166,60 +170,235 @@ def _marked(words: str, changed: bool, sign: str) -> str:
 def _draw_steps(effect: Effect) -> None:
     draw_table(
         step_rows(effect),
-        "Every step before and after the change",
+        t("Every step before and after the change"),
         file="steps",
         column_config={
             name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="%.3f")
             for name in ("probability before", "probability after")
         },
     )
-    st.caption("Along the path of the unchanged translation, so that both distributions follow the same words.")
+    st.caption(t("Along the path of the unchanged translation, so that both distributions follow the same words."))
 
 
-def _draw_sample(
-    described: ModelDescription, text: str, changes: Changes, edit: HeadEdits, measured: Measured | None
-) -> None:
-    st.markdown("##### Over the sample")
+def _draw_sample(subject: Subject, changes: Changes, edit: HeadEdits, measured: Measured | None) -> None:
+    st.markdown(t("##### Over the sample"))
     if measured is None:
-        st.caption("There is no sample to measure the change on yet.")
+        st.caption(t("There is no sample to measure the change on yet."))
         return
     whole = for_any_sentence(changes)
     if len(whole) < len(changes):
         st.caption(
-            "Rows edited by hand and parts of other sentences belong to one sentence: others have other tokens at "
-            "these places, and as a rule not as many. They are left out here."
+            t(
+                "Rows edited by hand and parts of other sentences belong to one sentence: others have other tokens at "
+                "these places, and as a rule not as many. They are left out here."
+            )
         )
     if not whole:
         return
-    whole_edits = tuple(item for item in edit.edits if item.op in WHOLE)
     part = subsample(measured.sample, SENTENCES)
-    steps = len(batches_of(part.pairs)) * 2
+    edits = HeadEdits(tuple(item for item in edit.edits if item.op in WHOLE))
 
-    def make(edits: HeadEdits | None, words: str) -> Callable[[Report], Quality]:
-        def work(loaded: LoadedModel, report: Report) -> Quality:
-            return quality_of(loaded, part, measured.task, edits, progress_check(report, steps, words))
+    def quality(what: str, label: str, edit: HeadEdits | None) -> Quality | None:
+        return subject.measure(
+            what, label, lambda loaded, report: quality_over(loaded, part, measured.task, edit, report, label)
+        )
 
-        return partial(runtime.compute_in_parts, described.name, work)
-
-    before = with_progress(_key(described, "quality"), make(None, "Scoring the whole model"), "Scoring the whole model")
-    after = with_progress(
-        _key(described, f"quality {to_link(whole)}"),
-        make(HeadEdits(whole_edits), "Scoring the changed model"),
-        "Scoring the changed model",
-    )
+    before = quality("quality", t("Scoring the whole model"), None)
+    after = quality(f"quality {to_link(whole)}", t("Scoring the changed model"), edits)
     if before is None or after is None:
         return
     st.caption(plain(quality_words(before, after, len(part))))
-    known: dict[str, Any] = {"loss change": round(after.loss - before.loss, 4)}
-    if before.exact is not None and after.exact is not None:
-        known["exact match change (points)"] = round(100 * (after.exact - before.exact), 1)
-    if before.bleu is not None and after.bleu is not None:
-        known["BLEU change"] = round(after.bleu - before.bleu, 1)
     if whole == changes:
-        changes_in_force.log_attempt(described.name, text, changes, **known)
+        changes_in_force.log_attempt(subject.name, subject.text, changes, **quality_changes(before, after))
 
 
-def _draw_log() -> None:
-    if changes_in_force.log():
-        st.markdown("##### Everything tried so far")
-        draw_table(changes_in_force.log(), "Everything tried so far", file="tried")
+def _draw_tools(config: ModelConfig, translation: Translation, measured: Measured | None) -> None:
+    """Draw all tools; each one puts its changes in force."""
+    chosen = [(kind, *place) for kind in ATTENTION_KINDS for place in _chosen(kind)]
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    ops = {"zero": t("switch off (zero)"), "uniform": t("make uniform"), "mean": t("replace by mean")}
+    op = left.segmented_control(
+        t("What to do with the chosen heads"),
+        list(WHOLE),
+        format_func=ops.__getitem__,
+        default="zero",
+        required=True,
+        key="surgery_op",
+        help=t(
+            "zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says on "
+            "average over the sample."
+        ),
+    )
+    label = t("Change {n} head", "Change {n:,} heads", n=len(chosen)) if chosen else t("Choose heads first")
+    right.button(
+        label,
+        type="primary",
+        key="surgery_do",
+        disabled=not chosen,
+        on_click=_put_heads,
+        args=([Change(kind, layer + 1, head + 1, op) for kind, layer, head in chosen],),
+    )
+    _draw_choice_of_heads(config, measured)
+    problem = st.session_state.pop(_PROBLEM, None)
+    if problem:
+        st.warning(plain(problem))
+    row, patch = st.columns(2)
+    fold = row.expander(t("Edit a row by hand"), key="surgery_row_fold", on_change="rerun")
+    if fold.open:
+        with fold:
+            _draw_row(translation, *_choose_head(config, "surgery_kind", "surgery_row_head"))
+    label = t("Put in a part of another sentence (patching)")
+    fold = patch.expander(label, key="surgery_patch_fold", on_change="rerun")
+    if fold.open:
+        with fold:
+            _draw_patch(*_choose_head(config, "surgery_patch_kind", "surgery_patch_head"))
+
+
+def _put_heads(new: list[Change]) -> None:
+    """Put the changes in force, with no head left chosen: the next operation must not hit heads that nobody chose."""
+    changes_in_force.put(new)
+    for kind in ATTENTION_KINDS:
+        if _names_key(kind) in st.session_state:
+            st.session_state[_names_key(kind)] = []
+
+
+def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> None:
+    """Draw the thumbnails of all heads, where they have been measured, and the names of all heads."""
+    if measured is not None:
+        _draw_grids(measured.probe)
+        st.caption(
+            plain(
+                t(
+                    "Click a thumbnail to choose the head ({mark}), and once more to leave it. Words on a thumbnail "
+                    "say what is in force. Letters and frames are the roles of the tab 'All heads'.",
+                    mark=CHOSEN,
+                )
+            )
+        )
+    with st.expander(t("Choose heads by name"), expanded=measured is None):
+        for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
+            column.pills(
+                kind.capitalize(),
+                _places(config, kind),
+                selection_mode="multi",
+                format_func=lambda place: index_name(*place),
+                key=_names_key(kind),
+            )
+
+
+def _places(config: ModelConfig, kind: AttentionKind) -> list[Place]:
+    """All heads of a kind, from 0."""
+    return [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
+
+
+def marks_of(kind: AttentionKind, changes: tuple[Change, ...], chosen: list[Place]) -> dict[Place, str]:
+    """The words on the thumbnails of one kind: what is in force, and which heads are chosen."""
+    words = mark_words()
+    marks = {change.place[1:]: words[change.op] for change in changes if change.kind == kind}
+    return marks | {place: f"{CHOSEN} {marks.get(place, '')}".strip() for place in chosen}
+
+
+def _draw_grids(probe: Probe) -> None:
+    chosen = {kind: _chosen(kind) for kind in ATTENTION_KINDS}
+    marks = {kind: marks_of(kind, changes_in_force.changes(), chosen[kind]) for kind in ATTENTION_KINDS}
+    role_grid_view(role_grids(probe, marks, chosen), key="surgery_grid", on_click=_choose_or_leave, choosing=True)
+
+
+def _choose_or_leave(clicked: Head) -> None:
+    """Choose the head that was clicked, or leave it."""
+    kind, layer, head = clicked
+    chosen, place = _chosen(kind), (layer, head)
+    others = [other for other in chosen if other != place]
+    st.session_state[_names_key(kind)] = others if place in chosen else [*chosen, place]
+
+
+def _chosen(kind: AttentionKind) -> list[Place]:
+    """The heads of a kind that are chosen now, from 0."""
+    return list(st.session_state.get(_names_key(kind)) or ())
+
+
+def _names_key(kind: AttentionKind) -> str:
+    return f"surgery_heads_{kind}"
+
+
+def _choose_head(config: ModelConfig, kind_key: str, head_key: str) -> Head:
+    """Draw the selectors of one head; return it, counted from 0, initially the current one."""
+    selection = session.selection()
+    kind: AttentionKind = st.segmented_control(
+        t("Kind of attention"), list(ATTENTION_KINDS), default=selection.kind, required=True, key=kind_key
+    )
+    heads, now = _places(config, kind), (selection.layer - 1, selection.head - 1)
+    layer, head = st.selectbox(
+        t("Head"),
+        heads,
+        index=heads.index(now) if now in heads else 0,
+        format_func=lambda place: index_name(*place),
+        key=f"{head_key}_{kind}",
+    )
+    return kind, layer, head
+
+
+def _draw_row(translation: Translation, kind: AttentionKind, layer: int, head: int) -> None:
+    trace = translation.trace
+    names = trace.src_tokens if kind == "encoder" else trace.read_tokens
+
+    def named(row: int) -> str:
+        if kind == "encoder":
+            return f"{row + 1} {names[row]}"
+        predicts = trace.predicted_tokens[row]
+        return t("{row} {reads} (predicts {predicts})", row=row + 1, reads=names[row], predicts=predicts)
+
+    row: int = st.selectbox(
+        t("Row (query)"), range(len(names)), format_func=named, key=f"surgery_row_{kind}_{translation.seq}"
+    )
+    weights = visible_weights(trace, (kind, layer, head), row)
+    key = f"surgery_weights_{kind}_{layer}_{head}_{row}_{translation.seq}"
+    edited = st.data_editor(
+        [{"key": name, "weight": weight} for name, weight in weights.items()],
+        hide_index=True,
+        disabled=["key"],
+        key=key,
+        column_config={"weight": st.column_config.NumberColumn(min_value=0.0, step=0.001, format="%.3f")},
+    )
+    wanted: str | None = st.selectbox(
+        t("or look at one key only"),
+        list(weights),
+        index=None,
+        key=f"{key}_only",
+        placeholder=t("as in the table"),
+    )
+    values = [entry["weight"] if wanted is None else float(entry["key"] == wanted) for entry in edited]
+    st.caption(t("Weights are made to sum to 1; keys that the row may not see stay at 0."))
+    args = (kind, layer, head, row, values)
+    st.button(t("Use this row"), key="surgery_row_do", on_click=_put_row, args=args)
+
+
+def _put_row(kind: AttentionKind, layer: int, head: int, row: int, values: list[float | None]) -> None:
+    try:
+        weights = thousandths([float("nan") if value is None else value for value in values])
+    except ValueError as problem:
+        st.session_state[_PROBLEM] = str(problem)
+        return
+    changes_in_force.put([Change(kind, layer + 1, head + 1, "row", row=row + 1, weights=weights)])
+
+
+def _draw_patch(kind: AttentionKind, layer: int, head: int) -> None:
+    other = st.text_input(t("The other sentence"), key="surgery_other", max_chars=MOST_OTHER)
+    op: Kind = st.segmented_control(
+        t("Take its"),
+        ["pattern", "output"],
+        default="pattern",
+        required=True,
+        key="surgery_patch_op",
+        help=t("pattern: where the head looks; it needs equally many tokens. output: what the head says."),
+    )
+    st.caption(plain(t("The head will be {edited}, as the model reads that sentence unchanged.", edited=WORDS[op])))
+    args = (kind, layer, head, op, other)
+    st.button(t("Put it in"), key="surgery_patch_do", on_click=_put_patch, args=args)
+
+
+def _put_patch(kind: AttentionKind, layer: int, head: int, op: Kind, other: str) -> None:
+    if not other.strip():
+        st.session_state[_PROBLEM] = t("Type the sentence that the pattern or output is to be taken from.")
+        return
+    changes_in_force.put([Change(kind, layer + 1, head + 1, op, other=other.strip())])

@@ -1,4 +1,4 @@
-"""Actions on one run or model: open, watch, resume, rename, delete, export; and the import of a new one."""
+"""Actions on one run or model: open, watch, resume, note, rename, delete, export; and the import of a new one."""
 
 from __future__ import annotations
 
@@ -8,30 +8,25 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.locale.messages import t
 from explorer.locale.text import count, plain, why
-from explorer.runs.archive import ArchiveError, export, import_translator, import_zip
+from explorer.runs.archive import export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import viewing
-from explorer.screens.runs.note import draw_note_form
 from explorer.web import runtime
-from explorer.web.downloads import download_button
-from explorer.web.selected_run import ENTRY, choose_run
-from explorer.web.train_again import draw_again
-from explorer.web.upload_limit import megabytes
-from explorer.web.viewer_mode import closed
-from model.folder import CheckpointError
+from explorer.web.downloads import download_button, megabytes
+from explorer.web.runs import ENTRY, choose_run, draw_again
+from explorer.web.security import closed
+from model.file_formats import NOTE_CHARACTERS
+from model.user_error import UserError
 
-_EXPORTED = "Weights, tokenizers, card, metrics and snapshots as one zip file."
-_WITH_PAIRS = " The sentence pairs that it learned from are in it, too: whoever gets the file can read them."
 MAX_ZIP_MEGABYTES = 1024  # where the server accepts so much
-_OUTCOME = "_runs_outcome"
+_OUTCOME, _NOTE_REFUSED = "_runs_outcome", "_note_refused"
 
 
 def draw_outcome() -> None:
     """The outcome of the last action; it disappears with the user's next action."""
-    outcome = st.session_state.pop(_OUTCOME, None)
-    if outcome:
+    if outcome := st.session_state.pop(_OUTCOME, None):
         succeeded, sentence = outcome
         (st.success if succeeded else st.error)(plain(sentence))
 
@@ -41,51 +36,57 @@ def draw_links(entry: Entry) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if not entry.problem and entry.summary.get("model"):
             at = {"model": entry.name}
-            st.page_link("pages/translate.py", label="Open in Translate", icon=":material/translate:", query_params=at)
+            label = t("Open in Translate")
+            st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)
         if entry.status is not None:
             at = {"run": entry.name}
-            st.page_link("pages/train.py", label="Watch", icon=":material/monitoring:", query_params=at)
+            st.page_link("pages/train.py", label=t("Watch"), icon=":material/monitoring:", query_params=at)
 
 
 def draw_actions(runs: Runs, entry: Entry) -> None:
     """The buttons for one entry."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        changes = not viewing()
+        changes, exists = not viewing(), runs.folder(entry.name).is_dir()
         if changes and entry.status is not None and entry.status.resumable:
-            st.button("Resume", key="runs_resume", on_click=_resume, args=(runs, entry.name))
+            st.button(t("Resume"), key="runs_resume", on_click=_resume, args=(runs, entry.name))
         if not entry.problem:
             draw_again(runs, entry.name, "runs")
-        draw_note_form(runs, entry)
+        if changes and exists and not entry.bundled:
+            _draw_note_form(runs, entry)
         fixed = entry.bundled or entry.busy
-        if changes and st.button("Rename", key="runs_rename", disabled=fixed):
+        if changes and st.button(t("Rename"), key="runs_rename", disabled=fixed):
             _rename(runs, entry.name)
-        if runs.folder(entry.name).is_dir():
+        if exists:
+            contents = t("Weights, tokenizers, card, metrics and snapshots as one zip file.")
+            pairs = t(
+                "The sentence pairs that it learned from are in it, too: whoever gets the file can read them.",
+            )
             download_button(
-                "Export",
+                t("Export"),
                 lambda: _exported(runs, entry),
                 f"{entry.name}.zip",
                 "application/zip",
                 key="runs_export",
-                help=_EXPORTED + (_WITH_PAIRS if entry.summary.get("task") == "files" else ""),
+                help=f"{contents} {pairs}" if entry.summary.get("task") == "files" else contents,
             )
-        if changes and st.button("Delete", key="runs_delete", disabled=fixed):
+        if changes and st.button(t("Delete"), key="runs_delete", disabled=fixed):
             _delete(runs, entry)
 
 
-def _attempt(action: Callable[[str], None], name: str, done: str) -> bool:
-    """Carry out an action on a run and store the outcome for the next draw; returns whether it succeeded."""
+def _attempt(action: Callable[[], object], success: str) -> bool:
+    """Carry out an action and store the outcome for the next draw; returns whether it succeeded."""
     try:
-        action(name)
-    except (RunError, CheckpointError, OSError) as refused:
+        action()
+    except (UserError, OSError) as refused:
         st.session_state[_OUTCOME] = (False, why(refused))
         return False
     runtime.models_changed()
-    st.session_state[_OUTCOME] = (True, f"'{name}' {done}.")
+    st.session_state[_OUTCOME] = (True, success)
     return True
 
 
 def _resume(runs: Runs, name: str) -> None:
-    _attempt(runs.resume, name, "continues")
+    _attempt(lambda: runs.resume(name), t("'{name}' continues.", name=name))
 
 
 def _exported(runs: Runs, entry: Entry) -> bytes:
@@ -99,35 +100,71 @@ def _exported(runs: Runs, entry: Entry) -> bytes:
 
 @st.dialog("Rename")
 def _rename(runs: Runs, name: str) -> None:
-    st.text_input("New name", value=name, max_chars=64, key="runs_new_name")
-    _close_with("Rename", "runs_rename_go", _rename_now, (runs, name))
+    st.text_input(t("New name"), value=name, max_chars=64, key="runs_new_name")
+    if st.button(t("Rename"), key="runs_rename_go", type="primary", on_click=_rename_now, args=(runs, name)):
+        st.rerun()  # closes the dialog
 
 
 def _rename_now(runs: Runs, name: str) -> None:
     new = str(st.session_state["runs_new_name"]).strip()
-    if _attempt(lambda old: runs.rename(old, new), name, f"is now called '{new}'"):
+    if _attempt(lambda: runs.rename(name, new), t("'{name}' is now called '{new}'.", name=name, new=new)):
         choose_run(new, ENTRY)
 
 
 @st.dialog("Delete for good?")
 def _delete(runs: Runs, entry: Entry) -> None:
-    size = entry.summary.get("parameters")
-    what = f", a model of {count(size)} parameters," if size else ""
-    st.markdown(plain(f"'{entry.name}'{what} will be deleted with its curves and snapshots. This cannot be undone."))
+    if size := entry.summary.get("parameters"):
+        warning = t(
+            "'{name}', a model of {size} parameters, will be deleted with its curves and snapshots. This cannot be "
+            "undone.",
+            name=entry.name,
+            size=count(size),
+        )
+    else:
+        warning = t(
+            "'{name}' will be deleted with its curves and snapshots. This cannot be undone.",
+            name=entry.name,
+        )
+    st.markdown(plain(warning))
     with st.container(horizontal=True):
-        _close_with("Delete", "runs_delete_go", _delete_now, (runs, entry.name))
-        if st.button("Keep it", key="runs_delete_no"):
+        gone = (runs, entry.name)
+        if st.button(t("Delete"), key="runs_delete_go", type="primary", on_click=_delete_now, args=gone):
+            st.rerun()  # closes the dialog
+        if st.button(t("Keep it"), key="runs_delete_no"):
             st.rerun()
 
 
 def _delete_now(runs: Runs, name: str) -> None:
-    _attempt(runs.delete, name, "has been deleted")
+    _attempt(lambda: runs.delete(name), t("'{name}' has been deleted.", name=name))
 
 
-def _close_with(label: str, key: str, action: Callable[..., None], args: tuple[object, ...]) -> None:
-    """A button that carries out an action and closes its dialog."""
-    if st.button(label, key=key, type="primary", on_click=action, args=args):
-        st.rerun()
+def draw_note(entry: Entry) -> None:
+    """The note about an entry, where there is one."""
+    if entry.note:
+        st.markdown("  \n".join(plain(line) for line in entry.note.splitlines()))
+    if refused := st.session_state.pop(_NOTE_REFUSED, ""):
+        st.error(plain(refused))
+
+
+def _draw_note_form(runs: Runs, entry: Entry) -> None:
+    key = f"runs_note_{entry.name}"
+    with st.popover(t("Note")):
+        st.text_area(
+            t("What to remember about it"),
+            value=entry.note,
+            max_chars=NOTE_CHARACTERS,
+            key=key,
+            placeholder=t("Why it was trained, and what came of it"),
+        )
+        kept = (runs, entry.name, key)
+        st.button(t("Keep the note"), key=f"{key}_go", type="primary", on_click=_keep_note, args=kept)
+
+
+def _keep_note(runs: Runs, name: str, key: str) -> None:
+    try:
+        runs.write_note(name, str(st.session_state.get(key) or ""))
+    except (UserError, OSError) as refused:
+        st.session_state[_NOTE_REFUSED] = why(refused)
 
 
 def draw_import(runs: Runs) -> None:
@@ -135,46 +172,46 @@ def draw_import(runs: Runs) -> None:
     if closed("Importing is"):
         return
     st.caption(
-        "A zip file that was exported here or on another machine, or a MarianMT (OPUS-MT) or BART model as Hugging "
-        "Face stores it: zipped, or as a folder on this server. Nothing in it is executed or unpickled."
+        t(
+            "A zip file that was exported here or on another machine, or a MarianMT (OPUS-MT) or BART model as Hugging "
+            "Face stores it: zipped, or as a folder on this server. Nothing in it is executed or unpickled."
+        )
     )
-    file = st.file_uploader("Zip file", type=["zip"], max_upload_size=megabytes(MAX_ZIP_MEGABYTES), key="runs_zip")
-    columns = st.columns(2)
-    folder = columns[0].text_input(
-        "or a folder on this server",
+    size = megabytes(MAX_ZIP_MEGABYTES)
+    file = st.file_uploader(t("Zip file"), type=["zip"], max_upload_size=size, key="runs_zip")
+    left, right = st.columns(2)
+    folder = left.text_input(
+        t("or a folder on this server"),
         key="runs_folder",
         placeholder="/home/me/opus-mt-en-de",
-        help="With config.json, model.safetensors and, for MarianMT, vocab.json, source.spm and target.spm; for BART, "
-        "tokenizer.json, or vocab.json and merges.txt.",
-    )
-    name = columns[1].text_input(
-        "Name",
+        help=t(
+            "With config.json, model.safetensors and, for MarianMT, vocab.json, source.spm and target.spm; for BART, "
+            "tokenizer.json, or vocab.json and merges.txt."
+        ),
+    ).strip()
+    name = right.text_input(
+        t("Name"),
         key="runs_zip_name",
         max_chars=64,
-        placeholder="as in the zip file, or of the folder",
-        help="Needed only if there is already a model of that name.",
-    )
-    given = (folder or "").strip()
-    if st.button("Import", key="runs_import", disabled=file is None and not given):
-        with st.spinner("Importing …"):
+        placeholder=t("as in the zip file, or of the folder"),
+        help=t("Needed only if there is already a model of that name."),
+    ).strip()
+    if st.button(t("Import"), key="runs_import", disabled=file is None and not folder):
+        with st.spinner(t("Importing …")):
             if file is not None:
-                _import(lambda: import_zip(file, runs.checkpoints, name.strip()))
+                _import(lambda: import_zip(file, runs.checkpoints, name))
             else:
-                _import(lambda: import_translator(Path(os.path.expanduser(given)), runs.checkpoints, name.strip()))
+                _import(lambda: import_translator(Path(os.path.expanduser(folder)), runs.checkpoints, name))
         st.rerun()
 
 
 def _import(work: Callable[[], str]) -> None:
     """Import something and store the outcome for the next draw."""
-    from model.config import ConfigError
-    from model.importing.source_folder import ImportFailed
-    from model.text.pieces import TokenizerError
-
     try:
         imported = work()
-    except (ArchiveError, CheckpointError, ConfigError, ImportFailed, TokenizerError, OSError) as refused:
+    except (UserError, OSError) as refused:
         st.session_state[_OUTCOME] = (False, why(refused))
         return
     runtime.models_changed()
-    st.session_state[_OUTCOME] = (True, f"'{imported}' has been imported.")
+    st.session_state[_OUTCOME] = (True, t("'{name}' has been imported.", name=imported))
     choose_run(imported, ENTRY)

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.charts.training_curves import COMPARED, MAX_CURVES, MEASURES, comparison_figure
+from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.runs.differences import differences, settings_of
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import curve_rows
+from explorer.runs.origin import differences, settings_of
 from explorer.web.figures import draw_figure, draw_table
-from explorer.web.run_metrics import metrics_of
+from explorer.web.runs import choose_one, metrics_of
 from model.folder import METRICS
 
 
@@ -21,10 +22,10 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
     """Curves of several runs, one measure at a time; initially they include the run called `name`."""
     names = [entry.name for entry in entries if os.path.isfile(runs.folder(entry.name) / METRICS)]
     if not names:
-        st.info("There is nothing to compare yet: no run here has logged any metrics.")
+        st.info(t("There is nothing to compare yet: no run here has logged any metrics."))
         return
     chosen = st.multiselect(
-        "Runs to compare",
+        t("Runs to compare"),
         names,
         default=[name] if name in names else names[:2],
         max_selections=MAX_CURVES,
@@ -32,39 +33,31 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
         persist_state="session",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        measure = st.segmented_control(
-            "Measure",
-            list(COMPARED),
-            default="loss",
-            required=True,
-            format_func=lambda key: MEASURES[key][0] if key in MEASURES else COMPARED[key][0],
-            key="compare_measure",
-            persist_state="session",
-            label_visibility="collapsed",
-        )
-        over_time = st.toggle("Over time", key="compare_time", persist_state="session")
+        labels = {key: MEASURES.get(key, of)[0] for key, of in COMPARED.items()}
+        shared = {"format_func": labels.__getitem__, "persist_state": "session"}
+        measure = choose_one(t("Measure"), list(labels), key="compare_measure", **shared)
+        over_time = st.toggle(t("Over time"), key="compare_time", persist_state="session")
         log = st.toggle(
-            "Logarithmic",
+            t("Logarithmic"),
             key="compare_log",
             persist_state="session",
-            disabled="loss" not in (measure or "loss"),
-            help="A loss on a logarithmic axis: equal factors are equally far apart.",
+            disabled="loss" not in measure,
+            help=t("A loss on a logarithmic axis: equal factors are equally far apart."),
         )
     if not chosen:
-        st.info("Choose one or more runs.")
+        st.info(t("Choose one or more runs."))
         return
-    metrics = {run: metrics_of(runs, run) for run in chosen}
-    figure = comparison_figure(metrics, measure or "loss", over_time=over_time, log=log)
+    figure = comparison_figure({run: metrics_of(runs, run) for run in chosen}, measure, over_time=over_time, log=log)
     if figure.data["step"]:
         draw_figure(figure)
     else:
         st.info(plain(figure.caption))
     if len(chosen) > 1:
-        st.markdown("##### In what they differ")
+        st.markdown(f"##### {t('In what they differ')}")
         if rows := differences({run: settings_of(runs.folder(run)) for run in chosen}):
-            draw_table(rows, "Settings that differ between the chosen runs", file="differences")
+            draw_table(rows, t("Settings that differ between the chosen runs"), file="differences")
         else:
-            st.caption("In nothing: settings, data and start are the same.")
+            st.caption(t("In nothing: settings, data and start are the same."))
     if figure.data["step"]:
-        with st.expander("These curves as a table"):
+        with st.expander(t("These curves as a table")):
             draw_table(curve_rows(figure.data), figure.caption, file="curves")

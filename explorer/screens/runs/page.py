@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.runs.listing import description
+from explorer.runs.listing import description, rows, summary
 from explorer.runs.progress import diagnosis
 from explorer.runs.viewer_mode import viewing
-from explorer.screens.runs.actions import draw_actions, draw_import, draw_links, draw_outcome
+from explorer.screens.runs.actions import draw_actions, draw_import, draw_links, draw_note, draw_outcome
 from explorer.screens.runs.comparison import draw_comparison
 from explorer.screens.runs.head_history import draw_heads
-from explorer.screens.runs.listing import draw_table
-from explorer.screens.runs.note import draw_note
 from explorer.web import runtime
-from explorer.web.run_metrics import metrics_of
-from explorer.web.selected_run import ENTRY, draw_missing, run_box
-from explorer.web.wrong_answers import draw_wrong_answers
+from explorer.web.figures import draw_table
+from explorer.web.runs import ENTRY, draw_missing, draw_wrong_answers, metrics_of, run_box
+
+_ROWS_SHOWN = 5  # further rows are scrolled to, so that the view of one run stays on the first screen
+_ROW_PIXELS = 35
 
 
 def draw() -> None:
     """The list, then everything about one of its entries."""
     runs = Runs(runtime.CHECKPOINTS)
     entries = runs.entries()
-    st.markdown("#### Every run and model on this machine")
+    st.markdown(f"#### {t('Every run and model on this machine')}")
     if not entries:
-        st.info("There is no run and no model here yet. Train one, or import a zip file.")
+        st.info(t("There is no run and no model here yet. Train one, or import a zip file."))
         draw_import(runs)
         return
     outcome = st.container()
-    draw_table(entries)
+    _draw_list(entries)
     by_name = {entry.name: entry for entry in entries}
     box, links = st.columns([1, 2], vertical_alignment="center")
     with box:
-        name = run_box(ENTRY, "Run or model", list(by_name))
+        name = run_box(ENTRY, t("Run or model"), list(by_name))
     with outcome:
         draw_outcome()
         draw_missing()
@@ -43,10 +46,10 @@ def draw() -> None:
         draw_links(entry)
     draw_actions(runs, entry)
     st.caption(plain(description(entry, read_only=viewing())))
-    if (entry.status is None or not entry.busy) and (said := diagnosis(metrics_of(runs, entry.name), True).sentence):
-        st.caption(plain(said))
+    if not entry.busy and (course := diagnosis(metrics_of(runs, entry.name), True).sentence):
+        st.caption(plain(course))
     draw_note(entry)
-    titles = ["Watch heads form", "Compare curves", "Wrong answers", "Import"]
+    titles = [t("Watch heads form"), t("Compare curves"), t("Wrong answers"), t("Import")]
     heads, curves, wrong, new = st.tabs(titles, on_change="rerun", key="runs_tab")
     if heads.open:
         with heads:
@@ -62,10 +65,34 @@ def draw() -> None:
             draw_import(runs)
 
 
+def _draw_list(entries: Sequence[Entry]) -> None:
+    """Every run and model, with a sentence that sums them up and one for each folder that cannot be opened."""
+    number = st.column_config.NumberColumn
+    draw_table(
+        rows(entries),
+        t("Runs and models"),
+        file="runs-and-models",
+        height=_ROW_PIXELS * (min(len(entries), _ROWS_SHOWN) + 1) + 3,
+        column_config={
+            "note": st.column_config.TextColumn(width="medium"),
+            "parameters": number(format="compact"),
+            "exact match (%)": number(format="%.1f"),
+            "BLEU": number(format="%.1f"),
+            "loss": number(format="%.3f"),
+            "weights (MB)": number(format="%.1f"),
+            "changed": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+        },
+    )
+    st.caption(plain(summary(entries)))
+    for entry in entries:
+        if entry.problem:
+            st.caption(plain(t("{name} cannot be opened: {problem}", name=entry.name, problem=entry.problem)))
+
+
 def _wrong_answers(entry: Entry) -> None:
     if entry.problem or not entry.summary.get("model"):
-        st.info("There is no model in this folder that could be asked.")
+        st.info(t("There is no model in this folder that could be asked."))
     elif entry.busy:
-        st.info("It is being trained: its wrong answers can be listed once that has ended.")
+        st.info(t("It is being trained: its wrong answers can be listed once that has ended."))
     else:
         draw_wrong_answers(entry.name)

@@ -1,58 +1,68 @@
-"""Further training pairs on the Train page: files from elsewhere, and pairs that trained models write."""
+"""Further training pairs on the Train page: files from elsewhere, and pairs that trained models write.
+
+The latter is data diversification: choose models that write pairs, start them, watch and stop them.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+import dataclasses
+from collections.abc import Callable
 
 import streamlit as st
 
-from explorer.byte_cache import cached
-from explorer.locale.text import plain, plural, why
-from explorer.runs.made_pairs import MadePairs, Making
+from explorer.locale.messages import t
+from explorer.locale.text import listed, plain, why
+from explorer.runs.command import WHERE, PairsOrder, quoted_command
+from explorer.runs.lifecycle import Runs
+from explorer.runs.made_pairs import MadePairs, Making, Writers, writers
+from explorer.runs.own_pairs import added_overview
+from explorer.runs.process import RunError
 from explorer.runs.uploads import store
-from explorer.screens.train.made_pairs import attempt, choose_writers
-from explorer.screens.train.training_data import Data
-from explorer.screens.train.upload import TABLES, upload_megabytes
-from explorer.web.training_form import made_key, ticked_at_first
-from model.config import DataConfig
+from explorer.runs.viewer_mode import ViewerError
+from explorer.screens.train.data import TABLES, Data, upload_megabytes
+from explorer.web import runtime
+from explorer.web.faults import contained
+from explorer.web.runs import made_key, ticked_at_first
 from model.data import DataError
-from model.data.files import read_pairs
 from model.folder import modified
 
-_HELP = (
-    "Training reads these pairs as well as its own, but for those that are there already or whose source is held out."
-)
-_REMOVE = "Deletes the file. Models that were trained with it stay, but a stopped run can then no longer be resumed."
+_REFUSED = "_train_made_refused"
+_SEEN = "_train_made_seen"  # in the session: the names of those that it has seen being made
+_NEWS_SECONDS = 1.0
+_TEMPERATURE = 0.7
 
 
 def choose_added(data: Data, made: MadePairs, device: str) -> tuple[str, ...]:
     """Draw the upload, the pairs made by models and how to make some; returns the paths of those to train on."""
     left, right = st.columns(2, gap="large")
     with right:
-        choose_writers(data, made, device)
+        _choose_writers(data, made, device)
     with left:
-        return _uploaded(data.data, made.checkpoints) + _made(data, made)
+        return _uploaded(data, made) + _made(data, made)
 
 
-def _uploaded(data: DataConfig, checkpoints: Path) -> tuple[str, ...]:
+def _uploaded(data: Data, made: MadePairs) -> tuple[str, ...]:
     """The upload, and what each file brings."""
     files = st.file_uploader(
-        "Further training pairs (TSV, CSV or JSONL)",
+        t("Further training pairs (TSV, CSV or JSONL)"),
         type=list(TABLES),
         accept_multiple_files=True,
         max_upload_size=upload_megabytes(),
         key="train_added",
-        help=_HELP,
+        help=t(
+            "Training reads these pairs as well as its own, but for those that are there already or whose source is "
+            "held out."
+        ),
     )
     paths = []
     for file in files:
         try:
-            path = store(file, checkpoints)
-            said = _overview(str(path), modified(path), data.src_lang, data.tgt_lang)
+            path = store(file, made.checkpoints)
+            summary = added_overview(str(path), modified(path), data.data.src_lang, data.data.tgt_lang)
         except (DataError, OSError) as unusable:
             st.error(plain(why(unusable)))
             continue
-        st.caption(plain(f"{file.name}: {said}"))
+        st.caption(plain(f"{file.name}: {summary}"))
         paths.append(str(path))
     return tuple(paths)
 
@@ -61,53 +71,174 @@ def _made(data: Data, made: MadePairs) -> tuple[str, ...]:
     """The files that models have written for these data, each with a tick, what is in it, and a way to remove it."""
     paths = []
     for making in made.finished(data.task, data.arguments):
+        languages = data.data.src_lang, data.data.tgt_lang
         try:
-            said = _overview(str(making.path), making.made, data.data.src_lang, data.data.tgt_lang, "within")
+            summary = added_overview(str(making.path), making.made, *languages, within=True)
         except (DataError, OSError) as unusable:
             st.error(plain(why(unusable)))
-            _removal(made, making)
+            _draw_removal(made, making)
             continue
         tick, removal = st.columns([3, 1], vertical_alignment="center")
-        with tick:
-            chosen = st.checkbox(
-                plain(making.name),
-                value=ticked_at_first(making.made),
-                key=made_key(making.name),
-                persist_state="session",
-                help="Ticked: the training reads these pairs, too.",
-            )
+        chosen = tick.checkbox(
+            plain(making.name),
+            value=ticked_at_first(making.made),
+            key=made_key(making.name),
+            persist_state="session",
+            help=t("Ticked: the training reads these pairs, too."),
+        )
         with removal:
-            _removal(made, making)
-        st.caption(plain(f"{said} Written by models: {making.origin()}."))
+            _draw_removal(made, making)
+        st.caption(plain(t("{summary} Written by models: {origin}.", summary=summary, origin=making.origin())))
         if chosen:
             paths.append(str(making.path))
     return tuple(paths)
 
 
-def _removal(made: MadePairs, making: Making) -> None:
-    with st.popover("Remove", key=f"train_remove_{making.name}"):
-        st.caption(plain(f"{making.name}: {_REMOVE}"))
-        st.button(
-            "Remove these pairs",
-            key=f"train_remove_go_{making.name}",
-            on_click=attempt,
-            args=(made.remove, making.name),
+def _draw_removal(made: MadePairs, making: Making) -> None:
+    with st.popover(t("Remove"), key=f"train_remove_{making.name}"):
+        warning = t(
+            "{name}: Deletes the file. Models that were trained with it stay, but a stopped run can then no longer be "
+            "resumed.",
+            name=making.name,
         )
+        st.caption(plain(warning))
+        key = f"train_remove_go_{making.name}"
+        st.button(t("Remove these pairs"), key=key, on_click=_attempt, args=(made.remove, making.name))
 
 
-@cached
-def _overview(path: str, changed: float, src_lang: str, tgt_lang: str, sample: str = "first") -> str:
-    """How many pairs a file holds, one of them, and what was left out; read again if it has `changed`.
+def _choose_writers(data: Data, made: MadePairs, device: str) -> None:
+    """Draw the two choices and the button, and whatever is being made or has failed."""
+    st.markdown(
+        f"**{t('Pairs written by trained models')}**",
+        help=t(
+            "Data diversification: one model translates the sources of the training pairs, one of the reverse "
+            "direction the targets, and training reads the new pairs beside the old ones. Source: Nguyen, Joty, Wu and "
+            "Aw 2020, “Data Diversification: A Simple Strategy For Neural Machine Translation”, §3.1. It can help "
+            "where a sentence has many good translations; toy tasks with a single right answer gain nothing from it."
+        ),
+    )
+    busy = [status.name for status in Runs(made.checkpoints).statuses() if status.busy]
+    models = list(runtime.models().values())
+    left, right = st.columns(2)
+    with left:
+        found = writers(models, data.data, "target", busy)
+        forward = _choose_model(t("From source to target"), found, f"train_{data.task}_writer_model")
+    with right:
+        found = writers(models, data.data, "source", busy)
+        back = _choose_model(t("From target to source"), found, f"train_{data.task}_writer_reverse")
+    order = PairsOrder(data.task, data.arguments, forward, back, device)
+    if _draws(data):
+        order = made.next_drawn(dataclasses.replace(order, sample=_TEMPERATURE))
+    running = any(making.state == "running" for making in made.unfinished())
+    there = next((making.name for making in made.finished(data.task, data.arguments) if making.order == order), "")
+    possible = bool(forward or back) and not there and not running
+    label = t("Make the pairs")
+    st.button(label, key="train_make", disabled=not possible, on_click=_attempt, args=(made.start, order))
+    draw_unfinished(made)
+    if there:
+        st.caption(plain(t("These pairs are made: '{name}' is in the list.", name=there)))
+    elif not running:
+        st.caption(
+            t(
+                "Each model translates every different sentence of its side once (beam search, 5 hypotheses, unless "
+                "they draw). The time left is known after the first few: in all about half a minute on an idle core "
+                "for a toy task, and five minutes for each model of Multi30k."
+            )
+        )
+    if possible:
+        with st.popover(t("Command for the pairs")):
+            st.caption(t("The button runs exactly this command; you can also run it {where}.", where=WHERE))
+            st.code(quoted_command(made.command(order)), language="bash", wrap_lines=True)
 
-    `sample`: the "first", or one from "within": models begin with the shortest sentences.
 
-    Raises:
-        DataError: the file cannot be used.
+def _draws(data: Data) -> bool:
+    """Whether the models are to draw at random."""
+    key = f"train_{data.task}_writer_draws"
+    st.session_state[key] = bool(st.session_state.get(key))  # at every run, as below
+    return st.checkbox(
+        t("Draw at random instead of searching"),
+        key=key,
+        persist_state="session",
+        help=t(
+            "Beam search writes the same pairs each time. Drawing each token from the model's probabilities "
+            "(temperature {temperature:g}) writes others with each seed, so that the same models can make several "
+            "files; more of their sentences are wrong, so that it suits sources more than targets, and with few pairs "
+            "beam search may serve better. Compare Edunov, Ott, Auli and Grangier 2018, “Understanding "
+            "Back-Translation at Scale”, §3.",
+            temperature=_TEMPERATURE,
+        ),
+    )
+
+
+def _choose_model(label: str, found: Writers, key: str) -> str:
+    """The choice of one model; a sentence where there is none."""
+    options = ["", *found.names]
+    # Set at every run: an interrupted run creates fields that the browser never sees.
+    chosen = st.session_state.get(key)
+    st.session_state[key] = chosen if chosen in options else found.proposed
+    chosen = st.selectbox(
+        label,
+        options,
+        key=key,
+        format_func=lambda name: name or t("none"),
+        persist_state="session",
+        disabled=not found.names,
+        help=t("Trained models whose languages fit. They translate what this side has in the training pairs."),
+    )
+    if found.missing:
+        st.caption(plain(found.missing))
+    return chosen or ""
+
+
+def draw_unfinished(made: MadePairs, *, apart: bool = False) -> None:
+    """What is being made, with its progress, and what has failed, with the reason; nothing if there is neither.
+
+    `apart`: the list of made pairs is not on the page, so that an end is told here, too.
     """
-    pairs = read_pairs(Path(path), src_lang=src_lang, tgt_lang=tgt_lang)
-    words, at = ("the first", 0) if sample == "first" else ("such as", len(pairs.examples) // 4)
-    shown = pairs.examples[at]
-    return (
-        f"{plural(len(pairs.examples), 'pair')}, {words} “{shown.source}” → “{shown.target}”. "
-        f"{pairs.skipped_sentence()}"
-    ).strip()
+    _say_refused()
+    makings = {making.name: making for making in made.all()}
+    running = [name for name, making in makings.items() if making.state == "running"]
+    seen = st.session_state.setdefault(_SEEN, set())
+    ended = [name for name in sorted(seen) if name in makings and makings[name].state == "finished"]
+    if apart and ended:
+        sentence = t(
+            "{names}: made. Training settings → More settings adds these pairs to the training.", names=listed(ended)
+        )
+        st.caption(plain(sentence))
+    seen.update(running)
+    if all(making.state == "finished" for making in makings.values()):
+        return
+    every = _NEWS_SECONDS if running else None
+    st.fragment(contained("made_pairs")(_news), run_every=every)(made, running)
+
+
+def _news(made: MadePairs, drawn: list[str]) -> None:
+    """What changes constantly; an end redraws the page, where the list then has the file."""
+    unfinished = made.unfinished()
+    if [making.name for making in unfinished if making.state == "running"] != drawn:
+        st.rerun()
+        return
+    _say_refused()
+    for making in unfinished:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if making.state == "running":
+                st.progress(making.share, text=plain(f"{making.name}: {making.progress()}"))
+                label, hint = t("Stop"), t("Ends the process at once; nothing of these pairs is kept.")
+            else:
+                st.error(plain(t("{name} was not made: {error}", name=making.name, error=making.error)))
+                label, hint = t("Close"), t("Removes this message.")
+            key = f"train_making_{'Stop' if making.state == 'running' else 'Close'}_{making.name}"
+            st.button(label, key=key, help=hint, on_click=_attempt, args=(made.remove, making.name))
+
+
+def _attempt(action: Callable[..., object], *arguments: object) -> None:
+    """Carry out an action of a button; what refuses it is said when the page is drawn."""
+    try:
+        action(*arguments)
+    except (RunError, ViewerError, OSError) as refused:
+        st.session_state[_REFUSED] = why(refused)
+
+
+def _say_refused() -> None:
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.error(plain(refused))

@@ -1,16 +1,54 @@
-"""Train: train a model from scratch and watch it learn."""
+"""Train: train a model from scratch and watch it learn. The form has data, model, settings, estimate, and Start."""
 
 from __future__ import annotations
 
+import uuid
+from dataclasses import replace
+
 import streamlit as st
 
+from explorer.charts.training_curves import schedule_figure
+from explorer.locale.messages import t
+from explorer.locale.text import count, plain, why
+from explorer.runs.command import WHERE, TrainingOrder, quoted_command
+from explorer.runs.dry_run import Plan, PlanError, PlanService
 from explorer.runs.lifecycle import Runs
-from explorer.screens.train.form import draw_form
+from explorer.runs.made_pairs import MadePairs
+from explorer.runs.process import RunError
+from explorer.runs.progress import busy_sentence
+from explorer.runs.settings import problem, setting
+from explorer.runs.status import clock
+from explorer.screens.train.added_pairs import choose_added, draw_unfinished
+from explorer.screens.train.data import Data, choose_data
+from explorer.screens.train.settings import (
+    choose_computation,
+    choose_kind,
+    draw_tokens,
+    further_fields,
+    size_fields,
+    time_field,
+    training_fields,
+)
 from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
-from explorer.web.selected_run import NEW, RUN, draw_missing, run_box
+from explorer.web.faults import contained
+from explorer.web.figures import draw_figure
+from explorer.web.runs import NEW, RUN, choose_run, draw_missing, filled_from, forget_filling, run_box
+from explorer.web.security import closed
+from model.data import TASKS
+from model.folder import CheckpointError
+from model.presets import PRESETS, Preset
 
-_WATCHING = {True: "Watch it learn", False: "How it learned"}
+_ASKER, _SEEN = "_plan_asker", "_plan_seen"
+_NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
+_POLL_SECONDS = 0.7
+_TRIAL = "trial"  # the name of a run that is only estimated, so that all sessions share its plan
+
+
+@st.cache_resource(show_spinner=False)
+def plan_service() -> PlanService:
+    """The one service of this server that makes plans."""
+    return PlanService()
 
 
 def draw() -> None:
@@ -19,12 +57,182 @@ def draw() -> None:
     states = {status.name: status for status in runs.statuses()}
     title, box = st.columns([3, 1], vertical_alignment="center")
     with box:
-        name = run_box(RUN, "Run", [NEW, *states], lambda name: name or "A new run")
-    with title:
-        busy = name in states and states[name].busy
-        st.markdown("#### " + ("Train a model from scratch" if name == NEW else _WATCHING[busy]))
+        name = run_box(RUN, t("Run"), [NEW, *states], lambda name: name or t("A new run"))
+    watching = t("Watch it learn") if name in states and states[name].busy else t("How it learned")
+    title.markdown(f"#### {t('Train a model from scratch') if name == NEW else watching}")
     draw_missing()
     if name == NEW:
-        draw_form(runs)
+        _draw_form(runs)
     else:
         draw_run(runs, name)
+
+
+def _draw_form(runs: Runs) -> None:
+    """The whole form."""
+    _draw_busy(runs)
+    if closed("Training is"):
+        return
+    made = MadePairs(runs.checkpoints)
+    making = st.container()  # drawn here where the panel that starts it is not on the page
+    origin = st.container()
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        data = choose_data(runs.checkpoints)
+    if data is None:
+        with making:
+            draw_unfinished(made, apart=True)
+        return
+    if source := filled_from(data.task):
+        sentence = t("This form was filled from {source}. Change what you like, then start.", source=source)
+        origin.info(plain(sentence))
+    with right:
+        data = _with_tokens(data, left)
+        preset = data.adapted(_choose_preset(data))
+        scope = f"{data.task}_{preset.name}"
+        time, naming = st.columns([2, 3])
+        with time:
+            changes = time_field(preset, scope)
+        panel = st.container()
+    sizes = st.expander(t("Model sizes"))
+    with st.expander(t("Training settings")):
+        schedule = st.container()
+        changes += training_fields(preset, scope)
+        order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
+        if st.toggle(t("More settings"), key="train_more", persist_state="session"):
+            order = replace(order, **choose_computation())
+            order = replace(order, added=choose_added(data, made, order.device))
+            changes += further_fields(preset, data, scope, order.init)
+        else:
+            with making:
+                draw_unfinished(made, apart=True)
+    with sizes:
+        if order.init:
+            sentence = t("The sizes are those of '{init}', the model that the run starts from.", init=order.init)
+            st.caption(plain(sentence))
+        else:
+            changes = data.tokens + size_fields(preset, scope) + changes
+    order = replace(order, changes=changes)
+    unfit = problem(preset, changes)
+    plan = None if unfit else _ask(runs, order)
+    with naming:
+        order = replace(order, name=_choose_name(runs, data))
+    with panel:
+        every = None if unfit or plan is not None else _POLL_SECONDS
+        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit)
+    with schedule:
+        if isinstance(plan, Plan):
+            draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
+    with st.expander(t("The command")):
+        st.caption(t("Start runs exactly this command; you can also run it {where}.", where=WHERE))
+        st.code(quoted_command(order.command(runs.checkpoints)), language="bash", wrap_lines=True)
+
+
+def _draw_busy(runs: Runs) -> None:
+    """A line about the run that is being trained here, with a button to watch it."""
+    statuses = runs.statuses()
+    if not (sentence := busy_sentence(statuses)):
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(plain(sentence), width="content")
+        first = next(status.name for status in statuses if status.busy)
+        st.button(t("Watch it"), key="train_watch", on_click=choose_run, args=(first,))
+
+
+def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
+    """Own data with the chosen tokens, shown on samples beside the data; other tasks have theirs."""
+    kind = None if data.proposal is None else choose_kind(data.proposal, data.task)
+    if data.proposal is None or kind is None:
+        return data
+    with left:
+        draw_tokens(kind, data.proposal)
+    return replace(data, tokens=(("tokenizer", kind.kind),))
+
+
+def _choose_preset(data: Data) -> Preset:
+    start = data.default_preset
+    names = [name for name in PRESETS if name == start or name not in TASKS]
+    key = f"train_preset_{data.task}"
+    # Set at every run: an interrupted run creates fields that the browser never sees.
+    st.session_state[key] = st.session_state.get(key) or start
+    chosen = st.segmented_control(
+        t("Model"),
+        names,
+        required=True,
+        key=key,
+        persist_state="session",
+        help=t("Sizes and settings to start from. You can change each of them below."),
+    )
+    preset = PRESETS[chosen or start]
+    st.caption(plain(f"{preset.title}."))
+    return preset
+
+
+def _choose_name(runs: Runs, data: Data) -> str:
+    """The field for the new model's name; suggests a free one until the person types another."""
+    suggested = runs.free_name(data.wanted_name)
+    if st.session_state.get(_NAME) in (None, "", st.session_state.get(_SUGGESTED)):
+        st.session_state[_NAME] = st.session_state[_SUGGESTED] = suggested
+    text = st.text_input(
+        t("Name"),
+        key=_NAME,
+        persist_state="session",
+        max_chars=64,
+        help=t("The name of the model in all lists, and of its folder."),
+    )
+    return (text or suggested).strip()
+
+
+def _ask(runs: Runs, order: TrainingOrder) -> Plan | PlanError | None:
+    asker = st.session_state.setdefault(_ASKER, uuid.uuid4().hex)
+    return plan_service().ask(asker, _trial(runs, order))
+
+
+def _trial(runs: Runs, order: TrainingOrder) -> list[str]:
+    """The command that estimates the run, whatever its name."""
+    return replace(order, name=_TRIAL).trial(runs.checkpoints)
+
+
+def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
+    """The estimate and the Start button; redrawn on a timer until the estimate is known."""
+    answer = None if unfit else _ask(runs, order)
+    plan = answer if isinstance(answer, Plan) else None
+    parameters, memory, duration = st.columns(3)
+    parameters.metric(t("Parameters"), count(plan.parameters) if plan else "…")
+    memory.metric(t("Memory"), plan.memory_text if plan else "…")
+    duration.metric(t("Takes about"), clock(plan.seconds) if plan else "…")
+    impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
+    if st.button(t("Start training"), type="primary", disabled=impossible, width="stretch"):
+        _start(runs, order)
+    refused, reason = st.session_state.get(_REFUSED, ("", ""))
+    if reason and refused == order.name:  # kept, since this part is redrawn on a timer
+        st.error(plain(reason))
+    if impossible:
+        st.error(plain(unfit or str(answer)))
+    elif isinstance(answer, PlanError):
+        st.warning(plain(str(answer)))
+        if st.button(t("Estimate again")):
+            plan_service().forget(_trial(runs, order))
+            st.rerun()  # the timer starts again
+    elif plan is None:
+        st.caption(t("Reading the data, counting parameters, and timing a few updates on this machine …"))
+    else:
+        busy = any(run.busy for run in runs.statuses())
+        hint = t("Another run is being trained: once it has ended, this machine is faster.") if busy else ""
+        st.caption(plain(f"{plan.summary()} {hint}".strip()))
+        if st.session_state.get(_SEEN) != order.command(runs.checkpoints):
+            st.session_state[_SEEN] = order.command(runs.checkpoints)
+            st.rerun()  # the timer stops, and the schedule is drawn
+
+
+def _start(runs: Runs, order: TrainingOrder) -> None:
+    choose_run(order.name)  # first: another script run may take over at any access to the session
+    try:
+        runs.start(order.name, order.command(runs.checkpoints))
+    except (CheckpointError, RunError, OSError) as error:
+        choose_run(NEW)
+        st.session_state[_REFUSED] = (order.name, why(error))
+        return
+    st.session_state.pop(_REFUSED, None)
+    st.session_state.pop(_NAME, None)
+    forget_filling()
+    st.rerun()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from explorer.browser.film import Film, Frame, film_view
 from explorer.charts.chart import Table
 from explorer.charts.training_curves import (
     evaluation_table,
@@ -15,10 +16,14 @@ from explorer.charts.training_curves import (
     score_name,
     speed_figure,
 )
-from explorer.locale.text import plain, why
+from explorer.decoding.examples import examples_of
+from explorer.decoding.names import name_in_kind
+from explorer.locale.messages import t
+from explorer.locale.text import plain, quoted, why
 from explorer.runs.command import WHERE, quoted_command, resume_command
-from explorer.runs.lifecycle import Runs
+from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.metrics import Metrics
+from explorer.runs.origin import repeatable
 from explorer.runs.process import RunError
 from explorer.runs.progress import (
     ALARMING,
@@ -28,23 +33,21 @@ from explorer.runs.progress import (
     progress,
     queue_sentence,
     sample_table,
+    watched_trace,
+    written_text,
 )
-from explorer.runs.repeating import repeatable
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import viewing
-from explorer.screens.train.watched_sentence import draw_heads, draw_sentence
+from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure, draw_table
-from explorer.web.run_metrics import metrics_of
-from explorer.web.selected_run import NEW, choose_run
-from explorer.web.train_again import draw_again
-from explorer.web.viewer_mode import closed
-from explorer.web.wrong_answers import draw_wrong_answers
+from explorer.web.runs import NEW, choose_one, choose_run, draw_again, draw_wrong_answers, metrics_of
+from explorer.web.security import closed
 from model.folder import CheckpointError
 
 # Seconds between updates of an active run. Only two parts update: each costs Streamlit more than it costs us.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
-_REFUSED = "_watch_refused"
+_REFUSED, _SENTENCE_REFUSED = "_watch_refused", "_probe_refused"
 _METRIC_PIXELS = 170
 _FIGURES = {"score": score_figure, "learning rate": rate_figure, "tokens/s": speed_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
@@ -54,26 +57,28 @@ def draw_run(runs: Runs, name: str) -> None:
     """The whole view of one run; while it is active, its parts update on a timer."""
     status = runs.peek(name)
     if status is None:
-        st.info(plain(f"The run '{name}' no longer exists, or its status.json cannot be read."))
+        st.info(plain(t("The run '{name}' no longer exists, or its status.json cannot be read.", name=name)))
         return
     busy = status.busy
     closed("Stopping, resuming and new runs are")
     st.fragment(contained("run_news")(_news), run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
-    draw_sentence(runs, name, watching=busy and not viewing())
+    _draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
     if not busy and runs.folder(name).is_dir():
         draw_wrong_answers(name)
-        label = "Watch its heads form, from the first step to the last"
+        label = t("Watch its heads form, from the first step to the last")
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})
-    with st.expander("The command"):
-        run = repeatable(runs.folder(name), status)
+    with st.expander(t("The command")):
+        run, launch = repeatable(runs.folder(name), status), runs.launch(name)
         if run is not None and run.computed:
-            st.caption(plain(f"{run.computed} The model's card has the command with these, which trains it again."))
-        launch = runs.launch(name)
+            sentence = t(
+                "{computed} The model's card has the command with these, which trains it again.", computed=run.computed
+            )
+            st.caption(plain(sentence))
         if launch is not None:
-            st.caption("This run was started, or last resumed, with:")
+            st.caption(t("This run was started, or last resumed, with:"))
             st.code(quoted_command(launch.arguments), language="bash", wrap_lines=True)
-        st.caption(f"This command, {WHERE}, continues a stopped run:")
+        st.caption(t("This command, {where}, continues a stopped run:", where=WHERE))
         st.code(quoted_command(resume_command(name, runs.checkpoints)), language="bash", wrap_lines=True)
 
 
@@ -90,67 +95,68 @@ def _news(runs: Runs, name: str, drawn: str) -> None:
 
 def _answers(runs: Runs, name: str) -> None:
     """What changes at evaluations: the attention in the watched sentence, and sample translations."""
-    draw_heads(runs, name)
+    _draw_heads(runs, name)
     _samples(metrics_of(runs, name))
 
 
 def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
-    """State, progress, numbers and buttons."""
+    """State, progress, numbers and buttons; one sentence on how the run is going."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(status.state, color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         st.markdown(f"**{plain(status.name)}**", width="stretch")
         _buttons(runs, status)
     st.progress(status.share, text=plain(progress(status)))
-    if refused := st.session_state.pop(_REFUSED, ""):
-        st.error(plain(refused))
+    _say_refused(_REFUSED)
     if status.error:
         st.error(plain(status.error))
     elif status.state == "queued":
         st.info(plain(queue_sentence(status.name, runs.statuses())))
     elif status.state in STATE_SENTENCES:
         st.info(plain(STATE_SENTENCES[status.state]))
-    _diagnosis(metrics, status)
+    course = diagnosis(metrics, not status.busy)
+    if course.verdict in ALARMING:
+        st.warning(plain(course.sentence), icon=":material/monitoring:")
+    elif course.sentence and (metrics.train or not status.busy):
+        st.markdown(plain(course.sentence))
     _numbers(metrics, status)
-
-
-def _diagnosis(metrics: Metrics, status: RunStatus) -> None:
-    """One sentence on how the run is going; a line is kept free for it, so that nothing jumps."""
-    said = diagnosis(metrics, not status.busy)
-    if said.verdict in ALARMING:
-        st.warning(plain(said.sentence), icon=":material/monitoring:")
-    elif said.sentence and (metrics.train or not status.busy):
-        st.markdown(plain(said.sentence))
 
 
 def _buttons(runs: Runs, status: RunStatus) -> None:
     if status.busy:
         if not viewing():
             st.button(
-                "Stop",
+                t("Stop"),
                 key="run_stop",
                 disabled=status.state == "stopping",
-                help="Ends after the current batch, with everything saved. Resume continues from there.",
-                on_click=_do,
-                args=(runs.stop, status.name),
+                help=t("Ends after the current batch, with everything saved. Resume continues from there."),
+                on_click=_attempt,
+                args=(_REFUSED, runs.stop, status.name),
             )
         return
-    if not viewing() and st.button("New run", key="run_new", on_click=choose_run, args=(NEW,)):
+    if not viewing() and st.button(t("New run"), key="run_new", on_click=choose_run, args=(NEW,)):
         st.rerun()  # the whole page, not only this fragment
     if status.resumable and not viewing():
-        st.button("Resume", key="run_resume", type="primary", on_click=_do, args=(runs.resume, status.name))
+        resume = (_REFUSED, runs.resume, status.name)
+        st.button(t("Resume"), key="run_resume", type="primary", on_click=_attempt, args=resume)
     draw_again(runs, status.name, "watch")
     entry = runs.entry(status.name)
     if entry is not None and entry.summary.get("model") and not entry.problem:
-        label = "Open in Translate" if status.state == "finished" else "Open as it is"
+        label = t("Open in Translate") if status.state == "finished" else t("Open as it is")
         at = {"model": status.name}
         st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)
 
 
-def _do(action: Callable[[str], None], name: str) -> None:
+def _attempt(key: str, action: Callable[..., None], *arguments: str) -> None:
+    """Carry out an action; what refuses it is kept under `key` until the page is drawn."""
     try:
-        action(name)
+        action(*arguments)
     except (RunError, CheckpointError, OSError) as refused:
-        st.session_state[_REFUSED] = why(refused)
+        st.session_state[key] = why(refused)
+
+
+def _say_refused(key: str) -> None:
+    if refused := st.session_state.pop(key, ""):
+        st.error(plain(refused))
 
 
 def _numbers(metrics: Metrics, status: RunStatus) -> None:
@@ -165,28 +171,86 @@ def _curves(metrics: Metrics, max_steps: int) -> None:
         draw_figure(loss_figure(metrics, max_steps))
     with right:
         figure = st.container()  # the switch is below it, so that both curves start at the same height
-        which = st.segmented_control(
-            "Right-hand curve",
-            list(_FIGURES),
-            default="score",
-            required=True,
-            key="run_curve",
-            label_visibility="collapsed",
-        )
+        chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve")
         with figure:
-            draw_figure(_FIGURES.get(which or "score", score_figure)(metrics, max_steps))
-    table = st.expander("The evaluations as a table", on_change="rerun", key="run_table")
+            draw_figure(_FIGURES[chosen](metrics, max_steps))
+    table = st.expander(t("The evaluations as a table"), on_change="rerun", key="run_table")
     if table.open:
         table.dataframe(evaluation_table(metrics), hide_index=True)
 
 
 def _samples(metrics: Metrics) -> None:
     """The model's translations of a few validation sentences, now and one evaluation earlier."""
-    st.markdown("##### What it translates")
+    st.markdown(f"##### {t('What it translates')}")
     table = sample_table(metrics.samples)
     if table is None:
-        st.caption("Translations of a few validation sentences appear here after the first evaluation.")
+        st.caption(t("Translations of a few validation sentences appear here after the first evaluation."))
         return
     columns: Table = {name: list(values) for name, values in table.columns.items()}
-    draw_table(columns, f"Sample translations at step {table.step}")
+    draw_table(columns, t("Sample translations at step {step}", step=table.step))
     st.caption(table.caption)
+
+
+def _draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
+    """The field for the watched sentence, which only an active run reads."""
+    st.markdown(f"##### {t('What its heads look at')}")
+    if not runs.folder(name).is_dir():
+        st.caption(t("The heads appear here as soon as the run has started."))
+        return
+    key = f"probe_text_{name}"
+    asked = runs.watched(name)
+    if not asked and watching:
+        entry = runs.entry(name)
+        examples = examples_of(entry.summary) if entry is not None and entry.summary.get("task") else ()
+        if examples and (asked := examples[0].source):
+            _attempt(_SENTENCE_REFUSED, runs.watch, name, asked)
+    if not watching:
+        if asked:
+            st.caption(plain(t("The watched sentence was: {sentence}", sentence=asked)))
+        return
+    drawn = f"_{key}_seen"
+    if key not in st.session_state or st.session_state.get(drawn) != asked:
+        # Another session may have chosen another sentence: the field shows the one that is drawn below.
+        st.session_state[key] = st.session_state[drawn] = asked
+    st.text_input(
+        t("Sentence to watch"),
+        key=key,
+        persist_state="session",
+        max_chars=MAX_PROBE_TEXT,
+        placeholder=t("Type a sentence and press Enter"),
+        help=t("It is translated at each evaluation, and the attention of every head is shown below."),
+        on_change=_watch,
+        args=(runs, name, key),
+    )
+    _say_refused(_SENTENCE_REFUSED)
+
+
+def _watch(runs: Runs, name: str, key: str) -> None:
+    text = str(st.session_state[key]).strip()
+    if text and runs.folder(name).is_dir():
+        _attempt(_SENTENCE_REFUSED, runs.watch, name, text)
+
+
+def _draw_heads(runs: Runs, name: str) -> None:
+    """The attention of every head in the watched sentence at the last evaluation."""
+    if not runs.folder(name).is_dir():
+        return
+    status, trace = runs.peek(name), watched_trace(runs.folder(name))
+    if status is None or trace is None:
+        st.caption(t("The heads appear here after the first evaluation."))
+        return
+    kind = choose_kind("probe_kind")
+    frame = Frame.of(trace, kind, status.probe_step or status.step)
+    film = Film(f"{name} {kind} {frame.layers} {frame.heads}", kind, (frame,), layer=frame.layers)
+    place = film_view(film, key="probe_film")
+    caption = t(
+        "At step {step:,} the model answers {answer}. {head}: {looks}",
+        step=frame.step,
+        answer=quoted(text) if (text := written_text(trace)) else t("(nothing)"),
+        head=name_in_kind(place.layer, place.head).capitalize(),
+        looks=frame.caption(kind, place.layer, place.head),
+    )
+    st.caption(plain(caption))
+    table = st.expander(t("This head as a table"), on_change="rerun", key="probe_table")
+    if table.open:
+        table.dataframe(frame.table(place.layer, place.head), hide_index=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -11,31 +11,39 @@ from explorer.decoding import domain
 from explorer.decoding.examples import examples_of, hint_for
 from explorer.decoding.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
 from explorer.locale.glossary import explained
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import (
     changes_in_force,
-    chosen_path,
     decoding_choice,
-    embedded,
+    frame,
     sentence_page,
     session,
+    sidebar,
     stepping_page,
-    welcome,
 )
 from explorer.web.attention_views import draw_stepper
 from explorer.web.faults import contained
-from explorer.web.open_translation import OpenTranslation, address_of, along, leave_lost_model, open_translation
+from explorer.web.open_translation import (
+    OpenTranslation,
+    address_of,
+    along,
+    draw_way_back,
+    leave_lost_model,
+    open_translation,
+    own_choice,
+)
 from model.data import TASKS, get_task
 
 
 def draw() -> None:
     """The whole page."""
-    if embedded.is_embedded():
+    if frame.is_embedded():
         if (opened := open_translation(edited=True)) is not None:
             _explore(opened)
         return
     sentence_page.draw(_translate, labelled=False)
-    welcome.draw_tour()
+    sidebar.draw_tour()
 
 
 def _translate() -> None:
@@ -51,50 +59,44 @@ def _translate() -> None:
 def _headline(opened: OpenTranslation) -> None:
     """The translation with what can be done about it, then in small type what there is to see or to doubt."""
     with st.container(key="answer", gap="xxsmall"):
-        _answer(opened)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"#### {plain(opened.shown.text or t('(nothing: the model ended at once)'))}")
+            draw_way_back(opened)
+            _next_word(opened)
         _remarks(opened)
 
 
-def _answer(opened: OpenTranslation) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")
-        chosen_path.draw_way_back(opened)
-        _next_word(opened)
-
-
 def _remarks(opened: OpenTranslation) -> None:
-    selection, shown = opened.selection, opened.shown
+    selection, shown, summary = opened.selection, opened.shown, opened.summary
     changes_in_force.draw_edited(shown)
-    summary = opened.summary
     task = str(summary.get("task"))
-    known = summary["trained"] and not summary["imported"]  # of a model from elsewhere, the data are not known here
-    if known and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
+    ours = summary["trained"] and not summary["imported"]  # of a model from elsewhere, the data are not known here
+    if ours and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
         st.warning(plain(doubt), icon=":material/explore_off:")
     hint = hint_for(selection.text, examples_of(summary), shown)
-    if lines := [*filter(None, [chosen_path.own_choice(opened), hint]), *shown.notes]:
+    if lines := [*filter(None, [own_choice(opened), hint]), *shown.notes]:
         st.caption(explained(" ".join(lines)))
 
 
 def _next_word(opened: OpenTranslation) -> None:
     """How the next word is chosen, and what else beam search found; on the right, above the words to choose from."""
     st.space("stretch")
-    with st.popover(f"Next word: {decoding_choice.summary()}", key="next_word", help="How the next word is chosen"):
+    label = t("Next word: {choice}", choice=decoding_choice.summary())
+    with st.popover(label, key="next_word", help=t("How the next word is chosen")):
         decoding_choice.draw(opened.summary.get("search") or {}, "page")
-        _draw_hypotheses(hypotheses(opened.own, opened.shown))
+        for number, other in enumerate(hypotheses(opened.own, opened.shown), start=1):
+            if number == 1:
+                st.markdown(f"##### {t('Hypotheses of beam search')}")
+            text, detail = f"**{plain(other.text)}**", plain(other.detail)
+            shown, hidden = t("{text} · {detail} · shown", text=text, detail=detail), f"{text} · {detail}"
+            key = f"path-hypothesis-{number}"
+            _draw_way(other, shown if other.is_shown else hidden, key, type="tertiary")
 
 
-def _draw_hypotheses(found: Sequence[OtherPath]) -> None:
-    if found:
-        st.markdown("##### Hypotheses of beam search")
-    for number, other in enumerate(found, start=1):
-        st.button(
-            f"**{plain(other.text)}** · {plain(other.detail)}" + (" · shown" if other.is_shown else ""),
-            key=f"path-hypothesis-{number}",
-            disabled=other.is_shown,
-            type="tertiary",
-            on_click=session.move,
-            kwargs={"path": other.path, "step": other.step},
-        )
+def _draw_way(other: OtherPath, label: str, key: str, **look: Any) -> None:
+    """A button that opens a path, unless it is on screen."""
+    where = {"path": other.path, "step": other.step}
+    st.button(label, key=key, disabled=other.is_shown, on_click=session.move, kwargs=where, **look)
 
 
 @st.fragment
@@ -107,24 +109,24 @@ def _explore(opened: OpenTranslation) -> None:
         _fork(opened, result.fork.step, result.fork.token_id)
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
-        moving = st.toggle("The steps as a moving picture", key="translate_moving", help="GIF or APNG, for slides.")
-        if not embedded.is_embedded():
+        moving = st.toggle(
+            t("The steps as a moving picture"), key="translate_moving", help=t("GIF or APNG, for slides.")
+        )
+        if not frame.is_embedded():
             stepping_page.draw(opened.selection, opened.shown, result.place, view="steps", key="translate_steps")
     if moving:
         from explorer.web import moving_picture_panel  # imports a drawing library, which the first screen does not need
 
         moving_picture_panel.draw(opened.shown, result.place)
-    # The view and panel of the Attention page do not belong to this page's address.
-    here = dataclasses.replace(address_of(opened), view="", panel="", cell=None)
-    if embedded.is_embedded():
-        embedded.draw_link(here)
-    session.write_address(here)
+    session.write_address(address_of(opened))
+    if frame.is_embedded():
+        frame.draw_way_out()
 
 
 def _fork(opened: OpenTranslation, step: int, token: int) -> None:
     """Decode on from another token at row `step` and remember the new path."""
     shown = opened.shown
-    forked = along(dataclasses.replace(opened.selection, path=(*shown.path[: step - 1], token)), opened.edit)
+    forked = along(dataclasses.replace(opened.selection, path=(*shown.path[: step - 1], token)), shown.edit)
     session.add_fork(fork_of(shown, forked, step, token))
     session.move(path=forked.path, step=step)
 
@@ -132,24 +134,14 @@ def _fork(opened: OpenTranslation, step: int, token: int) -> None:
 def _other_paths(opened: OpenTranslation) -> None:
     """The forks made so far; each can be opened."""
     own, shown, on_own_path = opened.own, opened.shown, opened.selection.path is None
-    _draw_paths("Paths you chose", "fork", chosen_paths(own, shown, session.forks(), on_own_path=on_own_path))
-    about = "Your paths, and what beam search considers."
-    if st.toggle("All continuations, as a tree", key="translate_tree", help=about):
+    for number, other in enumerate(chosen_paths(own, shown, session.forks(), on_own_path=on_own_path), start=1):
+        if number == 1:
+            st.markdown(f"##### {t('Paths you chose')}")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            _draw_way(other, t("Shown") if other.is_shown else t("Show"), f"path-fork-{number}")
+            st.markdown(f"**{plain(other.text)}** — {plain(other.detail)}")
+    about = t("Your paths, and what beam search considers.")
+    if st.toggle(t("All continuations, as a tree"), key="translate_tree", help=about):
         from explorer.web import decode_tree_panel  # imports a chart library, which the first screen does not need
 
         decode_tree_panel.draw(opened.selection, shown)
-
-
-def _draw_paths(title: str, key: str, paths: Sequence[OtherPath]) -> None:
-    if paths:
-        st.markdown(f"##### {title}")
-    for number, other in enumerate(paths, start=1):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.button(
-                "Shown" if other.is_shown else "Show",
-                key=f"path-{key}-{number}",
-                disabled=other.is_shown,
-                on_click=session.move,
-                kwargs={"path": other.path, "step": other.step},
-            )
-            st.markdown(f"**{plain(other.text)}** — {plain(other.detail)}")

@@ -11,8 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.data.task import Example
-from model.data.word_links import WordLinks
+from model.data.task import Example, WordLinks
 
 FILE = Path(__file__).parent / "scenes.tsv"
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*|[^\w\s]")

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from explorer.browser import assets
-from explorer.web.preload import Preload
+from explorer.web.warm_up import WarmUp
 from tests import loop
 
 NAMES = sorted(assets._PACKS)
@@ -102,7 +102,9 @@ def preloaded(path: str, kind: str = "text/html; charset=utf-8") -> list[str]:
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    loop.run(Preload(app)({"type": "http", "path": path}, None, send))
+    server = WarmUp(app)
+    server._begun = True
+    loop.run(server({"type": "http", "path": path}, None, send))
     return [value.decode() for name, value in sent[0]["headers"] if name == b"link"]
 
 

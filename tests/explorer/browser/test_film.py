@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from explorer.browser import wire
-from explorer.browser.film import place_of
-from explorer.browser.film_payload import Film, Frame, Place, encode
-from explorer.browser.film_payload import place_from as read_place
+from explorer.browser.film import Film, Frame, encode, place_of
+from explorer.browser.film import place_from as read_place
+from explorer.browser.structs import FilmPlace as Place
 from tests.explorer.planted import planted_trace
 
 

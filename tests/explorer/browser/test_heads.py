@@ -14,7 +14,7 @@ from tests.explorer.sent import decodings, mount, report
 def _page() -> None:
     import streamlit as st
 
-    from explorer.browser.heads import heads_view
+    from explorer.browser.views import heads_view
     from explorer.decoding.decoding import Decoding, place_in
     from tests.explorer.planted_heads import random_trace
 
@@ -62,7 +62,7 @@ def test_of_a_large_decoding_a_kind_is_sent_when_it_is_opened() -> None:
         before, kind="encoder", row=3, column=4, step=2, view="head", wanted=("encoder",)
     )
     result, after = _run(app)
-    assert result.place == Place("encoder", 2, 0, row=3, col=4, step=2)
+    assert result.place == Place("encoder", 2, 0, row=3, column=4, step=2)
     assert result.view == "head"
     assert after == before, "the views keep their own place"
     assert _kinds(app) == ["encoder", "cross"]
@@ -160,7 +160,7 @@ def test_an_invalid_message_gives_a_place_that_exists(nonsense: dict[str, Any]) 
     assert 1 <= place.layer <= 3
     assert 0 <= place.head <= 4
     assert 1 <= place.row <= 5
-    assert place.col is None or 1 <= place.col <= 5
+    assert place.column is None or 1 <= place.column <= 5
     assert "<" not in result.view
 
 

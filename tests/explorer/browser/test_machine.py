@@ -12,19 +12,29 @@ import pytest
 import torch
 
 from explorer.browser import wire
-from explorer.browser.machine_details import check_opened, encode_details, pooled
-from explorer.browser.machine_payload import NUMBERS, MachineView, Opened, encode, full_colour, is_target
+from explorer.browser.machine_payload import (
+    NUMBERS,
+    MachineView,
+    encode,
+    encode_details,
+    full_colour,
+    is_target,
+    pooled,
+)
 from explorer.browser.machine_words import parts_of
-from explorer.decoding.machine_blocks import MEMORY, Block, blocks_of
-from explorer.decoding.model_diagram import whole_diagram_of
+from explorer.browser.structs import MachinePlace, Opened
+from explorer.decoding.decoding import Decoding
+from explorer.decoding.model_diagram import MEMORY, Block, blocks_of
 from explorer.decoding.translator import Translation, Translator
 from explorer.locale.glossary import address_of
+from model.analysis.operations import Walk
 from model.analysis.whole_run import added_positions, whole_runs
 from model.architectures import make_transformer
 from model.checkpoint import LoadedModel, load_model
 from model.config import EOS, SOS, DecodeConfig, ModelConfig
 from model.points import points
 from model.recording import PointRecorder
+from tests.explorer.planted_heads import random_trace
 from tests.paths import CHECKPOINTS
 
 MODELS = sorted(path.parent.name for path in CHECKPOINTS.glob("*/config.json"))
@@ -59,7 +69,7 @@ def loaded_model(name: str) -> LoadedModel:
 
 
 @functools.cache
-def made(name: str, length: str) -> tuple[MachineView, Translation]:
+def made(name: str, length: str) -> tuple[MachineView, Translation, tuple[Walk, ...]]:
     """The machine of a shipped model with about so many source tokens, as the page makes it."""
     loaded = loaded_model(name)
     translator, config = Translator(loaded), loaded.model_config
@@ -70,10 +80,12 @@ def made(name: str, length: str) -> tuple[MachineView, Translation]:
     text = encoding.text[: encoding.offsets[min(count, len(encoding)) - 1][1]]
     shown = translator.translate(text, DecodeConfig(max_length=min(60, config.max_positions)))
     runs = whole_runs(loaded.model, shown.source.ids, shown.path)
-    view = MachineView(
-        whole_diagram_of(config), config, runs, shown.trace, shown.seq, name, added_positions(loaded.model, runs[-1])
-    )
-    return view, shown
+    return MachineView(shown, config, blocks_of(config)), shown, runs
+
+
+def encoded(name: str, length: str) -> bytes:
+    view, _, runs = made(name, length)
+    return encode(view, runs, added_positions(loaded_model(name).model, runs[-1]))
 
 
 @torch.inference_mode()
@@ -85,10 +97,10 @@ def recorded(name: str, shown: Translation, step: int) -> dict[str, torch.Tensor
     return recorder.tensors
 
 
-def pictures(view: MachineView) -> Iterator[tuple[Block, dict[str, Any], np.ndarray[Any, Any]]]:
-    header, arrays = wire.read(encode(view))
+def pictures(name: str, length: str) -> Iterator[tuple[Block, dict[str, Any], np.ndarray[Any, Any]]]:
+    header, arrays = wire.read(encoded(name, length))
     numbers = arrays["numbers"]
-    for block in view.diagram.blocks:
+    for block in made(name, length)[0].blocks:
         found = header["facts"][block.name]["picture"]
         if found is not None:
             end = found["at"] + found["rows"] * found["width"]
@@ -98,12 +110,12 @@ def pictures(view: MachineView) -> Iterator[tuple[Block, dict[str, Any], np.ndar
 @pytest.mark.parametrize("length", TEXTS)
 @pytest.mark.parametrize("name", [*MODELS, *OTHERS])
 def test_pictures_are_the_recorded_tensors(name: str, length: str) -> None:
-    view, shown = made(name, length)
+    view, shown, _ = made(name, length)
     last = len(shown.path)
     steps = sorted({1, (last + 1) // 2, last})
     tensors = {step: recorded(name, shown, step) for step in steps}
     seen = set()
-    for block, picture, numbers in pictures(view):
+    for block, picture, numbers in pictures(name, length):
         for step in steps:
             rows = step if is_target(block) else numbers.shape[0]
             first = step * (step - 1) // 2 if view.stepwise and picture["side"] == "target" else 0
@@ -125,25 +137,23 @@ def test_pictures_are_the_recorded_tensors(name: str, length: str) -> None:
             assert now.shape == wanted.shape, block.name
             assert np.allclose(now, wanted, rtol=1e-4, atol=2e-5), (block.name, step)
             seen.add(block.kind)
-    wanted_kinds = {block.kind for block in view.diagram.blocks} - {"tokens", "softmax", "word"}
+    wanted_kinds = {block.kind for block in view.blocks} - {"tokens", "softmax", "word"}
     assert seen == wanted_kinds
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_header_says_what_was_decoded(name: str) -> None:
-    view, shown = made(name, "some")
-    payload = encode(view)
+def test_the_header_says_what_each_block_is(name: str) -> None:
+    view, shown, runs = made(name, "some")
+    payload = encoded(name, "some")
     header, _ = wire.read(payload)
     assert len(payload) < 120_000, "kilobytes"
-    assert header["target"]["predicted"] == list(shown.trace.predicted_tokens)
-    assert np.allclose(header["target"]["probabilities"], shown.trace.probabilities, atol=1e-6)
-    assert header["source"]["tokens"] == list(shown.trace.src_tokens)
+    assert header["seq"] == shown.seq
     assert header["terms"]["self-attention"] == address_of("self-attention")
     counted = sum(facts["parameters"] for facts in header["facts"].values())
     assert counted == sum(parameter.numel() for parameter in set(loaded_model(name).model.parameters()))
-    for block in view.diagram.blocks:
+    for block in view.blocks:
         shape = header["facts"][block.name]["shape"]
-        run = view.runs[-1]
+        run = runs[-1]
         point = f"{block.name}.weights" if block.attention else block.result
         if block.kind == "initial":
             assert shape == [run[point].shape[0], run[point].shape[2]], "layer, batch, number"
@@ -154,21 +164,21 @@ def test_the_header_says_what_was_decoded(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_sixty_tokens_stay_below_a_megabyte(name: str) -> None:
-    view, shown = made(name, "sixty")
+    _, shown, _ = made(name, "sixty")
     assert len(shown.trace.src_tokens) > 30 or loaded_model(name).model_config.max_positions <= 60
-    assert len(encode(view)) < 1_000_000
+    assert len(encoded(name, "sixty")) < 1_000_000
 
 
 @pytest.mark.parametrize("name", [*MODELS, *OTHERS])
 def test_what_is_opened_is_what_was_recorded(name: str) -> None:
-    view, shown = made(name, "some")
+    view, shown, runs = made(name, "some")
     loaded, last = loaded_model(name), len(shown.path)
     tensors = recorded(name, shown, last)
-    for block in view.diagram.blocks:
+    for block in view.blocks:
         head = view.config.n_heads(block.attention) if block.attention else 0  # type: ignore[arg-type]
-        before = next(b for b in view.diagram.blocks if b.name == block.reads[0]) if block.name == MEMORY else None
+        before = next(b for b in view.blocks if b.name == block.reads[0]) if block.name == MEMORY else None
         payload = encode_details(
-            block, Opened(block.name, head), view.runs[-1], loaded.model, str, seq="s", step=0, before=before
+            block, Opened(block.name, head), runs[-1], loaded.model, str, seq="s", step=0, before=before
         )
         header, arrays = wire.read(payload)
         if before is not None:
@@ -239,14 +249,19 @@ def test_every_block_is_reached_and_only_the_memory_crosses_over(architecture: s
     assert blocks.keys() - read == {"word"}
 
 
-def test_only_what_exists_can_be_opened() -> None:
-    blocks = blocks_of(PAPER)
-    name = "decoder.0.cross_attn"
-    assert check_opened({"block": name, "head": 2, "part": "scores"}, blocks, PAPER) == Opened(name, 2, "scores")
-    assert check_opened({"block": name, "head": 5, "part": "scores"}, blocks, PAPER) == Opened(name)
-    assert check_opened({"block": name, "head": 1, "part": "<b>"}, blocks, PAPER) == Opened(name, 1)
-    assert check_opened({"block": "logits", "head": 1}, blocks, PAPER) == Opened("logits")
-    assert check_opened({"block": ["x"], "head": "1"}, blocks, PAPER) == Opened()
+@pytest.mark.parametrize(
+    ("asked", "opened"),
+    [
+        (MachinePlace("decoder.0.cross_attn", 2, "scores"), MachinePlace("decoder.0.cross_attn", 2, "scores")),
+        (MachinePlace("decoder.0.cross_attn", 5, "scores", 2), MachinePlace("decoder.0.cross_attn", step=2)),
+        (MachinePlace("decoder.0.cross_attn", 1, "<b>", 999), MachinePlace("decoder.0.cross_attn", 1, "", 3)),
+        (MachinePlace("logits", 1, step=-4), MachinePlace("logits")),
+        (MachinePlace("x", 1, "scores"), MachinePlace()),
+    ],
+)
+def test_only_what_exists_can_be_opened(asked: MachinePlace, opened: MachinePlace) -> None:
+    decoding = Decoding(random_trace(["a", "<eos>"], ["<sos>", "b", "c"]), "s", "paper")
+    assert MachineView(decoding, PAPER, blocks_of(PAPER)).fitting(asked) == opened
 
 
 def test_no_tile_of_a_matrix_belongs_to_two_heads() -> None:
@@ -268,8 +283,7 @@ def test_the_usual_peak_of_a_row_has_the_full_colour() -> None:
     assert full_colour(spread) == pytest.approx(0.2)
     rows = np.array([[1.0, 0.0, 0.0], [0.5, 0.4, 0.1], [0.3, 0.3, 0.4]], np.float32)
     assert full_colour(rows) == 0.5, "neither the largest weight of all nor the mean"
-    view, _ = made("multi30k-en-de", "some")
-    for block, picture, numbers in pictures(view):
+    for block, picture, numbers in pictures("multi30k-en-de", "some"):
         if block.attention:
             assert picture["scale"] == pytest.approx(np.median(numbers.max(axis=1)), rel=1e-3)
 
@@ -277,6 +291,6 @@ def test_the_usual_peak_of_a_row_has_the_full_colour() -> None:
 def test_heads_read_whole_vectors() -> None:
     for block in blocks_of(PAPER):
         if block.attention:
-            words = " ".join(part["words"] for part in parts_of(block, PAPER).values())
+            words = " ".join(part.words for part in parts_of(block, PAPER).values())
             assert "whole" in words
             assert "slice" not in words

@@ -72,9 +72,9 @@ def test_kinds_can_follow_one_by_one() -> None:
 
 def test_words_have_labels_and_scores_of_their_own() -> None:
     trace = random_trace(["b", "o", "y", "<eos>"], ["<sos>", "x", "y"])
-    assert list(wire.read(encode(planted_view(trace, predicted_ids=()).decoding))[0]["forms"]["cross"]) == ["tokens"]
+    assert list(wire.read(encode(planted_view(trace, path=()).decoding))[0]["forms"]["cross"]) == ["tokens"]
     joined = dataclasses.replace(trace, src_words=(0, 0, 0, -1))
-    forms = wire.read(encode(planted_view(joined, predicted_ids=()).decoding))[0]["forms"]
+    forms = wire.read(encode(planted_view(joined, path=()).decoding))[0]["forms"]
     assert list(forms["encoder"]) == ["tokens", "words"]
     assert list(forms["cross"]) == ["tokens", "words", "words-next"]
     assert forms["encoder"]["words"]["columns"] == ["boy", "<eos>"]
@@ -82,7 +82,7 @@ def test_words_have_labels_and_scores_of_their_own() -> None:
 
 
 def test_one_token_says_that_there_is_no_choice_without_nan() -> None:
-    decoding = planted_view(random_trace(["<eos>"], ["<sos>"]), predicted_ids=()).decoding
+    decoding = planted_view(random_trace(["<eos>"], ["<sos>"]), path=()).decoding
     assert wire.read(encode(decoding))[0]["forms"]["encoder"]["tokens"]["effective"][0][0] is None
 
 
@@ -92,8 +92,8 @@ def test_one_token_says_that_there_is_no_choice_without_nan() -> None:
         ({}, Place("cross", 2, 0, row=5, step=5)),
         ({"step": 3, "kind": "encoder", "layer": 1, "head": 2}, Place("encoder", 1, 2, row=1, step=3)),
         ({"step": 99, "kind": "bogus", "layer": -4, "head": 99}, Place("cross", 1, 3, row=5, step=5)),
-        ({"kind": "encoder", "cell": (77, 88)}, Place("encoder", 1, 0, row=5, col=5, step=5)),
-        ({"kind": "cross", "cell": (2, 3), "step": 4}, Place("cross", 2, 0, row=2, col=3, step=2)),
+        ({"kind": "encoder", "cell": (77, 88)}, Place("encoder", 1, 0, row=5, column=5, step=5)),
+        ({"kind": "cross", "cell": (2, 3), "step": 4}, Place("cross", 2, 0, row=2, column=3, step=2)),
         ({"kind": "encoder", "cell": (3, 0), "step": 1}, Place("encoder", 1, 0, row=3, step=1)),
     ],
 )
@@ -135,6 +135,6 @@ def test_a_kind_may_be_missing(missing: AttentionKind) -> None:
 
 def test_ids_and_unknown_marks_must_fit() -> None:
     with pytest.raises(ValueError, match="2 predicted ids do not fit 5 decoder rows"):
-        encode(planted_view(predicted_ids=(1, 2)).decoding)
+        encode(planted_view(path=(1, 2)).decoding)
     with pytest.raises(ValueError, match="6 unknown marks do not fit 5 source tokens"):
         encode(planted_view(src_unknown=(True,) * 6).decoding)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from explorer.browser import wire
-from explorer.browser.role_grid_payload import colour_of, encode, head_from
-from explorer.probing.relative_maps import BINS
+from explorer.browser.role_grid import colour_of, encode, head_from
+from explorer.probing.formulas import BINS
 from explorer.probing.role_grid import RoleGrid, role_table
 from explorer.probing.roles import LETTERS, NO_ROLE, Role
 

@@ -18,10 +18,9 @@ from explorer.charts.palette import N_DASHES, head_stroke
 from explorer.decoding import names
 from explorer.decoding.attention_maps import attention_maps, merge, spans
 from explorer.decoding.coordinates import Place
-from explorer.decoding.head_summary import HeadSummary
 from explorer.decoding.shown_maps import heads_in_view
 from explorer.decoding.view_text import ViewOptions
-from explorer.files.matplotlib_maps import DASHES, lines_of
+from explorer.files.map_picture import DASHES, lines_of
 from explorer.locale.text import cell_number, weight_percent
 from tests.explorer.planted import planted_trace
 from tests.paths import ROOT
@@ -97,11 +96,12 @@ def test_lines_are_chosen_as_in_the_browser(case: dict[str, Any]) -> None:
 def test_heads_are_sorted_and_filtered_as_in_the_browser(case: dict[str, Any]) -> None:
     given = _fixture("head_list")["summary"]
     shares = {name: np.array(share, dtype=np.float64) for name, share in given["shares"].items()}
-    summary = HeadSummary(np.array(given["effective"], dtype=np.float64), shares, dict.fromkeys(shares, 0.25))
     layers, heads = range(given["layers"]), range(given["heads"])
-    assert [[summary.role(layer, head) for head in heads] for layer in layers] == given["roles"]
     maps = attention_maps(planted_trace(layers=(1, given["layers"]), heads=(1, given["heads"])), "cross")
-    listed = heads_in_view("cross", maps, summary, Place("cross", 1, 1, 1), ViewOptions(**case["options"]))
+    chance = dict.fromkeys(shares, 0.25)
+    vars(maps).update(effective=np.array(given["effective"], dtype=np.float64), shares=shares, chance=chance)
+    assert [[maps.role(layer, head) for head in heads] for layer in layers] == given["roles"]
+    listed = heads_in_view(maps, Place("cross", 1, 1, 1), ViewOptions(**case["options"]))
     assert [[place.layer, place.head] for place in listed] == case["listed"]
 
 

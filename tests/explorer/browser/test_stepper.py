@@ -14,7 +14,7 @@ from tests.explorer.sent import mount, report
 def _page() -> None:
     import streamlit as st
 
-    from explorer.browser.stepper import stepper
+    from explorer.browser.views import stepper
     from tests.explorer.planted import planted_view
 
     decoding, place = planted_view(seq=st.session_state.get("seq", "first"), step=st.session_state.get("step", 2))
@@ -103,7 +103,7 @@ def test_a_trace_without_cross_attention_is_refused() -> None:
 
     import numpy as np
 
-    from explorer.browser.stepper import stepper
+    from explorer.browser.views import stepper
     from tests.explorer.planted import planted_trace, planted_view
 
     none = dataclasses.replace(planted_trace(), cross=np.zeros((0, 0, 5, 5), dtype=np.float32))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 
 from explorer.charts.decode_tree import CLOSEST, LETTER, LOOKS, ROOM, hover, tree_figure
-from explorer.decoding.beam_candidates import Branch
-from explorer.decoding.decode_tree import Line, grow
+from explorer.decoding.decode_tree import Branch, Line, grow
 
 NAMES = {4: "<b>je</b>", 5: "lis", 6: "</script>", 2: "<eos>"}
 BRANCHES = (

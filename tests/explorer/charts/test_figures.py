@@ -12,7 +12,6 @@ import pytest
 
 from explorer.charts.chart import Figure
 from explorer.charts.head_scores_over_training import CHOSEN, head_figure, head_rows
-from explorer.charts.learning_rate_schedule import schedule_figure
 from explorer.charts.training_curves import (
     MAX_CURVES,
     MAX_DRAWN,
@@ -20,11 +19,11 @@ from explorer.charts.training_curves import (
     evaluation_table,
     loss_figure,
     rate_figure,
+    schedule_figure,
     score_figure,
     speed_figure,
 )
-from explorer.decoding.captions import head_caption
-from explorer.decoding.map_tables import head_table
+from explorer.decoding.labelled_map import head_caption, head_table
 from explorer.runs.metrics import Metrics, MetricsReader
 from tests.explorer.toy_runs import eval_line, train_line, write_metrics
 

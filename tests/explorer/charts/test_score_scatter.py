@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.charts.score_scatter import score_scatter
+from explorer.charts.measured_heads import score_scatter
 from explorer.probing.roles import NO_ROLE, Role
 
 PLAIN = Role(NO_ROLE, (), "")

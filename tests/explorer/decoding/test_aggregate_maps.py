@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.decoding.aggregate_maps import AGGREGATES, meaning
+from explorer.decoding.aggregates import AGGREGATES, meaning
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import NoSingleHead, Place
 from tests.explorer.shown_maps import noisy

@@ -31,6 +31,7 @@ from tests.tiny import VOCAB, tiny_model
 TARGET = CharacterTokenizer([chr(97 + i) for i in range(VOCAB - 4)], [1] * (VOCAB - 4))
 PATH = (5, 9, 4, 11, 2)
 SOURCE_IDS = (6, 4, 12, 7)
+SOURCE = (*SOURCE_IDS, EOS)
 
 
 def weights_of(seed: int, layers: int, heads: int, queries: int, keys: int, *, causal: bool = False) -> np.ndarray:
@@ -178,7 +179,7 @@ def sublayer_inputs(model: Transformer) -> dict[str, tuple[torch.Tensor, torch.T
 def test_contributions_of_all_heads_add_up_to_the_sublayers_output(kind: str, changes: dict[str, bool]) -> None:
     model = tiny_model(**changes)
     heads = [(kind, 0, head) for head in range(model.config.n_heads(kind))]
-    details = head_details(model, encoding(), TARGET, PATH, heads)
+    details = head_details(model, SOURCE, PATH, heads)
     with torch.inference_mode():
         queries, memory, mask = sublayer_inputs(model)[kind]
         layer = (model.encoder if kind == "encoder" else model.decoder).layers[0]
@@ -192,7 +193,7 @@ def test_contributions_of_all_heads_add_up_to_the_sublayers_output(kind: str, ch
 def test_norms_are_kobayashis_from_the_matrices_themselves() -> None:
     """‖α (x W_V + b_V) W_O‖ with x and the matrices taken from the model, α from the recorder."""
     model = tiny_model()
-    details = head_details(model, encoding(), TARGET, PATH, [("encoder", 0, h) for h in range(2)])
+    details = head_details(model, SOURCE, PATH, [("encoder", 0, h) for h in range(2)])
     with torch.inference_mode():
         x = sublayer_inputs(model)["encoder"][1][0].numpy().astype(np.float64)
     attention = model.encoder.layers[0].self_attn
@@ -218,7 +219,7 @@ def test_norms_of_one_sentence_go_through_the_gate_as_those_of_the_sample_do(kin
     whole = layer_maps(model, (*SOURCE_IDS, EOS), (SOS, *PATH[:-1]))
     for layer in range(model.config.n_layers(kind)):
         heads = [(kind, layer, head) for head in range(model.config.n_heads(kind))]
-        details = head_details(model, encoding(), TARGET, PATH, heads)
+        details = head_details(model, SOURCE, PATH, heads)
         norms = layer_norms(list(details.values()), 5)
         np.testing.assert_allclose(shares(norms), whole[kind, layer].norms, atol=1e-5)
         gate = details[heads[0]].rows[0].gate
@@ -227,7 +228,7 @@ def test_norms_of_one_sentence_go_through_the_gate_as_those_of_the_sample_do(kin
 
 
 def test_norms_are_zero_where_masked() -> None:
-    details = head_details(tiny_model(), encoding(), TARGET, PATH, [("decoder", 1, 2)])
+    details = head_details(tiny_model(), SOURCE, PATH, [("decoder", 1, 2)])
     norms = head_norms(details["decoder", 1, 2], len(PATH))
     assert norms.shape == (5, 5)
     assert (np.triu(norms, 1) == 0).all()

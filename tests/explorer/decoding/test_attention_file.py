@@ -33,7 +33,7 @@ def test_our_own_attention_files_are_read_back(tmp_path: Path) -> None:
         assert getattr(own.trace, name) == getattr(trace, name)
     np.testing.assert_array_equal(own.trace.probabilities, trace.probabilities)
     assert own.notes == ()
-    assert own.name == "red.npz"
+    assert own.model == "red.npz"
 
 
 @pytest.mark.parametrize("write", [npz, as_json])

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.decoding.attention_file import OwnAttention, read_own
-from explorer.screens.attention.attention_file import EXAMPLE
+from explorer.decoding.attention_file import read_own
+from explorer.decoding.decoding import Decoding
+from explorer.screens.attention.own_file import EXAMPLE
 from tests.paths import ROOT
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##s")
@@ -31,7 +32,7 @@ def tokenizer(transformers: Any, tmp_path: Path) -> Any:
     return transformers.BertTokenizerFast(str(tmp_path / "vocab.txt"))
 
 
-def run(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **names: Any) -> OwnAttention:
+def run(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **names: Any) -> Decoding:
     """Run the lines as a user would, and read the file that they write."""
     import torch
 

@@ -17,10 +17,10 @@ from hypothesis.extra import numpy as hnp
 from explorer.decoding.attention_file import (
     MAX_BYTES,
     MAX_TOKENS,
-    OwnAttention,
     OwnAttentionError,
     read_own,
 )
+from explorer.decoding.decoding import Decoding
 from model.trace import AttentionTrace, kinds_of
 from tests.explorer.attention_files import as_json, npz, tokens, weights_of
 
@@ -174,7 +174,7 @@ def test_a_file_beyond_the_limit_is_not_read() -> None:
         read_own(b"PK" + bytes(MAX_BYTES), "x")
 
 
-def readable(content: bytes) -> OwnAttention | None:
+def readable(content: bytes) -> Decoding | None:
     try:
         return read_own(content, "fuzz")
     except OwnAttentionError:

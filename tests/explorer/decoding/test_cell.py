@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.decoding.aggregates import head_norms
-from explorer.decoding.cell import Cell, cell
-from explorer.decoding.cell_text import cell_caption
+from explorer.decoding.cell import Cell, cell, cell_caption
 from model.analysis.head_details import HeadDetails, RowDetails, head_details
 from model.edits import HeadEdit, HeadEdits
-from tests.explorer.decoding.test_aggregates import PATH, TARGET, encoding
+from tests.explorer.decoding.test_aggregates import PATH, SOURCE
 from tests.tiny import tiny_model
 
 LOWEST = np.finfo(np.float32).min
@@ -67,7 +66,7 @@ def check(found: Cell) -> None:
 def test_the_shown_numbers_give_the_weight_that_the_model_used(changes: dict[str, object], seed: int) -> None:
     model = tiny_model(seed=seed, **changes)
     sites = [("encoder", 1, 1), ("decoder", 2, 3), ("cross", 0, 2)]
-    for details in head_details(model, encoding(), TARGET, PATH, sites).values():
+    for details in head_details(model, SOURCE, PATH, sites).values():
         norms = head_norms(details, max(len(row.weights) for row in details.rows))
         for query, row in enumerate(details.rows):
             for key in range(len(row.weights)):
@@ -132,7 +131,7 @@ def test_a_row_without_any_visible_key_is_all_zeros() -> None:
 
 def test_an_edited_row_shows_both_weights() -> None:
     edit = HeadEdits((HeadEdit("decoder", 0, 1, "uniform"),))
-    details = head_details(tiny_model(), encoding(), TARGET, PATH, [("decoder", 0, 1)], edit=edit)["decoder", 0, 1]
+    details = head_details(tiny_model(), SOURCE, PATH, [("decoder", 0, 1)], edit=edit)["decoder", 0, 1]
     found = cell(details, 3, 1)
     assert found.edited
     assert found.weight == "0.2500"

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.captions import map_caption
 from explorer.decoding.comparison import NothingToCompare, compare, compare_rows, counterpart, single_row
 from explorer.decoding.coordinates import Place
-from explorer.decoding.labelled_map import LabelledMap, head_map
+from explorer.decoding.labelled_map import LabelledMap, head_map, map_caption
 from tests.explorer.planted import planted_trace
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding.beam_candidates import Branch, branches_of
-from explorer.decoding.decode_tree import MAX_NODES, Line, Tree, grow, tree_caption, tree_table
+from explorer.decoding.decode_tree import MAX_NODES, Branch, Line, Tree, branches_of, grow, tree_caption, tree_table
 from model.config import EOS
 from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import ENDED, PRUNED, length_penalty

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding.entropy import effective_keys, entropy
+from explorer.decoding.attention_maps import effective_keys, entropy
 
 
 def test_entropy_of_known_rows() -> None:

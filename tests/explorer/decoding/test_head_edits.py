@@ -9,7 +9,7 @@ import torch
 from explorer.decoding.head_change import Change
 from explorer.decoding.head_edits import digest_of, edits_for
 from explorer.decoding.translator import Translator
-from explorer.probing.quality import subsample
+from explorer.probing.sample import subsample
 from model.analysis.importance import mean_outputs
 from model.analysis.recorded_batches import written_sample
 from model.checkpoint import load_model

@@ -9,9 +9,7 @@ import pytest
 
 from explorer.charts.attention_map import map_figure
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.captions import map_caption
-from explorer.decoding.labelled_map import LabelledMap, difference, head_map, labelled
-from explorer.decoding.map_tables import map_table
+from explorer.decoding.labelled_map import LabelledMap, difference, head_map, labelled, map_caption, map_table
 from tests.explorer.planted import planted_trace
 
 HOSTILE = ("</script>", "<b>x</b>", "the", "the", "人工", "שלום", "👩‍👩‍👧", "&amp;")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.decoding.references import reference, references
+from explorer.decoding.examples import reference, references
 from model.data import get_task
 from model.data.scenes import scenes
 

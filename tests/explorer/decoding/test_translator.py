@@ -196,13 +196,25 @@ def test_any_target_is_forced_or_refused_with_a_message(letters: Translator, tar
     assert np.isfinite(forced.trace.probabilities).all()
 
 
-def test_details_are_of_the_translation_and_need_its_edit(words: Translator) -> None:
+def test_details_and_terms_are_of_the_translation_under_its_edit(words: Translator) -> None:
     edit = HeadEdits((HeadEdit("cross", 0, 0, "uniform"),))
     shown = words.translate("I read red books", GREEDY, edit=edit)
-    with pytest.raises(ValueError, match="same edit"):
-        words.details(shown, [("cross", 0, 0)])
-    row = words.details(shown, [("cross", 0, 0)], edit=edit)["cross", 0, 0].rows[0]
-    np.testing.assert_array_equal(row.weights, shown.trace.cross[0, 0, 0])
+    row = words.details(shown, [("cross", 0, 0)])["cross", 0, 0].rows[0]
+    np.testing.assert_allclose(row.weights, shown.trace.cross[0, 0, 0], rtol=0, atol=1e-6)
+    terms = words.terms(shown, ("cross", 1, 1), 1)
+    np.testing.assert_allclose(terms.weights, shown.trace.cross[1, 1], rtol=0, atol=1e-6)
+    assert terms.table(1, 0).sum() == pytest.approx(terms.scores[1, 0], abs=1e-5)
+
+
+def test_edits_of_the_same_row_with_other_weights_are_other_decodings(words: Translator) -> None:
+    seqs = set()
+    for weights in ([1, 0, 0, 0, 0], [0, 1, 0, 0, 0]):
+        values = np.array([*weights, *[0] * 60], dtype=np.float32)
+        edit = HeadEdits((HeadEdit("cross", 0, 0, "row", row=1, values=values),))
+        shown = words.translate("I read red books", GREEDY, edit=edit)
+        seqs.add(words.translate("I read red books", GREEDY, prefix=shown.path[:1], edit=edit).seq)
+        assert shown.trace.edits == edit.describe()
+    assert len(seqs) == 2
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

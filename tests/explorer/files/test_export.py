@@ -7,7 +7,6 @@ import io
 import re
 import struct
 import threading
-import tomllib
 import xml.etree.ElementTree as ElementTree
 import zlib
 
@@ -16,19 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.charts.palette import ATTENTION_SCALE, HEAD_COLOURS
+from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.head_summary import summarise
 from explorer.decoding.view_text import parse_view
-from explorer.files.data_files import CSV_COLUMNS, csv_bytes, npz_bytes
-from explorer.files.figure_files import Format, draw
-from explorer.files.fonts import FIRST, fonts_for
-from explorer.files.matplotlib_maps import levels, lines_of, masked_runs
+from explorer.files.figure_files import FIRST_FONT, Format, draw, fonts_for, masked_runs, missing_note
+from explorer.files.map_files import npz_bytes
+from explorer.files.map_picture import levels, lines_of, picture_of
+from explorer.files.tables import CSV_COLUMNS, maps_csv
 from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
 from tests.explorer.shown_maps import VIEWS, noisy, on_screen
-from tests.paths import ROOT
 
 # Numbers
 
@@ -38,7 +35,7 @@ from tests.paths import ROOT
 def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, kind: str) -> None:
     trace = noisy()
     shown = on_screen(trace, view, kind)
-    rows = list(csv.DictReader(io.StringIO(csv_bytes(shown).decode("utf-8-sig"))))
+    rows = list(csv.DictReader(io.StringIO(maps_csv(shown).decode("utf-8-sig"))))
     assert tuple(rows[0]) == CSV_COLUMNS
     assert len(rows) == sum(one.values.size for one in shown.maps)
     for row in rows:
@@ -56,7 +53,7 @@ def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, ki
 
 
 def test_no_cell_of_the_csv_can_begin_a_formula() -> None:
-    for row in csv.reader(io.StringIO(csv_bytes(on_screen(noisy(), "heads")).decode("utf-8-sig"))):
+    for row in csv.reader(io.StringIO(maps_csv(on_screen(noisy(), "heads")).decode("utf-8-sig"))):
         assert not any(cell[:1] in "=+-@" for cell in row if cell)
 
 
@@ -81,7 +78,7 @@ def test_npz_opens_again_with_equal_arrays_and_masks(kinds: tuple[str, ...]) -> 
 
 def test_the_grid_is_sorted_and_filtered_as_the_view_says() -> None:
     trace = noisy()
-    summary = summarise(attention_maps(trace, "encoder"))
+    summary = attention_maps(trace, "encoder")
     by_keys = on_screen(trace, "heads.by-keys", "encoder")
     keys = [summary.effective[place.index] for place in by_keys.places]
     assert keys == sorted(keys)
@@ -143,12 +140,6 @@ def test_lines_hold_the_share_that_is_asked_for() -> None:
 # Figures
 
 
-def test_exported_figures_have_the_colours_of_the_light_theme() -> None:
-    light = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]["light"]
-    assert light["chartSequentialColors"] == list(ATTENTION_SCALE)
-    assert light["chartCategoricalColors"] == list(HEAD_COLOURS)
-
-
 def test_colours_follow_the_numbers() -> None:
     one = on_screen(noisy(), "head", "decoder").maps[0]
     shades = levels(one, "unit")
@@ -161,8 +152,8 @@ def test_colours_follow_the_numbers() -> None:
 
 @given(st.integers(0, 2**24 - 1))
 def test_masked_stretches_cover_the_masked_cells_and_no_other(bits: int) -> None:
-    mask = np.array([bits >> i & 1 for i in range(24)], np.uint8).reshape(4, 6)
-    again = np.zeros_like(mask)
+    mask = np.array([bits >> i & 1 for i in range(24)], np.bool_).reshape(4, 6)
+    again = np.zeros(mask.shape, np.uint8)
     for row, start, end in masked_runs(mask):
         again[row, start:end] += 1
     np.testing.assert_array_equal(again, mask)
@@ -206,8 +197,7 @@ def check(content: bytes, kind: Format) -> str:
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_is_drawn_with_any_tokens(view: str, kind: Format) -> None:
     shown = on_screen(noisy(), view)
-    drawing = draw(shown, kind)
-    text = check(drawing.content, kind)
+    text = check(draw(shown, kind), kind)
     if kind == "svg":
         assert shown.title in text
         assert "Sentence: <b>x</b>" in text
@@ -220,36 +210,45 @@ def test_every_view_is_drawn_with_any_tokens(view: str, kind: Format) -> None:
 @pytest.mark.parametrize("view", ["heads", "head", "lines", "text"])
 def test_one_token_and_a_hundred_are_drawn(size: int, view: str) -> None:
     trace = planted_trace(tuple(f"s{i}" for i in range(size)), tuple(f"t{i}" for i in range(size)), layers=(1, 2))
-    check(draw(on_screen(trace, view, "decoder", row=1), "svg").content, "svg")
+    check(draw(on_screen(trace, view, "decoder", row=1), "svg"), "svg")
 
 
 def test_a_head_in_svg_says_its_numbers_axes_and_labels() -> None:
-    text = check(draw(on_screen(planted_trace(), "head"), "svg").content, "svg")
+    text = check(draw(on_screen(planted_trace(), "head"), "svg"), "svg")
     for part in ("decoder reads (query)", "source (key)", "1 <sos> → je", "3 red", "weight"):
         assert part in text
-    assert re.search(r">\s*1\s*<", draw(on_screen(planted_trace(), "head"), "svg").content.decode()), "a weight of 1"
-    masked = check(draw(on_screen(planted_trace(), "head", "decoder"), "svg").content, "svg")
+    assert re.search(r">\s*1\s*<", draw(on_screen(planted_trace(), "head"), "svg").decode()), "a weight of 1"
+    masked = check(draw(on_screen(planted_trace(), "head", "decoder"), "svg"), "svg")
     assert "hatched" in masked
 
 
 def labels_in(svg: bytes) -> list[str]:
     """The texts of an SVG figure, stripped."""
-    return [text.strip("\u200e \n") for text in ElementTree.fromstring(svg).itertext()]
+    return [text.replace("\u200e", "").strip() for text in ElementTree.fromstring(svg).itertext()]
+
+
+def test_words_from_right_to_left_are_joined_and_turn_nothing_around_them() -> None:
+    shown = on_screen(planted_trace(("هذا", "ספר", "<eos>"), ("<sos>", "זה", "יפה")), "head")
+    texts = picture_of(shown).texts
+    assert {"\u200e1 هذا\u200e", "\u200e2 זה\u200e → יפה\u200e", "3 <eos>"} <= set(texts)
+    assert "“1 هذا\u200e” (100 %)" in texts[-1]
+    svg = draw(shown, "svg")
+    assert "1 هذا" in labels_in(svg)
 
 
 def test_all_heads_name_their_tokens() -> None:
     trace = planted_trace(("I", "read", "books"), ("<sos>", "je", "lis"), layers=(2, 2), heads=(3, 3))
-    cross = labels_in(draw(on_screen(trace, "heads", "cross"), "svg").content)
+    cross = labels_in(draw(on_screen(trace, "heads", "cross"), "svg"))
     assert [cross.count(row) for row in ("1 <sos> → je", "2 je → lis")] == [2, 2], "beside the first head of each layer"
     assert [cross.count(key) for key in ("1 I", "2 read", "3 books")] == [3, 3, 3], "above the heads of the first layer"
     assert {"source (key)", "decoder reads (query)"} <= set(cross)
-    encoder = labels_in(draw(on_screen(trace, "heads", "encoder"), "svg").content)
+    encoder = labels_in(draw(on_screen(trace, "heads", "encoder"), "svg"))
     assert encoder.count("2 read") == 2 + 3, "as rows and as columns"
 
 
 def test_a_head_keeps_its_colour_whatever_is_shown_beside_it() -> None:
     def colours_of(heads: str) -> dict[str, str]:
-        svg = draw(on_screen(noisy(heads=(3, 3)), f"lines.h-{heads}"), "svg").content.decode()
+        svg = draw(on_screen(noisy(heads=(3, 3)), f"lines.h-{heads}"), "svg").decode()
         pairs = re.findall(r'style="[^"]*fill: (#\w{6})[^"]*"[^>]*>\s*(head \d|mean over its heads)\s*<', svg)
         return {name: colour for colour, name in pairs}
 
@@ -267,26 +266,23 @@ def test_the_sentence_of_several_heads_is_shaded_by_their_mean() -> None:
     shown = on_screen(noisy(heads=(3, 3)), "text.h-1-2-3")
     assert [place.head for place in shown.places] == [1, 2, 3]
     mean = np.mean([one.values[shown.row] for one in shown.maps], axis=0)
-    labels = labels_in(draw(shown, "svg").content)
+    labels = labels_in(draw(shown, "svg"))
     assert f"{int(100 * mean[4] + 0.5)} %" in labels
     assert {"head 1", "head 2", "head 3"} <= set(labels)
 
 
 def test_the_same_view_gives_the_same_file() -> None:
     for kind in ("png", "svg", "pdf"):
-        assert (
-            draw(on_screen(planted_trace(), "head"), kind).content
-            == draw(on_screen(planted_trace(), "head"), kind).content
-        )
+        assert draw(on_screen(planted_trace(), "head"), kind) == draw(on_screen(planted_trace(), "head"), kind)
 
 
 def test_many_sessions_may_draw_at_once() -> None:
     shown = [on_screen(planted_trace(), view) for view in ("heads", "head", "lines", "text")]
-    expected = [draw(one, "svg").content for one in shown]
+    expected = [draw(one, "svg") for one in shown]
     found: dict[int, bytes] = {}
 
     def work(i: int) -> None:
-        found[i] = draw(shown[i % 4], "svg").content
+        found[i] = draw(shown[i % 4], "svg")
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
     for thread in threads:
@@ -298,15 +294,14 @@ def test_many_sessions_may_draw_at_once() -> None:
 
 def test_characters_without_a_font_are_named() -> None:
     families, missing = fonts_for(["plain text → ‖x‖"])
-    assert families[0] == FIRST
+    assert families[0] == FIRST_FONT
     assert missing == ""
     assert fonts_for(["\U000e0101\U0010fffd"])[1] == "\U0010fffd", "invisible marks need no font"
-    drawing = draw(on_screen(planted_trace(("\U0010fffd",), ("<sos>",)), "head"), "png")
-    assert "\U0010fffd" in drawing.note
-    assert draw(on_screen(planted_trace(), "head"), "png").note == ""
+    assert "\U0010fffd" in missing_note(on_screen(planted_trace(("\U0010fffd",), ("<sos>",)), "head"))
+    assert missing_note(on_screen(planted_trace(), "head")) == ""
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=4))
 def test_any_text_is_drawn(tokens: list[str]) -> None:
     clean = [token.encode("utf-8", "replace").decode() for token in tokens]
-    check(draw(on_screen(planted_trace(clean, ("<sos>",)), "head"), "svg").content, "svg")
+    check(draw(on_screen(planted_trace(clean, ("<sos>",)), "head"), "svg"), "svg")

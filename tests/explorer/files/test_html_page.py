@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import pytest
 
 from explorer.decoding.shown_maps import ShownMaps
-from explorer.files.data_files import file_stem
 from explorer.files.figure_files import draw
 from explorer.files.html_page import MAX_TABLE_CELLS, page_bytes
+from explorer.files.map_files import maps_stem
 from tests.explorer.planted import planted_trace
 from tests.explorer.shown_maps import VIEWS, noisy, on_screen
 
@@ -47,7 +47,7 @@ class Reader(HTMLParser):
 
 
 def page(shown: ShownMaps) -> tuple[str, Reader]:
-    text = page_bytes(shown, draw(shown, "svg").content, '{"text": "</pre><script>"}').decode()
+    text = page_bytes(shown, draw(shown, "svg"), '{"text": "</pre><script>"}').decode()
     reader = Reader()
     reader.feed(text)
     return text, reader
@@ -84,5 +84,5 @@ def test_too_many_numbers_for_a_page_are_left_to_the_csv() -> None:
 
 
 def test_file_names_are_plain() -> None:
-    assert file_stem(on_screen(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
-    assert file_stem(on_screen(noisy(), "heads"), "") == "attention-cross"
+    assert maps_stem(on_screen(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
+    assert maps_stem(on_screen(noisy(), "heads"), "") == "attention-cross"

@@ -12,8 +12,7 @@ from PIL import Image
 from explorer.decoding.coordinates import Place
 from explorer.decoding.stage import sentence_of, stage_steps
 from explorer.files import moving_picture as module
-from explorer.files.figure_files import drawing
-from explorer.files.moving_picture import LAST_MS, STEP_MS, MovingFormat, drawn_steps, figure_of, moving_picture
+from explorer.files.moving_picture import LAST_MS, STEP_MS, MovingFormat, drawn_steps, moving_picture, picture_of
 from tests.explorer.planted import planted_trace
 
 TRACE = planted_trace()
@@ -44,9 +43,7 @@ def test_a_frame_per_step_each_as_long_as_it_should_be(images: list[Image.Image]
 
 def texts(step: int, place: Place) -> list[str]:
     shown = list(stage_steps(TRACE, place))
-    with drawing(TRACE.src_tokens):
-        figure = figure_of(shown[step], TRACE.src_tokens, shown[-1].target, "planted · title")
-    return [text.get_text() for text in figure.axes[0].texts]
+    return list(picture_of(shown[step], TRACE.src_tokens, shown[-1].target, "planted · title").texts)
 
 
 def test_the_first_and_the_last_frame_are_labelled_as_the_screen() -> None:
@@ -79,7 +76,9 @@ def test_a_long_decoding_is_cut_and_the_picture_says_so(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "MOST_STEPS", 2)
     seen, told = [], []
     monkeypatch.setattr(
-        module, "_image", lambda one, source, whole, title: seen.append(title) or Image.new("RGB", (8, 8))
+        module,
+        "frames",
+        lambda pictures, texts, dpi: (seen.append(p.texts[0]) or Image.new("RGB", (8, 8)) for p in pictures),
     )
     assert len(drawn_steps(TRACE, Place("cross", 1, 0), "planted", lambda *at: told.append(at))) == 2
     assert seen[0].endswith("· the first 2 steps")

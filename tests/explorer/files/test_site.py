@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.decoding.translator import Translator
-from explorer.files.site_command import main
-from explorer.files.site_recorded import recorded, runners_up
+from explorer.files.site import main, recorded, runners_up
 from model.checkpoint import find_model, load_model
 from model.commands import CommandError
 from model.config import DecodeConfig

@@ -1,24 +1,22 @@
-"""Starting with one command: its options, the folder of models, the records of running servers, and the last words."""
+"""Starting with one command: its options, the folder of models, running servers, and the last words."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from explorer.files import site_command as site
+from explorer.files import site
 from explorer.launch import models_folder as places
-from explorer.launch import running, server, start, window
-from explorer.launch.command import with_models_folder
+from explorer.launch import server, start, window
 from explorer.launch.options import LaunchError, Options, parse
-from explorer.launch.running import Asked, Running
 from explorer.runs import command
 from model import commands, evaluate, import_translator, relabel, reproduce, train, translate
 from model.experiments import __main__ as experiments
@@ -126,8 +124,8 @@ def test_a_data_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) ->
 
 def test_the_commands_use_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(places.VARIABLE, str(tmp_path))
-    assert with_models_folder(["--task", "dates"]) == ["--checkpoints", str(tmp_path), "--task", "dates"]
-    assert with_models_folder(["--checkpoints=x", "y"]) == ["--checkpoints=x", "y"]
+    assert places.with_models_folder(["--task", "dates"]) == ["--checkpoints", str(tmp_path), "--task", "dates"]
+    assert places.with_models_folder(["--checkpoints=x", "y"]) == ["--checkpoints=x", "y"]
 
 
 def test_the_page_shows_the_command_of_an_installed_headlight(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,66 +153,59 @@ def test_every_command_says_how_it_is_started(monkeypatch: pytest.MonkeyPatch) -
 
 def test_our_folder_is_the_first_on_the_path_of_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    made = server.environment(tmp_path / "models", viewer=True)
+    made = server.environment(tmp_path / "models", "wishes", viewer=True)
     assert made["PYTHONPATH"].split(os.pathsep) == [str(ROOT), str(tmp_path)]
     assert (made["HEADLIGHT_CHECKPOINTS"], made["HEADLIGHT_VIEWER"]) == (str(tmp_path / "models"), "1")
     monkeypatch.delenv("PYTHONPATH")
     monkeypatch.delenv("HEADLIGHT_VIEWER", raising=False)
-    made = server.environment(tmp_path, viewer=False)
+    made = server.environment(tmp_path, "wishes", viewer=False)
     assert made["PYTHONPATH"] == str(ROOT)
     assert "HEADLIGHT_VIEWER" not in made
 
 
-# Records
-
-ASKED = Asked("/models", False, (), 0)
+# Running servers
 
 
-def _running(port: int = 8501, pid: int | None = None) -> Running:
-    pid = os.getpid() if pid is None else pid
-    return Running(pid, psutil.Process().create_time(), port, f"http://localhost:{port}")
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends a process at once")
+def test_a_second_start_finds_what_it_would_have_started(tmp_path: Path) -> None:
+    options = Options(forwarded=("--server.address", "127.0.0.1"))
+    wished = server.wishes(options, tmp_path)
+    code = "import time; time.sleep(60)"
+    command = [sys.executable, "-c", code, str(ROOT / "app.py"), "--server.port", "8601"]
+    with subprocess.Popen(command, env=os.environ | {server.STARTER: wished}) as process:
+        try:
+            running = server.find_server(options, wished)
+            assert running is not None
+            assert (running.process.pid, running.url, running.alive) == (process.pid, "http://127.0.0.1:8601", True)
+            assert server.find_server(dataclasses.replace(options, port=8601), wished) == running
+            assert server.find_server(dataclasses.replace(options, port=8602), wished) is None
+        finally:
+            process.kill()
+    assert not running.alive
+    assert server.find_server(options, wished) is None
 
 
-def test_a_second_start_finds_what_it_would_have_started() -> None:
-    running.note(ASKED, _running(8601))
-    assert running.find(ASKED) == _running(8601)
-    assert running.find(Asked("/models", False, (), 8601)) == _running(8601)
-    for other in (
-        Asked("/models", False, (), 8602),
-        Asked("/others", False, (), 0),
-        Asked("/models", True, (), 0),
-        Asked("/models", False, ("--server.address", "0.0.0.0"), 0),
-    ):
-        assert running.find(other) is None
-    running.forget(ASKED, _running(8601))
-    assert running.find(ASKED) is None
-
-
-def test_the_record_of_a_killed_server_is_deleted() -> None:
-    gone = Running(os.getpid(), time.time() - 10_000, 8601, "http://localhost:8601")  # the pid is somebody else's now
-    running.note(ASKED, gone)
-    (running.runtime_folder() / f"{ASKED.key}-8602.json").write_text("{", encoding="utf-8")
-    assert running.find(ASKED) is None
-    assert list(running.runtime_folder().glob("*.json")) == []
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_records_that_others_may_write_are_not_trusted(tmp_path: Path) -> None:
-    (tmp_path / "runtime" / "headlight").mkdir()
-    (tmp_path / "runtime" / "headlight").chmod(0o777)
-    with pytest.raises(LaunchError, match="can be written by other users"):
-        running.find(ASKED)
+def test_only_the_same_wishes_mean_the_same_server(tmp_path: Path) -> None:
+    options = Options(port=8601, model="dates")
+    wished = server.wishes(options, tmp_path)
+    assert server.wishes(Options(), tmp_path) == wished
+    others = [
+        server.wishes(options, tmp_path / "others"),
+        server.wishes(Options(viewer=True), tmp_path),
+        server.wishes(Options(forwarded=("--server.address", "0.0.0.0")), tmp_path),
+    ]
+    assert len({wished, *others}) == 4
 
 
 def test_one_start_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "START_SECONDS", 0.1)
+    monkeypatch.setattr(server, "START_SECONDS", 0.1)
     with (
-        running.one_start_at_a_time(),
+        server.one_start_at_a_time(),
         pytest.raises(LaunchError, match="Another start"),
-        running.one_start_at_a_time(),
+        server.one_start_at_a_time(),
     ):
         pass
-    with running.one_start_at_a_time():
+    with server.one_start_at_a_time():
         pass
 
 
@@ -238,11 +229,11 @@ def test_a_port_in_use_is_noticed() -> None:
 def test_a_server_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "GENTLE_SECONDS", 0.2)
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
-    deaf = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    deaf = psutil.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert deaf.stdout is not None
     with deaf.stdout as said:
         said.readline()
-    server.Server(deaf, 0.0, 1, "").stop()
+    server.Server(deaf, 1, "").stop()
     assert deaf.poll() == -signal.SIGKILL
 
 
@@ -261,9 +252,12 @@ def test_the_address_to_open(forwarded: tuple[str, ...], url: str) -> None:
     assert server._address(options, options.streamlit_option("server.address", "localhost"), 8600) == url
 
 
+RUNNING = server.Server(psutil.Process(), 8501, "http://localhost:8501")
+
+
 def test_a_model_is_part_of_the_address() -> None:
-    assert start._page(_running(), Options()) == "http://localhost:8501/"
-    assert start._page(_running(), Options(model="my.model")) == "http://localhost:8501/?model=my.model"
+    assert start._page(RUNNING, Options()) == "http://localhost:8501/"
+    assert start._page(RUNNING, Options(model="my.model")) == "http://localhost:8501/?model=my.model"
 
 
 def test_no_browser_where_there_is_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,14 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from explorer.launch import start, window
 from explorer.launch.options import Options
-from explorer.launch.running import Running
+from explorer.launch.server import Server
 from explorer.launch.window import AppWindow, NoWindowError
 
-SERVER = Running(1, 0.0, 8600, "http://localhost:8600")
+SERVER = Server(psutil.Process(), 8600, "http://localhost:8600")
 
 
 class Event(list):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from explorer.decoding.score_parts import part_label
 from explorer.decoding.translator import Translator
 from explorer.lessons.checks import CHECKS, Live, answer
+from explorer.lessons.checks.registry import Heads
 from explorer.lessons.expressions import Term, TermError
 from explorer.probing.cross_checks import kept_shares
 from explorer.probing.sample import default_choice, gather
 from model.analysis.cross_checks import value_zeroing
 from model.analysis.score_terms import grouped
 from model.checkpoint import load_model
-from model.config import EOS, SOS, DecodeConfig
+from model.config import EOS, SOS, AttentionKind, DecodeConfig
 from model.folder import summarize
 from tests.explorer.probed import quiet
 from tests.paths import ROOT
@@ -44,9 +47,11 @@ def test_checks_agree_with_the_trace(live: Live) -> None:
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_place_that_is_not_there_gets_a_message(live: Live, name: str) -> None:
-    samples = {"kind": "cross", "count": "99", "number": "2", "heads": "cross.9.9", "word": "nothing"}
+    samples = {AttentionKind: "cross", int: "99", float: "2", Heads: "cross.9.9", str: "nothing"}
     check = CHECKS[name]
-    written = tuple((key, samples.get(kind, kind.split("|")[0])) for key, kind in check.needs.items())
+    kinds = [check.kinds[key] for key in check.needs]
+    words = [samples.get(kind) or get_args(kind)[0] for kind in kinds]
+    written = tuple(zip(check.needs, words, strict=True))
     if not check.needs or name in (
         "tokens",
         "heads",

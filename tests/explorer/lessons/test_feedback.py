@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from explorer.lessons.answers import Solution
+from explorer.lessons.answers import Solution, feedback, with_answer
 from explorer.lessons.expressions import read_expression
-from explorer.lessons.feedback import feedback, with_answer
 from explorer.lessons.lesson import Question
 from explorer.lessons.progress import (
     Answer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.lessons.markdown_html import html_of, inline_html
+from explorer.lessons.handout import html_of, inline_html
 
 
 def test_markdown_on_paper_is_escaped() -> None:

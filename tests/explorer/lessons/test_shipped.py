@@ -17,9 +17,9 @@ from explorer.decoding.selection import Selection
 from explorer.lessons.answers import is_right, solve
 from explorer.lessons.exercises import ReaderState, is_done, is_exercise
 from explorer.lessons.expressions import Term, TermError, as_number
+from explorer.lessons.handout import html_of
 from explorer.lessons.lesson import IN_PLACE, Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
-from explorer.lessons.markdown_html import html_of
 from explorer.screens.inside.machine import LEDGER
 from explorer.screens.lessons.downloads import make_handout
 from explorer.screens.lessons.running_models import FOLDER, broken_claims, evaluate, fill, library, start_of
@@ -162,7 +162,8 @@ def test_a_tab_that_a_step_opens_is_on_its_page(page: str, tab: str) -> None:
         name.value
         for node in ast.walk(tree)
         if isinstance(node, (ast.Dict, ast.List))
-        for name in (node.keys if isinstance(node, ast.Dict) else node.elts)
+        for entry in (node.keys if isinstance(node, ast.Dict) else node.elts)
+        for name in (entry.args if isinstance(entry, ast.Call) else [entry])  # t("Compare curves") names a tab
         if isinstance(name, ast.Constant)
     }
     names |= {

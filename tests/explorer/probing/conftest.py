@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.probing.sample import (
-    Measured,
-    SampleChoice,
-    measure,
-)
+from explorer.probing.measured import Measured, measure
+from explorer.probing.sample import SampleChoice
 from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import quiet
 from tests.paths import ROOT

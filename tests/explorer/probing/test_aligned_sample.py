@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.probing.aligned_sample import align, has_gold
-from explorer.probing.sample import Measured, SampleChoice, gather, measure
+from explorer.probing.measured import Measured, measure
+from explorer.probing.sample import SampleChoice, align, gather, has_gold
 from explorer.probing.tables import gold_note
 from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import quiet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.probing.check_lines import check_lines
+from explorer.probing.findings import check_lines
 from explorer.probing.sample import default_choice, gather
 from model.checkpoint import load_model
 from tests.explorer.probed import quiet

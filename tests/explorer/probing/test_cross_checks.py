@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.probing.cross_checks import SENTENCES, agreement, kept_shares
-from explorer.probing.map_agreement import map_agreement
-from explorer.probing.sample import Measured
-from explorer.probing.source_counts import THIRDS, source_counts
+from explorer.probing.cross_checks import SENTENCES, THIRDS, agreement, kept_shares, map_agreement, source_counts
+from explorer.probing.measured import Measured
 from model.analysis import bootstrap
 from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, value_zeroing
 from model.analysis.source_share import source_shares

@@ -8,7 +8,8 @@ import pytest
 
 from explorer.probing.findings import findings
 from explorer.probing.importance import measure_curve, measure_importance
-from explorer.probing.sample import SampleChoice, measure
+from explorer.probing.measured import measure
+from explorer.probing.sample import SampleChoice
 from model.analysis.importance import least_first
 from model.checkpoint import load_model
 from tests.paths import CHECKPOINTS

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from explorer.probing import formulas
+from explorer.probing.formulas import divergences, head_map, most_alike
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
 from explorer.probing.pattern_cells import diagonal, mirror, punctuation, rarest
-from explorer.probing.similarity import divergences, head_map, most_alike
 from model.analysis.word_alignment import gold_cells
 from tests.explorer.probed import HEADS, observed, one_hot, random_observed
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from explorer.probing.measured import Measured, measure
 from explorer.probing.roles import role_of
-from explorer.probing.sample import Measured, SampleChoice, default_choice, examples_for, measure
+from explorer.probing.sample import SampleChoice, default_choice, examples_for
 from model.analysis.word_alignment import aligned_tokens
 from model.checkpoint import LoadedModel, load_model
 from model.importing.import_folder import import_folder

@@ -12,10 +12,8 @@ from explorer.probing.head_card import (
     similar_heads,
     strongest_rows,
 )
+from explorer.probing.measured import Measured
 from explorer.probing.roles import role_of
-from explorer.probing.sample import (
-    Measured,
-)
 from tests.explorer.probed import observed, one_hot
 
 

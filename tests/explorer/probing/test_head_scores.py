@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.probing.head_scores import SentenceScores, summarised
+from explorer.probing.measurement import SentenceScores, summarised
 from model.analysis import bootstrap
 
 

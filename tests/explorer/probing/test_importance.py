@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.probing.importance import Importance, PruningCurve, progress_check
+from explorer.probing.importance import Importance, PruningCurve
+from explorer.probing.reporting import progress_check
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import Ablation
 from model.config import AttentionKind

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.probing.lexical_cells import lexical_cells, partners
-from explorer.probing.pattern_cells import diagonal, mirror
+from explorer.probing.pattern_cells import diagonal, lexical_cells, mirror, partners
 from tests.explorer.probed import observed
 
 ALIGNMENTS = [

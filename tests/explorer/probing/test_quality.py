@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from explorer.decoding.translator import Translator
-from explorer.probing.quality import Quality, quality_of, quality_words, subsample
+from explorer.probing.edit_effect import Quality, quality_of, quality_words
+from explorer.probing.sample import subsample
 from model.analysis.importance import SentenceLosses, without
 from model.analysis.recorded_batches import written_sample
 from model.checkpoint import load_model

@@ -8,10 +8,8 @@ import json
 from html.parser import HTMLParser
 
 from explorer.files.tables import table_csv
+from explorer.probing.measured import Measured
 from explorer.probing.report import Section, as_json, as_report
-from explorer.probing.sample import (
-    Measured,
-)
 from explorer.probing.tables import number_rows
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from explorer.probing.measurement import Tally
-from explorer.probing.role_map import role_map_svg
+from explorer.probing.report import role_map_svg
 from explorer.probing.roles import LETTERS, NO_ROLE
 from tests.explorer.probed import HEADS, observed, with_untrained
 

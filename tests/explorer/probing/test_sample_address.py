@@ -7,8 +7,7 @@ import zlib
 
 import pytest
 
-from explorer.probing.sample import SampleChoice, SampleError
-from explorer.probing.sample_address import MAX_LINK, from_link, to_link
+from explorer.probing.sample import MAX_LINK, SampleChoice, SampleError, from_link, to_link
 
 LINES = ("abc\tcba", "日本語 </script> & ü", "a.b~c")
 

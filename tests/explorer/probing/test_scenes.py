@@ -7,12 +7,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from explorer.probing.sample import SampleChoice, SampleError, default_choice, examples_for, measure
+from explorer.probing.measured import measure
+from explorer.probing.sample import SampleChoice, SampleError, default_choice, examples_for
 from model.analysis.recorded_batches import written_sample
 from model.analysis.word_alignment import aligned_tokens
 from model.checkpoint import LoadedModel, load_model
 from model.data.scenes import scenes, word_spans
-from model.data.word_links import WordLinks
+from model.data.task import WordLinks
 from model.text.tokenizer import Encoding
 from tests.paths import CHECKPOINTS
 

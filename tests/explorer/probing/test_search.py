@@ -48,23 +48,23 @@ def test_positions_and_sentences_count_the_same_words() -> None:
     trace = dataclasses.replace(item.trace, src_words=(0, 0, 1, 1, -1), tgt_words=(-1, 0, 0, 1))
     sample = [dataclasses.replace(item, trace=trace)]
     hits = search(sample, "cross", 0, 0, "", "")
-    (row,) = hit_rows(hits, sample)
+    (row,) = hit_rows(hits)
     assert row["source"].split() == ["s0s1", "s2s3"]
     assert row["target"].split() == ["t0t1", "t2"]
     position, word = hits[0].key.split()
     assert [*row["source"].split(), "<eos>"][int(position) - 1] == word
-    assert "in “s0s1 s2s3”" in best_hit_sentence(hits, sample, ("cross", 0, 0))
-    (row,) = hit_rows(search(sample, "cross", 0, 0, "", "", whole_words=False), sample, whole_words=False)
+    assert "in “s0s1 s2s3”" in best_hit_sentence(hits, len(sample), ("cross", 0, 0))
+    (row,) = hit_rows(search(sample, "cross", 0, 0, "", "", whole_words=False))
     assert row["source"].split() == ["s0", "s1", "s2", "s3"]
 
 
 def test_sentences_about_search_hits() -> None:
     sample = [observed(5, 4, cross=(HEADS["uniform"],))]
     hits = search(sample, "cross", 0, 0, "t1", "s2")
-    assert hit_rows(hits, sample) == [
+    assert hit_rows(hits) == [
         {"weight": 0.2, "from (query)": "3 t1", "to (key)": "3 s2", "source": "s0 s1 s2 s3", "target": "t0 t1 t2"}
     ]
-    said = best_hit_sentence(hits, sample, ("cross", 0, 0))
+    said = best_hit_sentence(hits, len(sample), ("cross", 0, 0))
     assert said == (
         "Cross L1 H1 looks most strongly from “3 t1” to “3 s2” (20 %) in “s0 s1 s2 s3”. 1 of 1 sentence shown."
     )

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.probing import stored
+from explorer.probing import measured as stored
 from explorer.probing.importance import Importance
-from explorer.probing.sample import SEEDS, Measured, SampleChoice, default_choice, gather, measure, observe_again
+from explorer.probing.measured import Measured, measure, observe_again
+from explorer.probing.sample import SEEDS, SampleChoice, default_choice, gather
 from explorer.probing.tables import roles, summary
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import Ablation

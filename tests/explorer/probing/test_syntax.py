@@ -10,8 +10,19 @@ import spacy
 from spacy.language import Language
 
 from explorer.probing import syntax as probe_syntax
-from explorer.probing.syntax import Parsed, by_relation, by_tag, load_pipeline, parse, tags_of, targets_of
-from explorer.probing.syntax_tables import relation_rows, relation_sentence, tag_rows, tag_sentence
+from explorer.probing.sample import targets_of
+from explorer.probing.syntax import (
+    Parsed,
+    by_relation,
+    by_tag,
+    load_pipeline,
+    parse,
+    relation_rows,
+    relation_sentence,
+    tag_rows,
+    tag_sentence,
+    tags_of,
+)
 from model.analysis.recorded_batches import Observed, Sample, written_sample
 from model.config import UNK, DataConfig
 from model.data.task import Example

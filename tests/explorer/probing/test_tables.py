@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.probing.sample import (
-    Measured,
-)
+from explorer.probing.measured import Measured
 from explorer.probing.tables import colour_range, head_rows, kinds_with, summary
 
 

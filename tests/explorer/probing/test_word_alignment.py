@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.probing.word_alignment import is_alignment, word_links
+from explorer.probing.sample import is_alignment, word_links
 from model.analysis.word_alignment import aligned_tokens
 from model.text.tokenizer import CharacterTokenizer, WhitespaceTokenizer
 

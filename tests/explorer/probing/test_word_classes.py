@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.probing.word_classes import classes_of, function_words, languages, word_class
+from explorer.probing.syntax import classes_of, function_words, languages, word_class
 from model.text.tokenizer import Encoding
 
 

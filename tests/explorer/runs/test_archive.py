@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from explorer.runs import archive as run_archive
-from explorer.runs import zip_reading
 from explorer.runs.archive import ArchiveError, export, import_zip
 from model.checkpoint import load_model, snapshot_steps
 from model.folder import CONFIG, METRICS, SNAPSHOTS, STATE, STATUS, TOKENIZER, WEIGHTS, CheckpointError
@@ -193,7 +192,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(files: dict[str, bytes], tmp_pa
 
 
 def test_too_large_a_total_is_refused(files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zip_reading, "MAX_BYTES", 1000)
+    monkeypatch.setattr(run_archive, "MAX_BYTES", 1000)
     assert "too much" in refused(packed(files), tmp_path / "x")
 
 
@@ -206,7 +205,7 @@ def test_a_file_that_lies_about_its_size_is_refused(files: dict[str, bytes], tmp
 
 
 def test_too_many_files_are_refused(files: dict[str, bytes], tmp_path: Path) -> None:
-    many = {f"mine/{SNAPSHOTS}/step-{step:08d}.safetensors": b"" for step in range(zip_reading.MAX_FILES)}
+    many = {f"mine/{SNAPSHOTS}/step-{step:08d}.safetensors": b"" for step in range(run_archive.MAX_FILES)}
     assert "at most" in refused(packed({**files, **many}), tmp_path / "x")
 
 

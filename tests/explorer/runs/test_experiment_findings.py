@@ -197,7 +197,7 @@ def test_every_experiment_has_findings(experiment: Experiment) -> None:
         stored = [run.score(experiment.base.metric) for run in one.runs]
         if stored and one.arm != experiment.arms[0] and None not in stored:
             mean = (100 if exact else 1) * sum(value for value in stored if value is not None) / len(stored)
-            words = f"{'right' if exact else 'BLEU'} on test {one.metric.shown(mean)}"
+            words = f"{'right' if exact else 'BLEU'} on test {one.metric.text(mean)}"
             assert any(f"'{one.label}' compared with" in line and words in line for line in said)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.runs.experiment_arms import arm_runs
-from explorer.runs.experiment_verdict import verdict
+from explorer.runs.experiment_findings import verdict
 from model.experiments.catalogue import EXPERIMENTS
 from tests.explorer.runs.test_experiment_findings import BAD, GOOD, planted, run
 

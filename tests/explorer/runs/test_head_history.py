@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from explorer.runs.head_history import (
     score_names,
     scores_by_step,
     stamp,
-    validation_examples,
+    validation_sample,
 )
 from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, EOS
@@ -38,43 +40,52 @@ def loaded(run: Path) -> LoadedModel:
     return load_model(run)
 
 
-def test_normalised_entropy_is_0_for_one_token_and_1_for_all_alike() -> None:
-    """Two sentences of 4 and 2 source tokens and 3 and 1 target tokens, padded; causal rows see ever more tokens."""
-    lengths = [(4, 3), (2, 1)]
-    even = np.zeros((2, 2, 3, 4), dtype=np.float32)
-    for sentence, (n_src, n_tgt) in enumerate(lengths):
-        even[sentence, 0, :n_tgt, :n_src] = 1 / n_src
-        even[sentence, 1, :n_tgt, 0] = 1.0
-    np.testing.assert_allclose(head_history._normalised_entropy(even, "cross", lengths), [1.0, 0.0], atol=1e-6)
-    causal = np.zeros((2, 2, 3, 3), dtype=np.float32)
-    for query in range(3):
-        causal[:, 0, query, : query + 1] = 1 / (query + 1)
-        causal[:, 1, query, query] = 1.0
-    np.testing.assert_allclose(head_history._normalised_entropy(causal, "decoder", lengths), [1.0, 0.0], atol=1e-6)
+def test_planted_heads_have_the_scores_that_they_were_planted_with(
+    monkeypatch: pytest.MonkeyPatch, loaded: LoadedModel
+) -> None:
+    """Head 1 looks at all tokens that it sees alike, head 2 at one; in cross-attention, that is the right one."""
+
+    def planted(*_: object) -> Iterator[tuple[int, object, object]]:
+        for n_src, n_tgt in ((4, 3), (2, 2)):
+            masks = {
+                "encoder": np.zeros((n_src, n_src)),
+                "decoder": np.triu(np.ones((n_tgt, n_tgt)), 1),
+                "cross": np.zeros((n_tgt, n_src)),
+            }
+            weights = {}
+            for kind, mask in masks.items():
+                one = np.zeros(mask.shape)
+                one[:, 0] = 1.0
+                weights[kind] = np.stack([(mask == 0) / (mask == 0).sum(axis=-1, keepdims=True), one])[None, None]
+            alignment = ((0,), *[()] * (n_tgt - 2))
+            trace = SimpleNamespace(mask=masks.__getitem__)
+            yield 0, SimpleNamespace(trace=trace, alignment=alignment, src_ids=range(n_src)), weights
+
+    monkeypatch.setattr(head_history, "observe", planted)
+    scores = head_scores(loaded, 5, validation_sample(loaded))
+    for kind in ATTENTION_KINDS:
+        np.testing.assert_allclose(scores.normalised_entropy[kind], [[1.0, 0.0]], atol=1e-6)
+    np.testing.assert_allclose(scores.aligned, [[(1 / 4 + 1 / 2) / 2, 1.0]])
 
 
-def test_alignment_is_the_weight_on_the_right_tokens() -> None:
-    examples = [Example("ab", "ba", ((1,), (0,))), Example("aab", "xb", ((), (0, 2)))]
-    weights = np.zeros((2, 2, 3, 4), dtype=np.float32)
-    weights[0, 0, 0, 1] = weights[0, 0, 1, 0] = 1.0  # head 0 is right in both rows of the first sentence
-    weights[0, 1, :, 3] = 1.0
-    weights[1, 0, 1, 0], weights[1, 0, 1, 2] = 0.25, 0.5
-    weights[1, 1, :, 1] = 1.0
-    np.testing.assert_allclose(head_history._aligned(weights, examples), [(1 + 1 + 0.75) / 3, 0.0])
+def test_the_weight_on_several_right_tokens_is_their_sum() -> None:
+    weights = np.zeros((1, 2, 3, 4), dtype=np.float32)
+    weights[0, 0, 1, 0], weights[0, 0, 1, 2] = 0.25, 0.5
+    weights[0, 1, :, 1] = 1.0
+    np.testing.assert_allclose(head_history._on_gold(weights, ((), (0, 2))), [[0.75, 0.0]])
 
 
 @pytest.mark.parametrize(
-    ("alignment", "fits"),
-    [(((1,), (0,)), True), (((0,),), False), (((0,), (2,)), False), (((), ()), True), (None, False)],
+    ("alignment", "fits"), [(((1,), (0,)), True), (((0,), (2,)), False), (((), ()), True), (None, False)]
 )
 def test_an_alignment_of_other_tokens_is_not_used(alignment: tuple[tuple[int, ...], ...] | None, fits: bool) -> None:
-    assert head_history._fits(Example("ab", "ba", alignment), [4, 5], [5, 4]) is fits
+    assert head_history._fitting(alignment, 3) == (alignment if fits else None)
 
 
 def test_scores_of_every_head_at_a_snapshot(run: Path, loaded: LoadedModel) -> None:
-    examples = validation_examples(loaded)
-    assert 0 < len(examples) <= head_history.SENTENCES
-    scores = head_scores(load_snapshot(run, 10), 10, examples)
+    sample = validation_sample(loaded)
+    assert 0 < len(sample) <= head_history.SENTENCES
+    scores = head_scores(load_snapshot(run, 10), 10, sample)
     config = loaded.model_config
     assert scores.normalised_entropy["encoder"].shape == (config.n_encoder_layers, config.n_encoder_heads)
     assert scores.normalised_entropy["decoder"].shape == (config.n_decoder_layers, config.n_decoder_heads)
@@ -86,10 +97,10 @@ def test_scores_of_every_head_at_a_snapshot(run: Path, loaded: LoadedModel) -> N
 
 def test_batching_changes_no_score(run: Path, loaded: LoadedModel) -> None:
     """Sentences of different lengths are padded; the result is the mean over single sentences, weighted by rows."""
-    examples = validation_examples(loaded)[:6]
-    together = head_scores(loaded, 0, examples)
-    alone = [head_scores(loaded, 0, [example]) for example in examples]
-    weights = [len(example.target) for example in examples]
+    sample = validation_sample(loaded).part(range(6))
+    together = head_scores(loaded, 0, sample)
+    alone = [head_scores(loaded, 0, sample.part([i])) for i in range(6)]
+    weights = [len(target) for target in sample.targets]
     assert together.aligned is not None
     expected = sum(w * one.aligned for w, one in zip(weights, alone, strict=True) if one.aligned is not None) / sum(
         weights
@@ -127,12 +138,12 @@ def test_own_data_is_taken_from_the_run_and_foreign_data_is_not_fetched(tmp_path
     save_splits({"train": pairs, "valid": pairs}, run)
     config = run / "config.json"
     config.write_text(config.read_text().replace('"task": "reverse"', '"task": "files"'))
-    examples = validation_examples(load_model(run))
-    assert [example.source for example in examples] == ["abc", "bcd", "cde"]
-    assert head_scores(load_model(run), 0, examples).aligned is None
+    sample = validation_sample(load_model(run))
+    assert sample.references == ("abc"[::-1], "bcd"[::-1], "cde"[::-1])
+    assert head_scores(load_model(run), 0, sample).aligned is None
     (run / "data.jsonl").unlink()
     config.write_text(config.read_text().replace('"task": "files"', '"task": "multi30k-en-de"'))
-    assert validation_examples(load_model(run)) == []
+    assert validation_sample(load_model(run)) is None
 
 
 def test_the_first_head_is_the_best_aligned_or_else_the_most_focused() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.decoding.headline import headline
+from explorer.decoding.model_summary import headline
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import curve_rows, description, rows, state_label, summary
 from explorer.runs.status import RunStatus

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from explorer.runs.pair_writers import writers
+from explorer.runs.made_pairs import writers
 from model.config import DataConfig
 from model.data import get_task
 

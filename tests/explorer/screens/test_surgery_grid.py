@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from explorer.decoding.head_change import Change, Kind
-from explorer.screens.probe.surgery_grid import MARKS, marks_of
+from explorer.screens.probe.surgery import mark_words, marks_of
 
 
 def test_marks_say_what_is_in_force_and_what_is_chosen() -> None:
@@ -15,5 +15,5 @@ def test_marks_say_what_is_in_force_and_what_is_chosen() -> None:
 
 
 def test_every_kind_of_change_has_its_own_mark() -> None:
-    assert set(MARKS) == set(get_args(Kind))
-    assert len(set(MARKS.values())) == len(MARKS)
+    assert set(mark_words()) == set(get_args(Kind))
+    assert len(set(mark_words().values())) == len(mark_words())

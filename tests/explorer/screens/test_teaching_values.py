@@ -7,13 +7,12 @@ import pytest
 
 from explorer.charts.model_internals import activation_plot, firing_plot, matrix_plot, row_table
 from explorer.charts.plotly_charts import labels, numbered
-from explorer.decoding.padded_sentences import MAX_SENTENCES, companions_among
+from explorer.charts.positions import rotation_columns
+from explorer.decoding.masked_reading import MAX_SENTENCES, companions_among
 from explorer.screens.inside.queries_and_keys import match_columns
 from explorer.screens.masks.given_target import target_caption
-from explorer.screens.positions.rotation import rotation_columns
-from explorer.screens.positions.shuffled_words import effect
 from explorer.screens.positions.sinusoidal import comparison
-from explorer.screens.positions.table_size import TableSize
+from explorer.screens.positions.word_order import effect
 from model.analysis.query_key_matches import Match
 from model.analysis.sinusoidal_checks import check_rotation
 from model.analysis.word_order import Shuffle
@@ -44,10 +43,9 @@ def test_companions_have_other_lengths_shortest_and_longest_first() -> None:
 
 
 def test_the_table_is_compared_with_the_model() -> None:
-    size = TableSize(16, 20, 10_000.0)
     config = ModelConfig(src_vocab_size=9, tgt_vocab_size=9, d_model=16)
-    assert "These are the rows that the loaded model adds" in comparison(size, config, 1e-8)
-    assert comparison(size, config, None) == "The loaded model adds the rows of d_model 16 and base 10,000."
+    assert "These are the rows that the loaded model adds" in comparison(config, 1e-8)
+    assert comparison(config, None) == "The loaded model adds the rows of d_model 16 and base 10,000."
 
 
 @pytest.mark.parametrize(("change", "said"), [(0.0, "follows the words exactly"), (0.25, "by up to 0.25")])

@@ -9,7 +9,9 @@ import pytest
 from streamlit.runtime.state.query_params import QueryParams
 from streamlit.testing.v1 import AppTest
 
+from explorer.lessons.progress import PARAMETERS
 from explorer.web import address
+from tests.paths import ROOT
 
 FRESH, STALE = address.STALE_SECONDS - 1, address.STALE_SECONDS + 1
 
@@ -59,13 +61,13 @@ def _script() -> None:
     st.session_state["answer"] = st.session_state["call"]()
 
 
-PLACE = address.Parameters(("layer", "head"))
-RUN = address.Parameter("run")
+PLACE = address.Group(("layer", "head"))
+RUN = address.RUN
 
 
 def test_a_link_is_a_request(clock: Clock) -> None:
     session = Session()
-    assert session.run(PLACE.asked) is None
+    assert session.run(PLACE.asked) == {}
     session.arrives(layer="1", head="2", model="m")
     assert session.run(PLACE.asked) == {"layer": "1", "head": "2"}, "only the parameters of the group"
 
@@ -74,15 +76,15 @@ def test_what_the_session_wrote_is_no_request(clock: Clock) -> None:
     session = Session()
     session.run(lambda: PLACE.write({"layer": "1", "head": "2"}))
     assert session.address() == {"layer": "1", "head": "2"}
-    assert session.run(PLACE.asked) is None
+    assert session.run(PLACE.asked) == {}
     clock.now += 1000 * STALE
-    assert session.run(PLACE.asked) is None, "however long it has been there"
+    assert session.run(PLACE.asked) == {}, "however long it has been there"
     session.arrives(layer="1", head="3")
     assert session.run(PLACE.asked) == {"layer": "1", "head": "3"}
 
 
-@pytest.mark.parametrize(("seconds", "asked"), [(FRESH, None), (STALE, {"layer": "1"})])
-def test_a_replaced_address_may_come_back_late(clock: Clock, seconds: float, asked: dict[str, str] | None) -> None:
+@pytest.mark.parametrize(("seconds", "asked"), [(FRESH, {}), (STALE, {"layer": "1"})])
+def test_a_replaced_address_may_come_back_late(clock: Clock, seconds: float, asked: dict[str, str]) -> None:
     session = Session()
     session.run(lambda: PLACE.write({"layer": "1"}))
     session.run(lambda: PLACE.write({"layer": "2"}))
@@ -99,12 +101,12 @@ def test_going_back_is_a_request_however_soon(clock: Clock, moved: bool) -> None
     session.run(lambda: PLACE.write({"layer": "2"}))
     session.arrives(layer="1")
 
-    def page_run() -> dict[str, str] | None:
-        with address.page_run(moved=moved):
+    def page_run() -> dict[str, str]:
+        with address.page_run("a page of its own", moved=moved):
             return PLACE.asked()
 
-    assert session.run(page_run) == ({"layer": "1"} if moved else None)
-    assert session.run(PLACE.asked) is None, "a fragment that runs afterwards went nowhere"
+    assert session.run(page_run) == ({"layer": "1"} if moved else {})
+    assert session.run(PLACE.asked) == {}, "a fragment that runs afterwards went nowhere"
 
 
 def test_each_write_is_one_change_of_the_address(clock: Clock) -> None:
@@ -138,40 +140,45 @@ def test_writing_leaves_other_parameters_alone_and_removes_those_of_the_group(cl
     assert session.address() == {"layer": "3", "model": "m"}
     session.run(lambda: PLACE.write({}))
     assert session.address() == {"model": "m"}
-    assert session.run(PLACE.asked) is None, "an address without the group requests nothing"
+    assert session.run(PLACE.asked) == {}, "an address without the group requests nothing"
 
 
 def test_groups_do_not_answer_for_each_other(clock: Clock) -> None:
     session = Session()
-    session.run(lambda: RUN.write("a"))
+    session.run(lambda: RUN.write({"run": "a"}))
     session.arrives(run="a", layer="1")
-    assert session.run(RUN.asked) is None
+    assert session.run(RUN.asked) == {}
     assert session.run(PLACE.asked) == {"layer": "1"}
 
 
-def test_a_single_parameter(clock: Clock) -> None:
-    session = Session()
-    session.arrives(run="a")
-    assert session.run(RUN.asked) == session.run(RUN.present) == "a"
-    assert session.run(RUN.written) == ""
-    session.run(lambda: RUN.write("b"))
-    assert (session.run(RUN.asked), session.run(RUN.written), session.address()) == (None, "b", {"run": "b"})
-    session.run(lambda: RUN.write(""))
-    assert (session.run(RUN.asked), session.run(RUN.present), session.address()) == (None, "", {})
-
-
-def test_a_request_for_nothing_is_a_request(clock: Clock) -> None:
+def test_an_empty_value_is_not_written_but_may_be_requested(clock: Clock) -> None:
     session = Session()
     session.arrives(run="")
-    assert session.run(RUN.asked) == ""
+    assert session.run(RUN.asked) == {"run": ""}
+    session.run(lambda: RUN.write({"run": "b"}))
+    assert (session.run(RUN.asked), session.run(RUN.written), session.address()) == ({}, {"run": "b"}, {"run": "b"})
+    session.run(lambda: RUN.write({"run": ""}))
+    assert (session.run(RUN.present), session.run(RUN.written), session.address()) == ({}, {}, {})
 
 
-def test_without_a_limit_only_the_last_value_is_the_sessions_own(clock: Clock) -> None:
-    """As for widgets and a selection: nothing travels there, so nothing comes back late."""
-    session, panel = Session(), address.Written("panel")
-    assert session.run(lambda: panel.is_news(""))
-    session.run(lambda: panel.add("compare"))
-    session.run(lambda: panel.add("tree"))
-    assert not session.run(lambda: panel.is_news("tree"))
-    assert session.run(lambda: panel.is_news("compare"))
-    assert session.run(panel.last) == "tree"
+def test_a_page_writes_only_what_stands_in_its_address(clock: Clock) -> None:
+    session = Session()
+
+    def page_run() -> None:
+        with address.page_run("positions", moved=False):
+            address.SELECTION.write({"model": "m", "text": "a b", "step": "2", "view": "lines"})
+            address.LESSON.write({"lesson": "one", "at": "2"})
+
+    session.run(page_run)
+    assert session.address() == {"model": "m", "text": "a b", "lesson": "one", "at": "2"}
+
+
+def test_every_page_declares_its_address_and_nothing_else_reads_the_address_bar() -> None:
+    assert address.PAGES.keys() == {path.stem for path in (ROOT / "pages").glob("*.py")}
+    assert address.LESSON.names == PARAMETERS
+    touching = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "explorer").rglob("*.py")
+        if "st.query_params" in path.read_text(encoding="utf-8")
+    ]
+    assert touching == ["explorer/web/address.py"]

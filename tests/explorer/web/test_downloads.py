@@ -12,16 +12,16 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
-from explorer.byte_cache import asking, working_for
 from explorer.web import downloads as download
+from explorer.web import streamlit_private
 
 
 @pytest.fixture
 def manager(monkeypatch: pytest.MonkeyPatch) -> MediaFileManager:
     """A server's store of files, without the server."""
     manager = MediaFileManager(storage=MemoryMediaFileStorage("/media"))
-    monkeypatch.setattr(download, "exists", lambda: True)
-    monkeypatch.setattr(download, "get_instance", lambda: SimpleNamespace(media_file_mgr=manager))
+    monkeypatch.setattr(streamlit_private, "exists", lambda: True)
+    monkeypatch.setattr(streamlit_private, "get_instance", lambda: SimpleNamespace(media_file_mgr=manager))
     return manager
 
 
@@ -77,11 +77,11 @@ def test_files_do_not_pile_up(manager: MediaFileManager, press: Callable[..., st
 
 def test_a_file_is_dropped_after_its_minute(manager: MediaFileManager, press: Callable[..., str]) -> None:
     first = press(lambda: "first")
-    turn, place = max((held.turn, place) for place, held in download._holder.items())
-    download._release(place, turn - 1)  # another download's minute
+    turn = max(download._held)
+    download._release(turn - 1)  # another download's minute
     tidy(manager)
     assert fetch(manager, first) == b"first"
-    download._release(place, turn)
+    download._release(turn)
     tidy(manager)
     with pytest.raises(MediaFileStorageError):
         fetch(manager, first)
@@ -92,7 +92,7 @@ def test_files_are_held_within_a_limit_in_bytes(
 ) -> None:
     """Nobody's script run has to end for the oldest to be dropped."""
     monkeypatch.setattr(download, "MAX_BYTES", 2500)
-    monkeypatch.setattr(download, "_holder", {})
+    monkeypatch.setattr(download, "_held", {})
     addresses = [press(lambda i=i: f"{i}" * 1000) for i in range(5)]  # type: ignore[misc]
     for address in addresses[:3]:
         with pytest.raises(MediaFileStorageError):
@@ -102,22 +102,3 @@ def test_files_are_held_within_a_limit_in_bytes(
     assert len(fetch(manager, large)) == 9000  # the newest is always held
     with pytest.raises(MediaFileStorageError):
         fetch(manager, addresses[4])
-
-
-def test_one_visitors_downloads_do_not_displace_those_of_others(
-    manager: MediaFileManager, press: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(download, "_holder", {})
-    with working_for("somebody"):
-        theirs = press(lambda: f"made for {asking()}")
-    with working_for("robot"):
-        many = [press(lambda i=i: f"file {i}") for i in range(2 * download.MAX_KEPT)]  # type: ignore[misc]
-        monkeypatch.setattr(download, "MAX_BYTES", 2500)
-        large = [press(lambda i=i: f"{i}" * 1000) for i in range(3)]  # type: ignore[misc]
-    tidy(manager)
-    assert fetch(manager, theirs) == b"made for somebody"
-    assert [len(fetch(manager, address)) for address in large[1:]] == [1000, 1000]
-    for address in (*many, large[0]):
-        with pytest.raises(MediaFileStorageError):
-            fetch(manager, address)
-    assert len(download._holder) == 3

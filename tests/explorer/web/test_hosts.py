@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from explorer.web.hosts import Hosts
+from explorer.web.security import Hosts
 from tests import loop
 
 DEFAULTS: dict[str, Any] = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.web.selected_run import ENTRY, NEW, RUN, choose_run
+from explorer.web.runs import ENTRY, NEW, RUN, choose_run
 
 
 def _page() -> None:
     import streamlit as st
 
-    from explorer.web.selected_run import draw_missing, run_box
+    from explorer.web.runs import draw_missing, run_box
 
     if choice := st.session_state.pop("choose", None):
         choice()

@@ -8,12 +8,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from explorer.web import runtime
 from explorer.web import warm_up as server
 from tests import loop
 from tests.paths import ROOT
@@ -40,8 +38,8 @@ def warm(seen: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[server.WarmU
     async def app(scope: dict[str, Any], receive: object, send: object) -> None:
         seen.append(scope.get("path", ""))
 
-    monkeypatch.setattr(runtime, "import_ahead", import_ahead)
-    monkeypatch.setattr(runtime, "_afterwards", [])
+    monkeypatch.setattr(server, "import_ahead", import_ahead)
+    monkeypatch.setattr(server, "_first_run_over", threading.Event())
     return server.WarmUp(app, later=[lambda: None]), began
 
 
@@ -52,7 +50,6 @@ def test_the_first_page_with_a_model_starts_the_imports_once(warm, seen: list[st
         ask(middleware, path)
     assert began.wait(5)
     assert seen == [path] * 3
-    assert len(runtime._afterwards) == 1
 
 
 def test_requests_that_need_no_model_start_no_imports(warm, seen: list[str]) -> None:
@@ -63,7 +60,6 @@ def test_requests_that_need_no_model_start_no_imports(warm, seen: list[str]) -> 
     ask(middleware, "", kind="lifespan")
     assert not began.wait(0.2)
     assert len(seen) == 7
-    assert not runtime._afterwards
 
 
 def test_the_frame_is_imported_once_the_server_is_up() -> None:
@@ -88,41 +84,39 @@ def test_the_frame_is_imported_once_the_server_is_up() -> None:
 
 
 def test_what_waits_for_the_first_page_is_done_when_its_run_has_ended_even_with_an_error(
-    monkeypatch: pytest.MonkeyPatch,
+    warm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    middleware, began = warm
     done = threading.Event()
-    monkeypatch.setattr(runtime, "_afterwards", [done.set])
-    monkeypatch.setattr(runtime, "_has_run", False)
+    monkeypatch.setattr(server, "REST_SECONDS", 0.0)
+    monkeypatch.setattr(server, "get_ready", lambda parts: done.set())
+    ask(middleware, "/")
+    assert began.wait(5)
 
-    @runtime.page_run()
+    @server.page_run()
     def page() -> None:
+        assert not gc.isenabled()
         assert not done.wait(0.05)
         raise KeyError
 
     with pytest.raises(KeyError):
         page()
     assert done.wait(10)
-    done.clear()
-    with runtime.page_run():
-        pass
-    assert not done.wait(0.05)
+    assert gc.isenabled()
+    with server.page_run():
+        assert gc.isenabled(), "only the first run has so much to import"
 
 
-def test_what_a_page_run_has_imported_is_left_out_of_later_collections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python's collector would look through them again and again: those of Translate alone take 14 ms."""
-    frozen: list[int] = []
-    monkeypatch.setattr(runtime, "_has_run", True)
-    monkeypatch.setattr(runtime, "_n_modules", len(sys.modules))
-    monkeypatch.setattr(runtime, "freeze", lambda: frozen.append(len(sys.modules)))
-    with runtime.page_run():
-        pass
-    assert not frozen
-    with runtime.page_run():
-        monkeypatch.setitem(sys.modules, "imported_by_a_page", ModuleType("imported_by_a_page"))
-    assert len(frozen) == 1
-    with runtime.page_run():
-        pass
-    assert len(frozen) == 1
+def test_what_was_imported_is_left_out_of_later_collections() -> None:
+    """Python's collector would look through it again and again."""
+    before = gc.get_freeze_count()
+    with server.quick_imports():
+        made = [[] for _ in range(1000)]
+        with server.quick_imports():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() >= before + len(made)
 
 
 def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(
@@ -139,7 +133,6 @@ def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(
 
         return prepare
 
-    monkeypatch.setattr(runtime, "freeze", lambda: None)
     monkeypatch.setattr(server.faults, "report", lambda fault: reported.append(type(fault).__name__))
     server.get_ready([part("first"), part("broken"), part("last")], rest=0.0)
     assert prepared == ["first", "broken", "last"]
@@ -158,7 +151,7 @@ def heavy():
     return {name.split(".")[0] for name in sys.modules}
 def ours():
     return {name for name in sys.modules if name.startswith(("explorer.", "model."))}
-runtime.import_ahead()
+warm_up.import_ahead()
 before = heavy()
 runtime.describe("reverse")
 print(sorted(heavy() - before - {"_strptime"}))

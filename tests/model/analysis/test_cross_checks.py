@@ -14,7 +14,7 @@ from model.decoding.search import allowed_log_probs, output_rules
 from model.edits import HeadEdit, HeadEdits, patch
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
-from tests.explorer.decoding.test_aggregates import PATH, TARGET, encoding
+from tests.explorer.decoding.test_aggregates import PATH, encoding
 from tests.tiny import random_ids, tiny_model
 
 SRC = [*random_ids(5, seed=3).tolist(), EOS]
@@ -132,7 +132,7 @@ def test_the_maps_of_all_layers_are_weights_norms_and_zeroed_values(norm_first: 
     assert set(maps) == {(k, layer) for k, n in (("encoder", 2), ("decoder", 3), ("cross", 3)) for layer in range(n)}
     for (kind, layer), found in maps.items():
         heads = [(kind, layer, head) for head in range(model.config.n_heads(kind))]
-        details = head_details(model, source, TARGET, PATH, heads)
+        details = head_details(model, (*source.ids, EOS), PATH, heads)
         norms = layer_norms([details[head] for head in heads], found.norms.shape[1])
         assert np.allclose(found.norms, shares(norms), atol=1e-5)
         for query, row in enumerate(found.weights):

@@ -66,7 +66,7 @@ def test_alignments_and_counts_come_along(reverse: LoadedModel) -> None:
     sample = written_sample([Example("abca", "acba", ((3,), (2,), (1,), (0,)))], reverse.source, reverse.target, 20)
     item = read(reverse, sample)[0][0]
     assert item.alignment == ((3,), (2,), (1,), (0,))
-    assert item.src_counts[0] == item.src_counts[3] == reverse.source.counts[reverse.source.id_of("a") - 4]
+    assert item.src_counts[0] == item.src_counts[3] == reverse.source.counts[reverse.source.encode("a").ids[0] - 4]
     assert item.src_counts[-1] == 0
     assert len(item.read_ids) == 5
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from model.analysis.word_alignment import error_rate, word_counts, word_gold, word_links
-from model.data.task import Example
-from model.data.word_links import WordLinks
+from model.data.task import Example, WordLinks
 from model.text.tokenizer import Encoding
 
 # "playing ball now" / "spielt Ball jetzt", of which both verbs are two tokens.

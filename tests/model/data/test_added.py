@@ -8,7 +8,7 @@ import pytest
 
 from model.config import DataConfig
 from model.data import DataError, Example, Task
-from model.data.added import check_added, read_added, with_added
+from model.data.files import check_added, read_added, with_added
 
 
 def task() -> Task:

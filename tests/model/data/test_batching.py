@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, DataConfig
-from model.data.batching import EncodedPairs, batches, collate, encode_pairs, pad, sampled_pairs, share
+from model.data.batching import EncodedPairs, batches, collate, encode_pairs, pad, sampled_pairs
 from model.data.task import DataError, Example
 from model.text.tokenizer import CharacterTokenizer, build_tokenizers
 
@@ -25,24 +25,6 @@ def test_each_pair_is_in_one_batch_within_the_budget(
         assert batch
         for side in (0, 1):
             assert len(batch) == 1 or len(batch) * max(lengths[i][side] for i in batch) <= budget
-
-
-@given(lengths=lengths_lists, world=st.integers(1, 5))
-def test_processes_together_see_each_pair_once_in_equally_many_rounds(
-    lengths: list[tuple[int, int]], world: int
-) -> None:
-    made = batches(lengths, max_tokens=60, seed=1, epoch=0)
-    shares = [share(made, rank=rank, world=world) for rank in range(world)]
-    assert len({len(s) for s in shares}) == 1
-    assert sorted(i for s in shares for batch in s for i in batch) == list(range(len(lengths)))
-    rounds = [batch for turn in zip(*shares, strict=True) for batch in turn]
-    assert rounds[: len(made)] == made
-    assert all(batch == () for batch in rounds[len(made) :])
-
-
-def test_a_rank_outside_the_world_is_refused() -> None:
-    with pytest.raises(ValueError, match="rank 2 is not one of 2 processes"):
-        share([(0,)], rank=2, world=2)
 
 
 def test_batches_follow_seed_and_epoch() -> None:

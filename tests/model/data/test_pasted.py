@@ -8,7 +8,7 @@ import pytest
 
 from model.data import DataError
 from model.data.files import read_pairs
-from model.data.pasted import pasted_table
+from model.data.tables import pasted_table
 
 
 @pytest.mark.parametrize(

@@ -163,14 +163,6 @@ def test_edits_change_the_run_and_are_named_in_the_trace() -> None:
     np.testing.assert_array_equal(again.trace.cross, plain.trace.cross)
 
 
-def test_details_come_with_the_decoding() -> None:
-    decoding = decode(model_for(), details=[("cross", 1, 2)])
-    rows = decoding.recorder.details["cross", 1, 2]
-    assert len(rows) == len(decoding.path)
-    stacked = torch.cat([row["weights"] for row in rows], dim=1)[0]
-    np.testing.assert_array_equal(stacked.numpy(), decoding.trace.cross[1, 2])
-
-
 @given(seed=st.integers(0, 50), temperature=st.floats(0.2, 3.0))
 def test_a_sampled_path_read_back_is_the_same_trace(seed: int, temperature: float) -> None:
     model = model_for()

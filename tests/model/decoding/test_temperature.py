@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from model.decoding.search import filter_top
-from model.decoding.temperature import TEMPERATURES, at_temperature, log_sums
+from model.decoding.temperature import TEMPERATURES, log_sums
+
+
+def at_temperature(probabilities: NDArray[np.float32], log_sum: float, temperature: float) -> NDArray[np.float64]:
+    """What the browser makes of probabilities at temperature 1 and the logarithm of the sum at another."""
+    with np.errstate(divide="ignore"):
+        return np.exp(np.log(probabilities.astype(np.float64)) / temperature - log_sum)
 
 
 @pytest.mark.parametrize("sharpness", [0.1, 3.0, 40.0])

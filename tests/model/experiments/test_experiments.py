@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from model import reproduce, train
-from model.chains import CHAINS, Step
 from model.commands import CommandError
 from model.config import FORMER_NAMES, ConfigError
 from model.data import get_task
@@ -23,6 +22,7 @@ from model.experiments.runner import Job, Stopped, expected_seconds, jobs_of, ma
 from model.experiments.stored import FROM_CHAIN, RESULTS, ResultError, path_of, read_runs, rounded, write_run
 from model.folder import check_name, read_config
 from model.presets import PRESETS, get_preset
+from model.reproduce import CHAINS, Step
 from model.training.settings import make_settings, parse_assignments
 
 RECIPES = {one.recipe(arm).name: one.recipe(arm) for one in EXPERIMENTS.values() for arm in one.arms}

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from typing import Any
 
 import pytest
 
 from model.config import UNK
-from model.text.charsmap import Charsmap
 from model.text.pieces import TokenizerError
 from model.text.punctuation import normalize_punctuation
-from model.text.sentencepiece import SentencePieceTokenizer
-from model.text.sentencepiece_file import UnigramModel, read_unigram_model
+from model.text.sentencepiece import SentencePieceTokenizer, Unigram, UnigramModel, read_unigram_model
 from model.text.tokenizer import tokenizer_from_dict
-from model.text.unigram import Unigram
 from tests.model.importing import peer
 
 STRANGE = [
@@ -218,4 +216,4 @@ def test_every_cut_off_file_is_refused_or_a_smaller_model() -> None:
 def test_a_trie_that_leads_out_of_its_bounds_is_refused() -> None:
     content = (4).to_bytes(4, "little") + (0xFFFFFC00).to_bytes(4, "little") + b"a\0"
     with pytest.raises(TokenizerError, match="damaged"):
-        Charsmap(content).normalize("abc", dummy_prefix=True, remove_extra=True)
+        Unigram(dataclasses.replace(PLAIN, charsmap=content))

@@ -11,9 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, SPECIALS, UNK, DataConfig
-from model.text.bpe import FIRST_BYTE, FIRST_PIECE, learn_merges
 from model.text.pieces import TokenizerError
-from model.text.subwords import SubwordTokenizer, train_joint
+from model.text.subwords import FIRST_BYTE, FIRST_PIECE, SubwordTokenizer, learn_merges, train_joint
 from model.text.tokenizer import build_tokenizers, tokenizer_from_dict, tokenizers_from_dict, tokenizers_to_dict
 
 ENGLISH = (
@@ -120,7 +119,7 @@ def test_both_sides_share_one_vocabulary_and_split_words_as_their_language_does(
     assert len(SOURCE) <= CONFIG.vocab_size
     assert build_tokenizers(CONFIG, ENGLISH, GERMAN) == (SOURCE, TARGET)
     assert [SOURCE.label(i) for i in SOURCE.encode("football").ids] == ["football"]
-    assert SOURCE.frequency(SOURCE.id_of(" football")) == 9
+    assert SOURCE.counts[SOURCE.pieces.index(" football")] == 9
     values = json.loads(json.dumps(tokenizers_to_dict(SOURCE, TARGET)))
     assert values["target"] == {"same_as": "source", "lang": "de"}
     again = tokenizers_from_dict(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model.training.estimate import undisturbed_rate
-from model.training.pace import RECENT_SECONDS, Pace
+from model.training.trainer import RECENT_SECONDS, Pace
 
 
 def test_an_even_pace_is_continued() -> None:

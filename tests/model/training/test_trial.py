@@ -1,15 +1,13 @@
-"""How `auto` is resolved: precision, kernel and threads, by rule or (`--tune`) timed on a part of the real work."""
+"""How `auto` is resolved: precision, kernel and threads, by rule."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
 
@@ -17,7 +15,7 @@ from model import train
 from model.commands import run_command
 from model.config import TrainConfig
 from model.folder import WEIGHTS, read_config
-from model.training.device import TIMED_REPEATS, OtherWork, Runtime, seconds_of
+from model.training.device import Runtime
 from model.training.distributed import World
 from model.training.trainer import Trainer
 from model.training.trial import batch_operations, choose_runtime
@@ -37,8 +35,7 @@ from tests.model.engine import pairs_file, string_setup
 def test_auto_follows_from_the_machine_and_the_sizes(
     monkeypatch: pytest.MonkeyPatch, rounds: bool, weights: int, operations: int, precision: str, threads: int
 ) -> None:
-    """No clock is read; a choice that was made explicitly stays."""
-    monkeypatch.setattr("model.training.trial.seconds_of", lambda works: pytest.fail("a clock was read"))
+    """A choice that was made explicitly stays."""
     monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: rounds)
     monkeypatch.setattr("model.training.trial.default_threads", lambda: 4)
     monkeypatch.setattr("model.training.trial.ROUNDED_WEIGHTS", weights)
@@ -93,86 +90,11 @@ def test_the_same_command_gives_the_same_weights_whatever_else_runs(tmp_path: Pa
     assert runtime["torch_version"] in card
 
 
-@pytest.mark.parametrize(
-    ("times", "precision", "threads"),
-    [
-        ([8.0, 4.0, 4.0, 2.0], "bf16", 2),  # each gains
-        ([4.0, 3.9, 4.1, 4.0], "fp32", 1),  # neither is worth it
-        ([8.0, 4.0, 8.0, 4.1], "fp32", 2),
-        ([4.0, 6.0, 2.0, 3.0], "bf16", 1),
-    ],
-)
-def test_tuning_takes_the_simplest_of_the_fastest(
-    monkeypatch: pytest.MonkeyPatch, times: list[float], precision: str, threads: int
-) -> None:
-    """Times are those of fp32 with one and two threads, then of bf16 with one and two."""
-    monkeypatch.setattr("model.training.trial.OtherWork.cores", lambda self: 0.0)
-    monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: True)
-    monkeypatch.setattr("model.training.trial.default_threads", lambda: 2)
-    monkeypatch.setattr("model.training.trial.seconds_of", lambda works: times)
-    setup = string_setup()
-    chosen = choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training, tune=True)
-    assert (chosen.precision, chosen.threads, chosen.settled) == (precision, threads, True)
-
-
-@pytest.mark.parametrize(("worth", "threads"), [(5e9, 1), (5e4, 2)])
-def test_while_others_are_busy_the_size_of_a_batch_decides_about_threads(
-    monkeypatch: pytest.MonkeyPatch, worth: float, threads: int
-) -> None:
-    monkeypatch.setattr("model.training.trial.THREAD_OPERATIONS", worth / 2)
-    monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: True)
-    monkeypatch.setattr("model.training.trial.default_threads", lambda: 2)
-    monkeypatch.setattr("model.training.trial.seconds_of", lambda works: [1.0, 0.8, 0.7, 1.4])  # one thread wins
-    monkeypatch.setattr("model.training.trial.OtherWork.cores", lambda self: 0.9)
-    setup = string_setup()
-    chosen = choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training, tune=True)
-    assert (chosen.precision, chosen.threads) == ("bf16", threads)
-
-
-@pytest.mark.parametrize(("enough", "calls"), [(0.0, 2), (60.0, 1 + TIMED_REPEATS)])
-def test_a_trial_of_long_steps_is_cut_short(monkeypatch: pytest.MonkeyPatch, enough: float, calls: int) -> None:
-    """The first turn is a warm-up; at least one turn is timed."""
-    monkeypatch.setattr("model.training.device.ENOUGH_SECONDS", enough)
-    made = []
-    times = seconds_of([lambda: made.append("a"), lambda: made.append("b")])
-    assert made == ["a", "b"] * calls
-    assert all(0 <= time < 60 for time in times)
-
-
-def test_the_load_of_other_processes_is_measured_and_ones_own_is_not() -> None:
-    """A busy loop counts as at least half a core, whatever else the machine does."""
-    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        seen = OtherWork()
-        known = psutil.Process(busy.pid)
-        while known.cpu_times().user < 0.5:
-            time.sleep(0.02)
-        passed = time.perf_counter() - seen._began
-        assert seen.cores() > 0.5 * 0.5 / passed
-    finally:
-        busy.kill()
-        busy.wait()
-
-
-def test_explicit_choices_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.training.trial.seconds_of", lambda works: pytest.fail("nothing was left open"))
-    setup = string_setup()
-    explicit = Runtime(precision="bf16", threads=3)
-    chosen = choose_runtime(setup.model, setup.corpus, explicit, setup.settings.training, tune=True)
-    assert (chosen.precision, chosen.threads) == ("bf16", 3)
-    monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: False)
-    one = choose_runtime(setup.model, setup.corpus, Runtime(threads=1), setup.settings.training, tune=True)
-    assert one.precision == "fp32"
-
-
-def test_a_trial_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.training.trial.default_threads", lambda: 2)
-    setup = string_setup()
-    before = {name: tensor.clone() for name, tensor in setup.model.state_dict().items()}
-    assert choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training, tune=True).settled
-    assert all(parameter.grad is None for parameter in setup.model.parameters())
-    assert all(torch.equal(tensor, before[name]) for name, tensor in setup.model.state_dict().items())
-    assert torch.get_num_threads() == 1
+def test_tuning_by_the_clock_is_answered_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run_command(train.main, ["--task", "reverse", "--name", "x", "--tune"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("--tune is no longer an option: ")
 
 
 def test_attention_dropout_takes_the_explicit_kernel_on_a_cpu() -> None:

@@ -1,0 +1,311 @@
+// Paints maps of weights, the same way in every view: rows are queries with query 0 on top, columns are keys with their
+// labels above.
+
+import { contextOf, isolated, paper } from "./canvas.js";
+import { inkOn, patternOf } from "./colours.js";
+import { make } from "./dom.js";
+import { FUTURE } from "./names.js";
+import { cellNumber, clamp } from "./numbers.js";
+
+/** @import { Plot, Theme } from "./types" */
+
+/**
+ * How weights become colours: on a linear scale up to `top`, or on a logarithmic one.
+ * @typedef {{ top: number, log?: boolean }} Scale
+ */
+/** @typedef {{ keys: number, queries: number, mask: Uint8Array }} Cells */
+/** Maps with one pixel per cell, and the corner of each. @typedef {{ canvas: HTMLCanvasElement, corners: [number, number][] }} Sheet */
+/** @typedef {ReturnType<typeof labelsOf>} Labels */
+/** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
+
+export const ROOMY = 23; // minimum size of a cell that holds a number, in pixels
+const AXIS = 17; // height of an axis title, in pixels
+const LABEL = 82; // maximum length of a label, in pixels
+const LEAST = 126; // minimum size of a plot without its labels, in pixels
+const TILT = Math.PI / 3.4; // angle of the key labels
+const TIGHT = 12; // size of cells for which labels that reach beyond the map have room, in pixels
+const FRAMED = 7; // cells larger than that can have a frame around them, in pixels
+const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
+
+/** The plot of a map that has not been drawn. @type {Plot} */
+export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, width: 0, height: 0 };
+/** Of weights from 0 to 1. */
+export const UNIT = { top: 1 };
+/** Of weights with one byte each. */
+export const BYTES = { top: 255 };
+
+/** The position of a weight on the scale, from 0 to 255. @param {number} weight @param {Scale} scale */
+export function levelOf(weight, { top, log }) {
+  if (!log) return clamp(Math.round((255 * weight) / top), 0, 255);
+  return weight < FAINTEST ? 0 : clamp(Math.round(255 * (1 - Math.log10(weight) / Math.log10(FAINTEST))), 0, 255);
+}
+
+/**
+ * Gives a canvas this size, and its pixels the colours that `fill` sets, as numbers (see `pixelOf`).
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ * @param {(pixels: Uint32Array) => void} fill
+ */
+export function setPixels(canvas, width, height, fill) {
+  const image = new ImageData(width, height);
+  fill(new Uint32Array(image.data.buffer));
+  Object.assign(canvas, { width, height });
+  contextOf(canvas).putImageData(image, 0, 0);
+}
+
+/**
+ * The colours of cells that lie one after the other; masked ones are grey. A function of its own without calls, because
+ * it runs through up to a million cells.
+ * @param {Uint32Array} pixels
+ * @param {number} at
+ * @param {ArrayLike<number>} values
+ * @param {number} from
+ * @param {number} count
+ * @param {number} unit levels of the scale for each unit of weight
+ * @param {Uint8Array} mask
+ * @param {{ inks: Uint32Array, grey: number }} theme
+ */
+function fillRow(pixels, at, values, from, count, unit, mask, { inks, grey }) {
+  for (let i = from, end = from + count; i < end; i++, at++) {
+    const level = Math.round(values[i] * unit);
+    pixels[at] = mask[i] ? grey : inks[level < 0 ? 0 : level > 255 ? 255 : level];
+  }
+}
+
+/** Paints one map over a whole canvas, a pixel for each cell. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {Cells} cells @param {ArrayLike<number>} values @param {Scale} scale */
+export function paintCells(canvas, theme, { keys, queries, mask }, values, scale) {
+  setPixels(canvas, keys, queries, (pixels) => fillRow(pixels, 0, values, 0, keys * queries, 255 / scale.top, mask, theme));
+}
+
+/**
+ * Maps of the same cells with one pixel per cell, scaled up on drawing. They share one canvas, because a canvas costs the
+ * browser more than what is drawn on it.
+ * @param {Theme} theme
+ * @param {Cells} cells
+ * @param {ArrayLike<number>[]} maps
+ * @param {Scale} [scale]
+ * @returns {Sheet}
+ */
+export function sheetOf(theme, { keys, queries, mask }, maps, scale = UNIT) {
+  // One pixel between maps keeps their colours from mixing when they are scaled down.
+  const wide = keys + 1, across = clamp(Math.floor(4096 / wide), 1, maps.length), width = across * wide, canvas = make("canvas");
+  const corners = maps.map((_, i) => /** @type {[number, number]} */ ([(i % across) * wide, Math.floor(i / across) * (queries + 1)]));
+  setPixels(canvas, width, Math.ceil(maps.length / across) * (queries + 1), (pixels) => maps.forEach((weights, i) => {
+    const [x, y] = corners[i], values = scale.log ? Uint8Array.from(weights, (weight) => levelOf(weight, scale)) : weights;
+    for (let q = 0; q < queries; q++) fillRow(pixels, (y + q) * width + x, values, q * keys, keys, scale.log ? 1 : 255 / scale.top, mask, theme);
+  }));
+  return { canvas, corners };
+}
+
+/**
+ * Draws the first rows of one map of a sheet, scaled to cells of this size.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Sheet} sheet
+ * @param {number} i
+ * @param {number} keys
+ * @param {number} rows
+ * @param {{ left: number, top: number, wide: number, high: number }} to where, and the size of a cell
+ */
+export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, wide, high }) {
+  ctx.drawImage(canvas, ...corners[i], keys, rows, left, top, keys * wide, rows * high);
+}
+
+/**
+ * The text, if it is at most this wide. A longer one is cut from its end; each cut removes a ninth of what is left.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {string} text
+ * @param {number} most
+ */
+function shorten(ctx, text, most) {
+  if (ctx.measureText(text).width <= most + 2) return text;
+  let parts = [...text];
+  const cut = () => `${parts.join("")}…`;
+  while (parts.length && ctx.measureText(cut()).width > most) parts = parts.slice(0, -Math.max(1, Math.ceil(parts.length / 9)));
+  return cut();
+}
+
+/**
+ * The labels of a map, shortened to fit beside it, and the room that they take. The readout and the table hold the whole
+ * tokens.
+ * @param {HTMLCanvasElement} canvas
+ * @param {string} font
+ * @param {{ rows: string[], ends: string[], columns: string[] }} names of the rows at their beginning and at their end
+ * @param {number} [most] maximum length of a label, in pixels
+ */
+export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL) {
+  const ctx = contextOf(canvas), fit = (/** @type {string} */ text) => shorten(ctx, text, most);
+  // Its position tells repeated words apart.
+  const label = (/** @type {string} */ token, /** @type {number} */ i) => fit(`${i + 1} ${isolated(token)}`);
+  const widest = (/** @type {string[]} */ texts) => Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
+  ctx.font = `700 12px ${font}`; // those of the row and the column in view are bold
+  const names = rows.map(label), keys = columns.map(label), left = AXIS + widest(names) + 10, wideKeys = widest(keys);
+  ctx.font = `12px ${font}`;
+  const others = ends.map(fit), right = ends.length ? widest(others) + 10 : 0;
+  // Tilted labels of the last keys reach beyond the map.
+  const over = Math.max(0, ...keys.map((key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 1 - k)));
+  return { names, others, keys, left, right, over, wideKeys, above: AXIS + wideKeys * Math.sin(TILT) + 18 };
+}
+
+/** The end of a row that predicts a token. @param {string} token */
+export const leadsTo = (token) => `→ ${isolated(token)}`;
+
+/**
+ * Where a map with cells of this size is on its canvas, and the size of the canvas.
+ * @param {Labels} labels
+ * @param {{ keys: number, queries: number }} cells
+ * @param {number} cell
+ * @returns {Plot}
+ */
+export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell) {
+  const flat = cell > wideKeys + 5, top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
+  const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
+  return { left, top, cell, flat, width, height: top + Math.max(queries * cell + 4, LEAST + 20) };
+}
+
+/**
+ * What is painted of a map.
+ * @typedef {object} Picture
+ * @property {Cells} cells
+ * @property {number} rows how many rows are drawn
+ * @property {Sheet} sheet
+ * @property {number} at the map's place on the sheet
+ * @property {ArrayLike<number>} values
+ * @property {Scale} [scale]
+ * @property {Labels} labels
+ * @property {[string, string]} titles of the axes: rows, columns
+ * @property {number | null} [row] the row in view
+ * @property {number | null} [column]
+ * @property {boolean} [ruled] whether thin lines part the cells
+ * @property {{ rows: [number, number], columns: [number, number] } | null} [brush] the cells that are not faded
+ * @property {Mark[]} [marks]
+ */
+
+/**
+ * Paints a map with its labels, numbers and marks; returns whether some weight is too small for its number to be written.
+ * @param {HTMLCanvasElement} canvas
+ * @param {Theme} theme
+ * @param {Plot} plot
+ * @param {Picture} picture
+ * @param {number} [zoom] how much the page magnifies the canvas
+ */
+export function paintMap(canvas, theme, plot, picture, zoom) {
+  const ctx = paper(canvas, plot.width, plot.height, zoom), { left, top, cell } = plot, { cells: { keys, mask }, rows } = picture;
+  const pen = { ctx, theme, ...plot, keys, mask, rows, wide: keys * cell, high: rows * cell };
+  Object.assign(ctx, { fillStyle: theme.ink, strokeStyle: theme.ink, lineWidth: 1, textBaseline: "middle" });
+  writeLabels(pen, picture);
+  drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: cell });
+  if (cell > 4) hatch(pen);
+  if (picture.ruled && cell > FRAMED) rule(pen);
+  const small = cell >= ROOMY && writeNumbers(pen, picture);
+  if (picture.brush) fade(pen, picture.brush);
+  ctx.globalAlpha = 0.35;
+  ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
+  ctx.globalAlpha = 1;
+  for (const mark of picture.marks ?? []) drawMark(pen, mark);
+  return small;
+}
+
+/**
+ * What all parts of a map are painted with, and where.
+ * @typedef {Plot & { ctx: CanvasRenderingContext2D, theme: Theme, keys: number, mask: Uint8Array, rows: number, wide: number, high: number }} Pen
+ */
+
+/**
+ * Writes the titles of the axes, and the labels. Without room for all labels, some are left out, but never that of the row
+ * or column in view.
+ * @param {Pen} pen
+ * @param {Picture} picture
+ */
+function writeLabels({ ctx, theme, left, top, cell, flat, keys, mask, rows, wide }, { labels, titles, row = null, column = null }) {
+  const every = Math.ceil(10 / cell), size = clamp(cell, 10, 12);
+  /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
+  const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
+    ctx.save();
+    Object.assign(ctx, { font: `${weight} ${points}px ${theme.font}`, textAlign, globalAlpha });
+    ctx.translate(x, y);
+    ctx.rotate(tilt);
+    ctx.fillText(text, 0, 0);
+    ctx.restore();
+  };
+  const isNamed = (/** @type {number} */ i, /** @type {number | null} */ current) =>
+    i === current || (i % every === 0 && Math.abs(i - (current ?? -99)) >= every);
+  write(titles[1], left, AXIS / 2, "left", 11, 0.75);
+  write(titles[0], AXIS / 2, top, "right", 11, 0.75, 400, -Math.PI / 2);
+  for (let q = 0; q < rows; q++) {
+    if (!isNamed(q, row)) continue;
+    const y = top + (q + 0.5) * cell;
+    write(labels.names[q], left - 6, y, "right", size, 1, q === row ? 700 : 400);
+    if (labels.others[q]) write(labels.others[q], left + wide + 8, y, "left", size, 0.75);
+  }
+  for (let k = 0; k < keys; k++) {
+    // A word that the decoder has not read yet has no label at this step.
+    if (!isNamed(k, column) || mask[(rows - 1) * keys + k] === FUTURE) continue;
+    const x = left + (k + 0.5) * cell, weight = k === column ? 700 : 400;
+    if (flat) write(labels.keys[k], x, top - 10, "center", size, 1, weight);
+    else write(labels.keys[k], x, top - 6, "left", size, 1, weight, -TILT);
+  }
+}
+
+/** Hatches the masked cells. @param {Pen} pen */
+function hatch({ ctx, theme, left, top, cell, keys, mask, rows }) {
+  for (let i = 0; i < rows * keys; i++) {
+    if (!mask[i]) continue;
+    ctx.fillStyle = patternOf(theme, mask[i]);
+    ctx.fillRect(left + (i % keys) * cell, top + Math.floor(i / keys) * cell, cell, cell);
+  }
+}
+
+/** Draws thin lines between the cells. @param {Pen} pen */
+function rule({ ctx, left, top, cell, keys, rows, wide, high }) {
+  ctx.globalAlpha = 0.1;
+  ctx.beginPath();
+  for (let k = 1; k < keys; k++) ctx.rect(left + k * cell - 0.5, top, 0, high);
+  for (let q = 1; q < rows; q++) ctx.rect(left, top + q * cell - 0.5, wide, 0);
+  ctx.stroke();
+}
+
+/** Writes the weights into the cells; returns whether any is too small to be written. @param {Pen} pen @param {Picture} picture */
+function writeNumbers({ ctx, theme, left, top, cell, keys, mask, rows }, { values, scale = UNIT }) {
+  const size = clamp(Math.round(cell * 0.36), cell < 26 ? 10 : 11, 17);
+  Object.assign(ctx, { font: `${size}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
+  let small = false;
+  for (let i = 0; i < rows * keys; i++) {
+    if (mask[i]) continue;
+    const text = cellNumber(values[i]);
+    small ||= !text;
+    ctx.fillStyle = inkOn(theme.scale[levelOf(values[i], scale)]);
+    ctx.fillText(text, left + ((i % keys) + 0.5) * cell, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);
+  }
+  return small;
+}
+
+/** Fades the cells outside the marked rows and columns. @param {Pen} pen @param {NonNullable<Picture["brush"]>} brush */
+function fade({ ctx, theme, left, top, cell, keys, rows }, { rows: [first, end], columns: [start, last] }) {
+  const bottom = Math.min(end, rows - 1), high = bottom - first + 1;
+  Object.assign(ctx, { fillStyle: theme.ground, globalAlpha: 0.72 });
+  const boxes = [[0, 0, keys, first], [0, bottom + 1, keys, rows - bottom - 1], [0, first, start, high], [last + 1, first, keys - last - 1, high]];
+  for (const [x, y, w, h] of boxes) if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * cell, w * cell, h * cell);
+}
+
+/**
+ * Draws a frame with an outline that sets it off from the map. If cells are too small for that, a row has a mark at
+ * either end, which hides nothing.
+ * @param {Pen} pen
+ * @param {Mark} mark
+ */
+function drawMark({ ctx, theme, left, top, cell, wide, high }, { row, column, colour, dashed }) {
+  const x = left + (column ?? 0) * cell, y = top + (row ?? 0) * cell;
+  if (column === undefined && cell <= FRAMED) {
+    ctx.fillStyle = colour;
+    for (const end of [left - 5, left + wide + 1]) ctx.fillRect(end, y, 4, cell);
+    return;
+  }
+  const out = cell <= FRAMED && row !== undefined ? 2 : 0, w = column === undefined ? wide : cell, h = row === undefined ? high : cell;
+  if (dashed) ctx.setLineDash([4, 3]);
+  for (const [lineWidth, strokeStyle] of /** @type {[number, string][]} */ ([[4, theme.ground], [2, colour]])) {
+    Object.assign(ctx, { lineWidth, strokeStyle });
+    ctx.strokeRect(x - out, y - out, w + 2 * out, h + 2 * out);
+  }
+  ctx.setLineDash([]);
+}

@@ -1,0 +1,167 @@
+"""Sentences that a model read in one padded batch with chosen masks, as arrays with a label for every place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.decoding.examples import examples_of
+from explorer.decoding.translator import Translation
+from model.analysis.mask_comparison import attention_to_keys
+from model.analysis.mask_effects import PaddedBatch, Switches, padded_batch, read, why_closed
+from model.config import PAD, AttentionKind
+from model.data import TASKS, get_task
+from model.points import Head
+from model.text.tokenizer import Tokenizer
+from model.trace import Codes
+from model.transformer import Transformer
+
+MAX_SENTENCES = 4  # in one batch; more make no clearer picture
+MOST_OWN = 40  # sentences of the task's own splits among which a companion of another length is looked for
+MOST_PADDING = 3  # tokens by which such a companion is longer
+
+Weights = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence and its target: source ids (without <eos>), path, and the labels of what is read and predicted."""
+
+    text: str
+    ids: tuple[int, ...]
+    path: tuple[int, ...]
+    src_tokens: tuple[str, ...]
+    read_tokens: tuple[str, ...]
+    label_tokens: tuple[str, ...]
+
+
+def sentence_of(translation: Translation) -> Sentence:
+    """A translation as a sentence with its target."""
+    trace = translation.trace
+    tokens = (trace.src_tokens, trace.read_tokens, trace.predicted_tokens)
+    return Sentence(translation.source.text, translation.source.ids, translation.path, *tokens)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedReading:
+    """One sentence of a batch that was read with some masks; its labels cover padding, too.
+
+    Shapes:
+        scores, masked, weights: [query, key] of the head that was asked for. encoder, decoder: all weights [layer,
+        head, query, key]. probabilities: [tgt] of the token that each row must predict, likeliest: [tgt] ids.
+    """
+
+    text: str
+    row: int
+    batch: PaddedBatch
+    src_tokens: tuple[str, ...]
+    read_tokens: tuple[str, ...]
+    label_tokens: tuple[str, ...]
+    scores: Weights
+    masked: Weights
+    weights: Weights
+    encoder: Weights
+    decoder: Weights
+    probabilities: NDArray[np.float32]
+    likeliest: NDArray[np.int64]
+
+    def queries(self, kind: AttentionKind) -> tuple[str, ...]:
+        """Labels of the rows of a map."""
+        return self.src_tokens if kind == "encoder" else self.read_tokens
+
+    def keys(self, kind: AttentionKind) -> tuple[str, ...]:
+        """Labels of the columns of a map."""
+        return self.read_tokens if kind == "decoder" else self.src_tokens
+
+    def real_queries(self, kind: AttentionKind) -> NDArray[np.bool_]:
+        """Which rows of a map are tokens, and not padding."""
+        real: NDArray[np.bool_] = ((self.batch.src if kind == "encoder" else self.batch.tgt)[self.row] != PAD).numpy()
+        return real
+
+    def codes(self, kind: AttentionKind, switches: Switches) -> Codes:
+        """Why the cells of a map are open or closed, [query, key]."""
+        return why_closed(self.batch.src, self.batch.tgt, kind, self.row, switches)
+
+    def n_padding(self, kind: AttentionKind) -> int:
+        """The number of columns of a map that are padding."""
+        return int((~self._real_keys(kind)).sum())
+
+    def to_padding(self, weights: Weights, kind: AttentionKind) -> float:
+        """The share of attention [.., query, key] that tokens give to padding, averaged over them."""
+        return attention_to_keys(weights, self.real_queries(kind), ~self._real_keys(kind))
+
+    @property
+    def probability_of_target(self) -> float:
+        """The mean probability of the next target token, padding left out."""
+        return float(self.probabilities[self.real_queries("decoder")].mean())
+
+    def _real_keys(self, kind: AttentionKind) -> NDArray[np.bool_]:
+        return self.real_queries("decoder" if kind == "decoder" else "encoder")
+
+
+def read_masked(
+    model: Transformer, sentences: tuple[Sentence, ...], switches: Switches, head: Head, padding: str
+) -> tuple[MaskedReading, ...]:
+    """Read sentences in one batch with these masks; `padding` is the label of a padding token."""
+    batch = padded_batch([each.ids for each in sentences], [each.path for each in sentences])
+    reading = read(model, batch.src, batch.tgt, batch.labels, switches, details=[head])
+    (details,) = reading.recorder.details[head]
+    n_src, n_tgt = batch.src.size(1), batch.tgt.size(1)
+
+    def filled(tokens: tuple[str, ...], length: int) -> tuple[str, ...]:
+        return tokens + (padding,) * (length - len(tokens))
+
+    return tuple(
+        MaskedReading(
+            each.text,
+            row,
+            batch,
+            filled(each.src_tokens, n_src),
+            filled(each.read_tokens, n_tgt),
+            filled(each.label_tokens, n_tgt),
+            details["scores"][row].numpy(),
+            details["masked"][row].numpy(),
+            details["weights"][row].numpy(),
+            reading.recorder.weights("encoder", row=row),
+            reading.recorder.weights("decoder", row=row),
+            reading.probabilities[row].numpy(),
+            reading.likeliest[row].numpy(),
+        )
+        for row, each in enumerate(sentences)
+    )
+
+
+def companions_of(sentence: Sentence, tokenizer: Tokenizer, summary: dict[str, Any]) -> tuple[str, ...]:
+    """Examples of a model whose lengths differ from the sentence's, shortest and longest first."""
+    examples = _lengths(tokenizer, [example.source for example in examples_of(summary)])
+    here = len(sentence.ids)
+    if summary["task"] in TASKS:  # one that is a little longer gives the sentence some padding
+        for split in get_task(summary["task"]).own_splits.values():
+            own = _lengths(tokenizer, [example.source for example in split()[:MOST_OWN]])
+            examples |= {source: length for source, length in own.items() if here < length <= here + MOST_PADDING}
+    return companions_among(sentence.text, here, examples)
+
+
+def _lengths(tokenizer: Tokenizer, sources: Sequence[str]) -> dict[str, int]:
+    return {source: len(tokenizer.encode(source)) for source in sources}
+
+
+def companions_among(text: str, length: int, examples: Mapping[str, int]) -> tuple[str, ...]:
+    """Sentences to stand beside `text`: one example of every other length, shortest and longest first.
+
+    `length` and the values of `examples` count tokens without <eos>. Without an example, the first half of `text`.
+    """
+    by_length = {length: text}
+    for example, n_tokens in examples.items():
+        by_length.setdefault(n_tokens, example)
+    others = [each for _, each in sorted(by_length.items()) if each != text]
+    if not others:
+        words = text.split()
+        shorter = " ".join(words[: max(1, len(words) // 2)]) if len(words) > 1 else text[:3]
+        others = [each for each in (shorter,) if each != text]
+    ends = others[:1] + others[-1:] + others[1:-1]
+    return tuple(dict.fromkeys(ends))[: MAX_SENTENCES - 1]

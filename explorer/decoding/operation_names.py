@@ -1,0 +1,172 @@
+"""The parts of a model and their operations: titles, descriptions, and the order in which the page shows them."""
+
+from __future__ import annotations
+
+from explorer.locale.messages import t
+from explorer.locale.text import count
+from model.analysis.operations import Operation, Walk
+from model.config import ModelConfig
+
+SOURCE, TARGET, OUTPUT = "Source in", "Target in", "Prediction"
+
+_OPERATIONS: dict[str, tuple[str, str]] = {
+    "scaled": (
+        "× √d_model",
+        "The vectors are scaled up, so that the position added next stays small beside them.",
+    ),
+    "q_proj": ("Queries W_Q·x", "What each token asks for; the matrix holds the projections of all heads."),
+    "k_proj": ("Keys W_K·x", "What each token can be found by."),
+    "v_proj": ("Values W_V·x", "What each token hands on when it is looked at."),
+    "query": ("Queries, split into heads", "The result of each head's own projection of all d_model numbers."),
+    "key": ("Keys, split into heads", "In a decoding step, the cached keys of earlier steps come first."),
+    "value": ("Values, split into heads", "In a decoding step, the cached values of earlier steps come first."),
+    "bias": ("Distance (ALiBi)", "What a key loses for each step between it and the query."),
+    "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
+    "masked": ("Mask", "Closed cells get the lowest possible number; mean and standard deviation leave them out."),
+    "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
+    "output": ("Weights · values", "Each query's mean of the values, weighted by its attention."),
+    "joined": ("Heads joined (concatenation)", "The slices stand next to each other again."),
+    "gate": ("Gate σ(W_G·x)", "How much of each number may pass, between 0 and 1, as the query's token decides."),
+    "gated": ("Heads × gate", "What the heads found, as far as the gate lets it pass."),
+    "out_proj": ("Output projection W_O", "Mixes what the heads have found."),
+    "linear1": ("Feed-forward W₁·x + b₁", "Each position on its own, into a wider space."),
+    "activation": ("Activation", "Units below zero fall silent (ReLU), or nearly so (GELU, SiLU)."),
+    "linear2": ("Feed-forward W₂·h + b₂", "Back to d_model."),
+}
+_TOP: dict[str, tuple[str, str]] = {
+    "src.embedding": ("Embedding lookup", "Each source token's row of a table."),
+    "tgt.embedding": ("Embedding lookup", "Each target token's row of a table."),
+    "src.positions": ("Add position (positional encoding)", "The row of the token's position is added."),
+    "tgt.positions": ("Add position (positional encoding)", "The row of the token's position is added."),
+    "src.norm": ("Layer norm (embedding)", "Some models, such as BART, normalise the sum before the first layer."),
+    "tgt.norm": ("Layer norm (embedding)", "Some models, such as BART, normalise the sum before the first layer."),
+    "encoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
+    "decoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
+    "encoder.memory": ("LSTM of the encoder", "The states of the encoder, in both directions."),
+    "decoder.initial": ("First state", "Computed from the encoder's result at the first token."),
+    "decoder.states": ("LSTM of the decoder", "The states of the decoder, one for each token that was read."),
+    "decoder.combined": ("Combine", "What attention has found and the state, mixed."),
+    "logits": ("Output projection (logits)", "One score for every word of the target vocabulary."),
+    "softmax": ("Softmax over the vocabulary", "Scores become probabilities; <pad> and <sos> can never be an answer."),
+}
+_NOT_ADDED = {
+    "rope": "Nothing is added here: this model's positions turn the queries and keys of self-attention (RoPE).",
+    "alibi": "Nothing is added here: this model's self-attention lowers scores with the distance (ALiBi).",
+    "none": "This model has no positions: nothing is added.",
+}
+_SUBLAYERS = {
+    "encoder": ("self-attention", "feed-forward"),
+    "decoder": ("self-attention", "cross-attention", "feed-forward"),
+}
+
+
+def parts(config: ModelConfig) -> tuple[str, ...]:
+    """Source in, encoder layers, target in, decoder layers, prediction."""
+    encoder = [f"Encoder {i}" for i in range(1, config.n_encoder_layers + 1)]
+    decoder = [f"Decoder {i}" for i in range(1, config.n_decoder_layers + 1)]
+    return (SOURCE, *encoder, TARGET, *decoder, OUTPUT)
+
+
+def part_of(name: str, config: ModelConfig) -> str:
+    """The part in which an operation is shown."""
+    if name == "encoder.norm":
+        return f"Encoder {config.n_encoder_layers}"
+    if name in ("decoder.norm", "logits", "softmax"):
+        return OUTPUT
+    first, rest = name.split(".", 1)
+    if first in ("encoder", "decoder"):
+        return f"{first.capitalize()} {int(rest.split('.')[0]) + 1}"
+    return SOURCE if first == "src" else TARGET
+
+
+_FORMER_NAMES = {
+    "src_embedding": "src.embedding",
+    "src_embedding.scaled": "src.scaled",
+    "positions_src": "src.positions",
+    "tgt_embedding": "tgt.embedding",
+    "tgt_embedding.scaled": "tgt.scaled",
+    "positions_tgt": "tgt.positions",
+    "output": "logits",
+}
+
+
+def name_from_link(name: str) -> str:
+    """The operation that a link names; links from before points had names of their own contain module paths."""
+    return _FORMER_NAMES.get(name, name.replace(".layers.", "."))
+
+
+def title_of(name: str) -> str:
+    """An operation's title."""
+    if name in _TOP:
+        return _TOP[name][0]
+    short = name.rsplit(".", 1)[-1]
+    sublayers = _SUBLAYERS.get(name.split(".")[0], ())
+    if short.startswith("residual"):
+        return f"Residual: x + {sublayers[int(short[-1]) - 1]}"
+    if short.startswith("norm"):
+        return f"Layer norm ({sublayers[int(short[-1]) - 1]})"
+    title = _OPERATIONS[short][0]
+    return f"{title} (cross)" if ".cross_attn." in name else title
+
+
+def meaning_of(name: str, config: ModelConfig) -> str:
+    """The purpose of an operation, in one sentence."""
+    if name.endswith(".positions") and config.positions in _NOT_ADDED:
+        return _NOT_ADDED[config.positions]
+    if name in _TOP:
+        return _TOP[name][1]
+    short = name.rsplit(".", 1)[-1]
+    if short.startswith("residual"):
+        return "The sublayer's input is added to its output, so that the sublayer only computes a change."
+    if short.startswith("norm"):
+        where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
+        return f"Each position is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}."
+    if short in ("query", "key") and config.positions == "rope" and ".self_attn." in name:
+        return f"{_OPERATIONS[short][1]} Each pair of dimensions is turned by an angle that grows with the position."
+    return _OPERATIONS[short][1]
+
+
+def shape_words(operation: Operation) -> str:
+    """The shape without the batch axis, which has size 1 here: 4 × 5 × 16."""
+    return " × ".join(str(size) for size in operation.shape[1:])
+
+
+def axes_of(operation: Operation) -> str:
+    """The axes of an operation's result."""
+    if operation.name in ("softmax", "logits"):
+        return "vocabulary" if len(operation.shape) == 2 else "position × vocabulary"
+    if operation.short in ("bias", "scores", "masked", "weights"):
+        return "head × query × key"
+    if len(operation.shape) == 4:
+        return "head × position × d_head"
+    return "position × d_ff" if operation.short in ("linear1", "activation") else "position × d_model"
+
+
+def parameter_words(operation: Operation) -> str:
+    """The number of parameters, or the operation that they are shared with."""
+    if operation.parameters:
+        return f"{operation.parameters:,}"
+    return f"those of {title_of(operation.shared_with).lower()}" if operation.shared_with else "–"
+
+
+def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
+    """The operations that an operation reads, each with its part if that is a different one."""
+    names = []
+    for name in operation.reads:
+        other = part_of(name, config)
+        names.append(title_of(name) + (f" ({other})" if other != part else ""))
+    return " and ".join(names) if names else "token ids"
+
+
+def run_summary(run: Walk) -> str:
+    """A summary of the whole run, in one sentence."""
+    operations = list(run.operations.values())
+    numbers = sum(operation.value.numel() for operation in operations)
+    parameters = sum(operation.parameters for operation in operations)
+    return t(
+        "The whole run: {n} operation, {parameters} parameters, {numbers} numbers computed.",
+        "The whole run: {n:,} operations, {parameters} parameters, {numbers} numbers computed.",
+        n=len(operations),
+        parameters=count(parameters),
+        numbers=count(numbers),
+    )

@@ -1,0 +1,132 @@
+"""Tables of positions, what one wants of them, and the attention scores that they lead to, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from explorer.decoding.translator import Translator
+from model.analysis import position_schemes as schemes
+from model.analysis.position_scores import (
+    ByDistance,
+    by_distance,
+    scores_with_distance,
+    scores_with_rotation,
+    scores_with_rows,
+)
+from model.analysis.sinusoidal_checks import table_difference
+from model.analysis.word_order import Length, by_length, longest
+from model.data import get_task
+from model.positions import sinusoidal_table, wavelengths
+from model.transformer import Transformer
+
+Floats = NDArray[np.float64]
+
+LEARNED = "learned (this model)"
+PAPER_BASE = 10_000.0
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """The size of a table: numbers per position, positions, and the base of the wavelengths."""
+
+    d_model: int
+    length: int
+    base: float
+
+
+@dataclass(frozen=True, eq=False)
+class Scheme:
+    """A table of positions [pos, d_model], and what it fulfils by requirement."""
+
+    rows: Floats
+    wishes: dict[str, schemes.Wish]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of one word with itself at every two positions, [query, key], and by their distance."""
+
+    scores: Floats
+    by_distance: ByDistance
+
+
+def sinusoidal(size: TableSize) -> tuple[Floats, Floats]:
+    """The paper's table [pos, d_model] of this size, and its wavelengths [pair] in positions."""
+    table = sinusoidal_table(size.length, size.d_model, size.base)
+    return table.numpy(), wavelengths(size.d_model, size.base).numpy()
+
+
+def learned_rows(model: Transformer) -> Floats | None:
+    """The rows that a model has learned for positions of the source, [pos, d_model]; None if it learned none."""
+    if model.config.positions != "learned":
+        return None
+    rows: Floats = model.positions_src.embedding.weight.detach().double().numpy()
+    return rows
+
+
+def difference_from(model: Transformer, size: TableSize) -> float | None:
+    """The largest difference from the rows that a model adds; None if its table is another one."""
+    if model.config.positions != "sinusoidal" or (size.d_model, size.base) != (model.config.d_model, PAPER_BASE):
+        return None
+    return table_difference(model.positions_src, sinusoidal_table(size.length, size.d_model, size.base))
+
+
+def products_by_distance(rows: Floats) -> ByDistance:
+    """The dot products of every two rows [pos, d_model], by the distance of their positions."""
+    return by_distance(torch.from_numpy(rows @ rows.T))
+
+
+def measured_schemes(size: TableSize, learned: Floats | None) -> dict[str, Scheme]:
+    """Each scheme at this size, and the learned table of a model, if it has one, at its own size."""
+    formulas: dict[str, schemes.Rows] = {
+        "sinusoidal": schemes.sinusoidal_rows(size.base),
+        "none": schemes.no_table,
+        "integer": schemes.integer_table,
+        "normalised": schemes.normalised_table,
+        "binary": schemes.binary_table,
+    }
+    measured = {
+        name: Scheme(rows(size.length, size.d_model).numpy(), schemes.wishes(rows, size.length, size.d_model))
+        for name, rows in formulas.items()
+    }
+    if learned is not None:
+        rows = schemes.learned_rows(torch.from_numpy(learned))
+        measured[LEARNED] = Scheme(learned, schemes.wishes(rows, *learned.shape, trained=True))
+    return measured
+
+
+def scores_by_scheme(size: TableSize, learned: Floats | None, head: int) -> dict[str, Scores]:
+    """The scores that each kind of positions leads to; ALiBi's are those of one head, from 1."""
+    length, width = size.length, size.d_model
+    scores: dict[str, Tensor] = {
+        "sinusoidal": scores_with_rows(sinusoidal_table(length, width, size.base)),
+        "RoPE": scores_with_rotation(length, width, size.base),
+        "ALiBi": scores_with_distance(length, width, head),
+        "none": scores_with_rows(schemes.no_table(length, width)),
+    }
+    if learned is not None:
+        scores[LEARNED] = scores_with_rows(torch.from_numpy(learned[:length]))
+    return {name: Scores(values.numpy(), by_distance(values)) for name, values in scores.items()}
+
+
+def longest_trained(translator: Translator) -> int:
+    """Tokens of the longest training sentence of the model's task.
+
+    Raises:
+        DataError: the data are not here.
+    """
+    return longest(get_task(translator.loaded.data_config.task).splits["train"], translator.loaded.source)
+
+
+def exact_by_length(translator: Translator) -> tuple[Length, ...]:
+    """Exact answers by source length, where the model's task has sentences longer than any in training."""
+    loaded = translator.loaded
+    splits = get_task(loaded.data_config.task).splits
+    if "long" not in splits:
+        return ()
+    return by_length(loaded.transformer, loaded.source, loaded.target, [*splits["test"], *splits["long"]])

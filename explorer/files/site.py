@@ -1,0 +1,194 @@
+"""The site: a folder of pages for every example of every model with its index, or one page for one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from explorer.browser import assets
+from explorer.decoding.coordinates import Place
+from explorer.decoding.decoding import step_worth_seeing
+from explorer.decoding.examples import examples_of, word_for
+from explorer.decoding.model_summary import story
+from explorer.decoding.other_paths import fork_of
+from explorer.decoding.translator import Translation, Translator
+from explorer.files.html_page import document
+from explorer.files.standalone_page import ADVICE, Recording, theme_style, translation_page
+from explorer.locale.text import plural, printable
+from model.checkpoint import find_model, load_model
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, typed
+from model.config import DecodeConfig
+from model.folder import list_models, summarize
+
+MOST_FORKS = 12
+INDEX = "index.html"
+LEAST = 0.02  # the probability of a token that is worth following
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's options."""
+    made = OneSentenceParser(
+        prog=typed("explorer.site"),
+        description="Write translations as web pages that step, with every head's attention. They need no server, no "
+        "network and nothing installed: put the folder on any web server, or open index.html in a browser.",
+    )
+    made.add_argument("out", type=Path, metavar="OUT", help="the folder to write, or one page if it ends in .html")
+    made.add_argument("sentences", nargs="*", metavar="TEXT", help="sentences (default: the models' examples)")
+    made.add_argument("--model", action="append", metavar="NAME", help="a model; repeat it for several (default: all)")
+    made.add_argument(
+        "--forks", type=int, default=3, metavar="N", help="other continuations to record per sentence (%(default)s)"
+    )
+    made.add_argument("--overwrite", action="store_true", help="replace files of the same names")
+    add_checkpoints(made)
+    return made
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages; returns the exit code.
+
+    Raises:
+        CommandError: what is asked for does not fit together, or a file would be overwritten.
+        CheckpointError, InputError: a model cannot be opened, or a sentence is empty.
+    """
+    options = parser().parse_intermixed_args(arguments)  # a sentence may stand after an option
+    if not 0 <= options.forks <= MOST_FORKS:
+        raise CommandError(f"--forks is a number from 0 to {MOST_FORKS}, not {options.forks}.")
+    one_page = options.out.suffix.lower() in (".html", ".htm")
+    if one_page and (len(options.sentences) != 1 or len(options.model or ()) != 1):
+        raise CommandError("One page shows one sentence and one model: name both, the model with --model.")
+    if one_page:
+        (example,) = _examples(options.model[0], options)
+        _write(options.out, example.page, options.overwrite)
+        print(f"{options.out}: {len(example.page) / 1000:,.0f} kB.")
+        return 0
+    names = options.model or [
+        str(one["name"]) for one in list_models(options.checkpoints) if one["error"] is None and one["trained"]
+    ]
+    if not names:
+        raise CommandError(
+            f"There is no trained model in {options.checkpoints}; name another folder with --checkpoints."
+        )
+    return _write_folder(names, options)
+
+
+def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
+    out: Path = options.out
+    out.mkdir(parents=True, exist_ok=True)
+    groups: list[tuple[dict[str, Any], list[Example]]] = []
+    size = 0
+    for name in names:
+        examples = _examples(name, options, INDEX)
+        for example in examples:
+            _write(out / example.file, example.page, options.overwrite)
+            size += len(example.page)
+        groups.append((summarize(find_model(options.checkpoints, name)), examples))
+        print(f"{name}: {plural(len(examples), 'page')}.", flush=True)
+    _write(out / INDEX, index_page(groups), options.overwrite)
+    pages = plural(sum(len(examples) for _, examples in groups), "page")
+    print(f"{pages}, {size / 1e6:.1f} MB. Open {out / INDEX}.")
+    return 0
+
+
+def _examples(name: str, options: argparse.Namespace, index: str = "") -> list[Example]:
+    """The pages of one model, whose weights are held no longer than they are made."""
+    folder = find_model(options.checkpoints, name)
+    loaded = load_model(folder)
+    translator, summary = Translator(loaded), summarize(folder)
+    prompts = examples_of(summary)
+    sentences = options.sentences or [prompt.source for prompt in prompts]
+    return [
+        recorded(translator, sentence, number, word=word_for(sentence, prompts), forks=options.forks, index=index)
+        for number, sentence in enumerate(sentences, start=1)
+    ]
+
+
+def _write(path: Path, content: bytes, overwrite: bool) -> None:
+    if path.exists() and not overwrite:
+        raise CommandError(f"{path} exists already; name another place, or add --overwrite.")
+    path.write_bytes(content)
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A page of the folder: the name of its file, what it shows, and its content."""
+
+    file: str
+    source: str
+    text: str
+    n_forks: int
+    page: bytes
+
+
+def recorded(
+    translator: Translator, sentence: str, number: int, *, word: str = "", forks: int = 3, index: str = ""
+) -> Example:
+    """The page of one sentence, with the `forks` likeliest other continuations.
+
+    It opens at the step that predicts `word`, or at the closest race between two words. `number` is part of the name,
+    and `index` the address of a page that leads to this one.
+
+    Raises:
+        InputError: the sentence is empty.
+    """
+    own = translator.translate(sentence, DecodeConfig())
+    others = [_continued(translator, own, row, rank) for row, rank in runners_up(own, forks)]
+    step = step_worth_seeing(own.trace, word)
+    page = translation_page(
+        [Recording(own, own.text, "the model's own choice", step), *others],
+        shown=own,
+        place=Place("cross", own.trace.cross.shape[0], 0, row=step, step=step),
+        facts=own.notes,
+        index=index,
+    )
+    name = f"{translator.name}-{number}.html"
+    return Example(name, own.source.text, own.text, len(others), page)
+
+
+def runners_up(own: Translation, most: int) -> list[tuple[int, int]]:
+    """The likeliest tokens that the model did not choose, as (row, rank) from 0; at most `most`, in order of rows."""
+    trace, found = own.trace, []
+    for row, token in enumerate(own.path):
+        for rank, other in enumerate(trace.top_ids[row]):
+            if int(other) != token and float(trace.top_probabilities[row, rank]) >= LEAST:
+                found.append((float(trace.top_probabilities[row, rank]), row, rank))
+    best = sorted(found, key=lambda one: (-one[0], one[1]))[:most]
+    return sorted((row, rank) for _, row, rank in best)
+
+
+def _continued(translator: Translator, own: Translation, row: int, rank: int) -> Recording:
+    """The decoding that takes this token instead, and goes on by itself."""
+    token = int(own.trace.top_ids[row, rank])
+    other = translator.translate(own.source.text, DecodeConfig(), prefix=(*own.path[:row], token))
+    return Recording(other, other.text, fork_of(own, other, row + 1, token).detail, row + 1)
+
+
+def index_page(groups: Sequence[tuple[dict[str, Any], Sequence[Example]]]) -> bytes:
+    """The page; each group is a model's summary and its examples."""
+    sections = "\n".join(_section(summary, examples) for summary, examples in groups)
+    body = f"""<main>
+<h1>What a translator looks at</h1>
+<p>Small translation models, recorded while they translate. Each page steps through one sentence: which words the model
+looks at for every word that it writes, head by head, and what it would have written instead.</p>
+{sections}
+</main>
+<footer><p>{html.escape(ADVICE)}</p><p>Made with Headlight. These pages load nothing and send nothing.</p></footer>"""
+    return document("What a translator looks at", body, style=theme_style() + assets.style("site"), policy=_POLICY)
+
+
+def _section(summary: dict[str, Any], examples: Sequence[Example]) -> str:
+    items = "\n".join(_item(example) for example in examples)
+    name, about = html.escape(printable(str(summary["name"]))), html.escape(printable(story(summary)))
+    return f"<section>\n<h2>{name}</h2>\n<p>{about}</p>\n<ul>\n{items}\n</ul>\n</section>"
+
+
+def _item(example: Example) -> str:
+    source, text = (html.escape(printable(words)) for words in (example.source, example.text))
+    forks = f" <small>{plural(example.n_forks, 'other continuation')}</small>" if example.n_forks else ""
+    link = html.escape(quote(example.file))
+    return f'<li><a href="{link}"><bdi>{source}</bdi></a> <span>→ <bdi>{text}</bdi></span>{forks}</li>'

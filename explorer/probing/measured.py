@@ -1,0 +1,307 @@
+"""The heads of a model measured on a sample: now, or read from the file beside the weights that shipped models have.
+
+A file belongs to one model and one sample. It says which by hashes of the weights and of the sentences as the model
+reads them; where either has changed since, the file is stale and never shown.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, cast
+
+import msgspec
+import numpy as np
+from msgspec import Meta, Struct
+from numpy.typing import NDArray
+
+from explorer.decoding.array_file import UNREADABLE
+from explorer.decoding.translator import Translator
+from explorer.locale.text import plural
+from explorer.probing.corpus_scores import CorpusScores
+from explorer.probing.formulas import BINS
+from explorer.probing.importance import Importance
+from explorer.probing.measurement import Gold, KindScores, Probe, SentenceScores, Tally, summarised
+from explorer.probing.reporting import Report, unheard
+from explorer.probing.sample import SEEDS, SampleChoice, gather
+from model.analysis.bootstrap import Estimate
+from model.analysis.importance import Ablation
+from model.analysis.recorded_batches import Observed, Sample, observe, untrained_like
+from model.checkpoint import LoadedModel
+from model.config import ATTENTION_KINDS, AttentionKind
+from model.data import Task
+from model.embeddings import count_parameters
+from model.folder import WEIGHTS
+
+LARGE = 30_000_000  # parameters above which a model is measured beside two untrained ones only
+FILE = "heads.npz"
+VERSION = 1  # of the measurement: raise it when a formula changes, so that stored results are measured again
+LARGEST = 64_000_000  # bytes, unpacked
+# The last axes of each array, by the last part of its name: all that is read from the file is checked against them.
+LAST_AXES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("own", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
+        ("layer", "head"),
+    ),
+    "similarity": ("each head", "each head"),
+    "relative": ("layer", "head", "bin", "bin"),
+    **dict.fromkeys(("uniform", "untrained", "untrained_heads", "of_mean"), ()),  # of the sentences, or of the layers
+}
+
+Arrays = dict[str, NDArray[Any]]
+Size = Annotated[int, Meta(ge=0, le=10**6)]
+Sum = Annotated[str, Meta(min_length=64, max_length=64)]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A model measured on a sample.
+
+    `observed` are the sentences in the order of the sample, empty where stored results were taken (see
+    :func:`observe_again`); `about` describes the sample in words; `importance` is known where it was stored, too.
+    """
+
+    model: str
+    choice: SampleChoice
+    sample: Sample
+    observed: tuple[Observed, ...]
+    probe: Probe
+    about: str
+    task: Task | None
+    importance: Importance | None = None
+
+
+def seeds_for(loaded: LoadedModel) -> tuple[int, ...]:
+    """The seeds of the untrained models beside a model; each takes the model's memory again."""
+    return SEEDS if count_parameters(loaded.transformer) <= LARGE else SEEDS[:2]
+
+
+def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again: bool = False) -> Measured:
+    """The heads of a model on a sample: stored results if they are of this sample (unless `again`), else measured now.
+
+    Raises:
+        SampleError: there is nothing to measure on. Exceptions from `report` propagate.
+    """
+    report(0.0, "Gathering sentences")
+    sample, about, task = gather(choice, loaded, report)
+    seeds = seeds_for(loaded)
+    known = None if again else load(loaded.folder, sample_hash(sample, seeds))
+    if known is not None:
+        return Measured(loaded.name, choice, sample, (), known.probe, about, task, known.importance)
+    models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in seeds)]
+    tally, by_index = Tally(), {}
+    for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
+        tally.add(index, observed, weights)
+        by_index[index] = observed
+        done = len(by_index)
+        report(done / len(sample), f"Measuring: {done} of {plural(len(sample), 'sentence')}")
+    in_order = tuple(by_index[i] for i in range(len(sample)))
+    probe = tally.result()
+    if sample.statistical:
+        probe = dataclasses.replace(probe, gold="statistical")
+    return Measured(loaded.name, choice, sample, in_order, probe, about, task)
+
+
+def measured_before(choice: SampleChoice, translator: Translator) -> Measured | None:
+    """The results stored beside a model, if there are any and they are of this sample.
+
+    Raises:
+        SampleError: there is nothing to measure on.
+    """
+    loaded = translator.loaded
+    if not (loaded.folder / FILE).is_file():
+        return None
+    sample, about, task = gather(choice, loaded, unheard)
+    known = load(loaded.folder, sample_hash(sample, seeds_for(loaded)))
+    return known and Measured(loaded.name, choice, sample, (), known.probe, about, task, known.importance)
+
+
+def observe_again(
+    measured: Measured, loaded: LoadedModel, report: Report, indices: Sequence[int] | None = None
+) -> dict[int, Observed]:
+    """The sentences at some indices of a sample, or all, as the model reads them: for results that were stored."""
+    wanted = range(len(measured.sample)) if indices is None else indices
+    if measured.observed:
+        return {i: measured.observed[i] for i in wanted}
+    part = measured.sample.part(list(wanted))
+    found: dict[int, Observed] = {}
+    for index, observed, _ in observe([loaded.transformer], part, loaded.source, loaded.target):
+        found[wanted[index]] = observed
+        report(len(found) / len(part), f"Reading: {len(found)} of {plural(len(part), 'sentence')}")
+    return {i: found[i] for i in wanted}
+
+
+def observe_some(measured: Measured, translator: Translator, indices: Sequence[int]) -> dict[int, Observed]:
+    """The sentences at a few indices of a sample, read at once."""
+    return observe_again(measured, translator.loaded, unheard, indices)
+
+
+class About(Struct, omit_defaults=True):
+    """The entry `about` of heads.npz: what was measured. The other entries are arrays with a place for each head."""
+
+    version: Size
+    weights: Sum
+    sample: Sum
+    sentences: Size
+    seeds: Size
+    shapes: dict[AttentionKind, tuple[Size, Size]]
+    corpus: dict[str, tuple[float, float]]
+    gold: str | None = None
+    importance: tuple[float, float, float] | None = None
+
+
+class Stored(NamedTuple):
+    """Results from a file, for the model and the sample that were asked for."""
+
+    probe: Probe
+    importance: Importance | None
+
+
+def sample_hash(sample: Sample, seeds: tuple[int, ...]) -> str:
+    """A hash of everything about a sample that results depend on: ids, right alignments, and untrained models."""
+    digest = hashlib.sha256(json.dumps([VERSION, seeds, sample.targets, sample.alignments]).encode())
+    for source, gold in zip(sample.sources, sample.links, strict=True):
+        digest.update(json.dumps([source.ids, source.words]).encode())
+        for part in () if gold is None else (gold.sure, gold.possible, gold.sources, gold.targets):
+            digest.update(repr(part.shape).encode() + np.packbits(part).tobytes())
+    return digest.hexdigest()
+
+
+def weights_hash(folder: Path) -> str:
+    """A hash of the weights in a model's folder."""
+    return hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
+
+
+def save(folder: Path, probe: Probe, importance: Importance | None, sample: str) -> Path:
+    """Write the results beside the weights; `sample` is the hash of the sample."""
+    arrays: Arrays = {}
+    for kind, measured in probe.kinds.items():
+        arrays[f"{kind}/similarity"] = measured.similarity.astype(np.float32)
+        arrays[f"{kind}/relative"] = measured.relative.astype(np.float32)
+        for name, item in measured.single.items():
+            for part, values in vars(item).items():
+                arrays[f"{kind}/scores/{name}/{part}"] = values.round(5).astype(np.float32)
+        for name, whole in measured.corpus.items():
+            for part in ("estimate", "over_uniform", "of_mean"):
+                arrays[f"{kind}/corpus/{name}/{part}"] = _joined(getattr(whole, part))
+            arrays[f"{kind}/corpus/{name}/untrained"] = np.stack([whole.untrained, whole.untrained_std])
+    about = About(
+        version=VERSION,
+        weights=weights_hash(folder),
+        sample=sample,
+        sentences=probe.sentences,
+        seeds=probe.seeds,
+        gold=probe.gold,
+        shapes={kind: (item.n_layers, item.n_heads) for kind, item in probe.kinds.items()},
+        corpus={name: (item.uniform, item.sentences) for name, item in probe.kinds["cross"].corpus.items()},
+    )
+    if importance is not None:
+        ablation = importance.ablation
+        about.importance = ablation.loss, ablation.accuracy, importance.sentences
+        for kind in ATTENTION_KINDS:
+            arrays[f"{kind}/importance/loss"] = _joined(ablation.loss_interval[kind])
+            arrays[f"{kind}/importance/accuracy"] = _joined(ablation.accuracy_interval[kind])
+            arrays[f"{kind}/importance/gradient"] = importance.gradient[kind]
+            arrays[f"{kind}/importance/by_layer"] = importance.by_layer[kind]
+    file = io.BytesIO()
+    np.savez_compressed(file, about=np.frombuffer(msgspec.json.encode(about), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
+    path = folder / FILE
+    path.write_bytes(file.getvalue())
+    return path
+
+
+def load(folder: Path, sample: str) -> Stored | None:
+    """The results in a model's folder, if there are any and they are of these weights and this sample.
+
+    A file that is damaged or of another version counts as none: the heads are measured again.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
+                return None
+        with np.load(path, allow_pickle=False) as file:
+            about = msgspec.json.decode(bytes(file["about"]), type=About)
+            if (about.version, about.sample) != (VERSION, sample) or about.weights != weights_hash(folder):
+                return None
+            arrays = {name: file[name] for name in file.files if name != "about"}
+            return _stored(about, arrays) if _fit(about, arrays) else None
+    except UNREADABLE:
+        return None
+    except msgspec.DecodeError:
+        return None
+
+
+def _fit(about: About, arrays: Arrays) -> bool:
+    """Whether all arrays hold real numbers, with a place for each head where they speak of heads."""
+    for name, values in arrays.items():
+        kind, *_, part = name.split("/")
+        layers, heads = about.shapes[cast(AttentionKind, kind)]
+        sizes = {"layer": layers, "head": heads, "each head": layers * heads, "bin": BINS}
+        if values.dtype.kind != "f" or part not in LAST_AXES:
+            return False
+        ends = tuple(sizes[axis] for axis in LAST_AXES[part])
+        if ends and values.shape[-len(ends) :] != ends:
+            return False
+    return True
+
+
+def _stored(about: About, arrays: Arrays) -> Stored:
+    kinds: dict[AttentionKind, KindScores] = {}
+    for kind in ATTENTION_KINDS:
+        single = {
+            name: SentenceScores(**{part: values.astype(np.float64) for part, values in parts.items()})
+            for name, parts in _grouped(arrays, f"{kind}/scores/").items()
+        }
+        corpus = {
+            name: CorpusScores(
+                estimate=_estimate(parts["estimate"]),
+                over_uniform=_estimate(parts["over_uniform"]),
+                of_mean=_estimate(parts["of_mean"]),
+                uniform=about.corpus[name][0],
+                untrained=parts["untrained"][0],
+                untrained_std=parts["untrained"][1],
+                sentences=int(about.corpus[name][1]),
+            )
+            for name, parts in _grouped(arrays, f"{kind}/corpus/").items()
+        }
+        similarity, relative = (arrays[f"{kind}/{name}"].astype(np.float64) for name in ("similarity", "relative"))
+        kinds[kind] = KindScores(kind, *about.shapes[kind], summarised(single), similarity, single, relative, corpus)
+    probe = Probe(kinds, about.sentences, about.seeds, cast(Gold, about.gold or ""))
+    if about.importance is None:
+        return Stored(probe, None)
+    loss, accuracy, sentences = about.importance
+    by_name = {
+        name: {kind: arrays[f"{kind}/importance/{name}"] for kind in ATTENTION_KINDS}
+        for name in ("loss", "accuracy", "gradient", "by_layer")
+    }
+    intervals = ({kind: _estimate(by_name[name][kind]) for kind in ATTENTION_KINDS} for name in ("loss", "accuracy"))
+    ablation = Ablation(loss, accuracy, *intervals)
+    return Stored(probe, Importance(ablation, by_name["gradient"], by_name["by_layer"], int(sentences)))
+
+
+def _grouped(arrays: Arrays, prefix: str) -> dict[str, Arrays]:
+    """The arrays under a prefix by the next part of their names."""
+    groups: dict[str, Arrays] = {}
+    for name, values in arrays.items():
+        if name.startswith(prefix):
+            group, part = name.removeprefix(prefix).split("/")
+            groups.setdefault(group, {})[part] = values
+    return groups
+
+
+def _joined(item: Estimate) -> NDArray[np.float64]:
+    return np.stack([item.value, item.low, item.high])
+
+
+def _estimate(values: NDArray[Any]) -> Estimate:
+    value, low, high = values.astype(np.float64)
+    return Estimate(value, low, high)

@@ -1,0 +1,185 @@
+"""What the folder of a run says about how it was trained: to train it again or longer, and in what runs differ.
+
+The folder may be somebody else's: an entry of another kind than is written there counts as absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os.path import isfile
+from pathlib import Path
+from typing import Any
+
+from explorer.locale.text import listed, plural
+from explorer.runs.settings import label_of
+from explorer.runs.status import RunStatus
+from model.config import TrainConfig, with_current_names
+from model.data.files import DATA_FILE
+from model.folder import STATE, STATUS, CheckpointError, read_config, read_json
+
+_DEVICES = {"cpu": "the CPU", "cuda": "a GPU", "mps": "Apple's GPU"}
+_SECTIONS = ("data", "model", "training", "runtime")
+_FILES = ("--data", "--source", "--target", "--valid-data")
+_NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
+
+
+@dataclass(frozen=True)
+class Repeatable:
+    """A run that can be trained again.
+
+    `steps` are its updates so far; `can_go_on`: its state was saved, so that it can be trained longer. `computed` says
+    on what it was computed; `missing`, what it was trained from that is not here any more, in a sentence.
+    """
+
+    seed: int
+    steps: int
+    schedule: str
+    can_go_on: bool
+    computed: str
+    missing: str = ""
+
+    @property
+    def next_seed(self) -> int:
+        """Another seed than the run's own."""
+        return self.seed + 1
+
+    @property
+    def longer_sentence(self) -> str:
+        """What happens to the learning rate of a run that is trained longer."""
+        if self.schedule == "cosine":
+            return (
+                "The rate goes back up to where a run of this length would be, and falls again: for a while the loss "
+                "may rise."
+            )
+        return "The rate goes on as in a run that was this long from the start: the weights will be the same."
+
+
+def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
+    """What is needed to train this model again; None for one that does not say how it was trained."""
+    config = _config(folder)
+    given, training = config.get("set"), config.get("training")
+    if not isinstance(config.get("preset"), str) or not isinstance(given, dict) or not isinstance(training, dict):
+        return None
+    training, results = with_current_names(training), config.get("results")
+    stored = results.get("trained_steps") if isinstance(results, dict) else None
+    finished = status is not None and status.state == "finished"
+    return Repeatable(
+        seed=_whole(training.get("seed"), TrainConfig().seed),
+        steps=_whole(status.step if status is not None and status.step else stored, 0),
+        schedule=str(training.get("schedule", "")),
+        can_go_on=finished and (folder / STATE / "state.json").is_file(),
+        computed=computed_sentence(config.get("runtime")),
+        missing=_missing(folder, config),
+    )
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    """config.json; empty where it cannot be read."""
+    try:
+        return read_config(folder)
+    except CheckpointError:
+        return {}
+
+
+def _missing(folder: Path, config: Mapping[str, Any]) -> str:
+    """What a run was trained from and that is not here: another model's weights, or files of further pairs."""
+    lost = []
+    init = config.get("init")
+    if isinstance(init, str) and not config.get("first") and not (folder.parent / init).is_dir():
+        lost.append(f"the weights of '{init}'")
+    names = [str(entry.get("file")) for entry in _list(config, "added_data") if isinstance(entry, dict)]
+    if names and not _added_are_here(folder):
+        lost.append(f"the pairs in {listed(names)}")
+    if not lost:
+        return ""
+    return f"It was trained from {listed(lost)}, which are not here. Its card names the command that makes everything."
+
+
+def _added_are_here(folder: Path) -> bool:
+    try:
+        paths = _list(read_json(folder / STATUS), "added_data")
+    except CheckpointError:
+        return False  # a model without a run, or with a damaged one: nobody knows where its files were
+    return bool(paths) and all(isinstance(path, str) and isfile(path) for path in paths)
+
+
+def _list(values: Mapping[str, Any], name: str) -> list[Any]:
+    value = values.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _whole(value: Any, otherwise: int) -> int:
+    return value if type(value) is int and 0 <= value < 2**53 else otherwise
+
+
+def computed_sentence(runtime: Any) -> str:
+    """Device, precision, threads and PyTorch's version of a run; empty where they are not known."""
+    if not isinstance(runtime, dict) or not runtime.get("settled"):
+        return ""
+    device = _DEVICES.get(str(runtime.get("device", "cpu")).partition(":")[0], "another device")
+    threads = plural(_whole(runtime.get("threads"), 1), "thread")
+    parts = [f"Computed on {device} in {runtime.get('precision')} with {threads}"]
+    processes = _whole(runtime.get("processes"), 1)
+    parts += [f"{processes} processes"] if processes > 1 else []
+    parts += ["compiled"] if runtime.get("compile") else []
+    return ", ".join([*parts, f"PyTorch {runtime.get('torch_version', '(version not stored)')}"]) + "."
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """The settings of a run by name, on what it was computed, and its origin; empty without a readable config.json."""
+    config = _config(folder)
+    settings: dict[str, Any] = {}
+    for section in (config.get(name) for name in _SECTIONS):
+        settings |= with_current_names(section) if isinstance(section, dict) else {}
+    if settings.get("tokenizer") != "subwords":
+        settings.pop("vocab_size", None)
+    first = config.get("first")
+    added = [_added(entry) for entry in _list(config, "added_data") if isinstance(entry, dict)]
+    longer = [f"to {plural(steps, 'update')}" for steps in _list(config, "extended") if isinstance(steps, int)]
+    origin = {
+        "starts_from": str(config.get("init") or ""),
+        "first_part": ", ".join(f"{key}={value}" for key, value in first.items()) if isinstance(first, dict) else "",
+        "own_pairs": _own_pairs(list(map(str, _list(config, "own_data"))), folder / DATA_FILE),
+        "further_pairs": ", ".join(added),
+        "trained_longer": ", ".join(longer),
+    }
+    settings |= {name: value for name, value in origin.items() if value}
+    return {name: value for name, value in settings.items() if name not in _NOT_CHOSEN}
+
+
+def _own_pairs(words: Sequence[str], stored: Path) -> str:
+    """The files that a run's own pairs came from, and a check sum of the pairs: files of one name may differ."""
+    files = ", ".join(value for option, value in zip(words[::2], words[1::2], strict=False) if option in _FILES)
+    try:
+        content = stored.read_bytes() if words else b""
+    except OSError:
+        return files
+    pairs, digest = plural(content.count(b"\n"), "pair"), hashlib.sha256(content).hexdigest()
+    return f"{files} ({pairs}, {_sum(digest)})" if words else ""
+
+
+def _added(entry: Mapping[str, Any]) -> str:
+    pairs, digest = entry.get("pairs"), str(entry.get("sha256"))
+    return f"{entry.get('file')} ({plural(pairs, 'pair') if isinstance(pairs, int) else '? pairs'}, {_sum(digest)})"
+
+
+def _sum(digest: str) -> str:
+    return f"check sum {digest[:8]}"
+
+
+def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    """A row for each setting that is not the same in all runs: its label, and its value in each."""
+    rows = []
+    for name in dict.fromkeys(name for settings in runs.values() for name in settings):
+        values = {run: _text(settings.get(name)) for run, settings in runs.items()}
+        if len(set(values.values())) > 1:
+            rows.append({"setting": label_of(name), **values})
+    return rows
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,144 @@
+"""The export panel: the maps on screen as files, and a manifest or link that opens the view again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from explorer.decoding.coordinates import Place
+from explorer.decoding.selection import MAX_TEXT, Selection
+from explorer.decoding.shown_maps import ShownMaps, shown_maps
+from explorer.decoding.translator import Translation
+from explorer.files.figure_files import missing_note
+from explorer.files.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
+from explorer.files.map_files import KINDS, maps_file, maps_stem
+from explorer.locale.messages import t
+from explorer.locale.text import plain
+from explorer.screens.attention.panels import LED
+from explorer.web import moving_picture_panel, runtime, session, stepping_page
+from explorer.web.downloads import download_button
+from explorer.web.security import closed
+from model.folder import CheckpointError
+from model.trace import AttentionTrace
+
+_UPLOAD, _SAID = "export_manifest", "_export_said"
+_PANEL = "attention_panel"  # key of the tab row; without a value, the row takes over the manifest's
+
+
+def draw(selection: Selection, shown: Translation, at: Place) -> None:
+    """Downloads of the maps on screen and of the manifest, and the upload that opens a manifest."""
+    st.markdown(f"##### {t('Download what is on screen')}")
+    translation = t("Translation: {text}", text=shown.text)
+    if edits := "; ".join(shown.trace.edits):
+        translation = t("Translation: {text} (edited: {edits})", text=shown.text, edits=edits)
+    facts = t("Model {model}. Sentence: {text}", model=shown.model, text=shown.source.text), translation
+    manifest = partial(_manifest, selection, shown)
+    draw_downloads(
+        lambda: shown.trace, at, selection.view, model=shown.model, facts=facts, key="export", manifest=manifest
+    )
+    stepping_page.draw_section(selection, shown, at)
+    st.markdown(f"##### {t('The steps as a moving picture')}")
+    moving_picture_panel.draw(shown, at)
+    st.markdown(f"##### {t('Open exactly this view again')}")
+    about = t("Model, sentence, path, place and versions as a small JSON file.")
+    name, mime = "attention-view.json", "application/json"
+    download_button(t("Manifest"), manifest, name, mime, key="export_json", help=about)
+    if len(selection.text) > MAX_TEXT:
+        st.caption(t("The sentence is too long for a link; the manifest holds all of it."))
+    else:
+        st.caption(t("The link in the address bar opens it as well:"))
+        st.code(f"/{link(selection)}", language=None, wrap_lines=True)
+    if not closed("Uploads are"):
+        st.file_uploader(t("Open a manifest"), type=["json"], key=_UPLOAD, on_change=_reopen, max_upload_size=1)
+    if said := st.session_state.get(_SAID):
+        st.error(plain(said))
+
+
+def draw_downloads(
+    trace_of: Callable[[], AttentionTrace],
+    at: Place,
+    view: str,
+    *,
+    model: str,
+    facts: tuple[str, ...],
+    key: str,
+    manifest: Callable[[], str] | None = None,
+) -> None:
+    """One button per format, whose file is made when it is pressed, and a sentence about what files cannot show.
+
+    The server holds on to what makes a button's file for as long as the page is open, and longer: therefore
+    `trace_of` returns the trace when it is asked for, and holds no arrays itself.
+    """
+
+    def maps() -> ShownMaps:
+        return shown_maps(trace_of(), at, view, facts=facts)
+
+    def make(kind: str) -> bytes:
+        content = maps_file(kind, maps(), trace_of(), manifest)
+        return content
+
+    try:
+        sheet = maps()
+    except ValueError as empty:
+        st.info(plain(str(empty)))
+        return
+    st.caption(plain(t("On screen: {title}. {caption}", title=sheet.title, caption=sheet.caption)))
+    stem = maps_stem(sheet, model)
+    with st.container(horizontal=True):
+        for kind, (mime, about) in KINDS.items():
+            name = f"{stem}.{kind}"
+            download_button(kind.upper(), partial(make, kind), name, mime, key=f"{key}_{kind}", help=about)
+    beside = sheet.options.beside and sheet.options.view == "head"
+    notes = [t("Of the maps side by side, the one in focus is exported.")] if beside else []
+    if notes := [*notes, *filter(None, [missing_note(sheet)])]:
+        st.caption(plain(" ".join(notes)))
+
+
+def _manifest(selection: Selection, shown: Translation) -> str:
+    return manifest_text(
+        selection,
+        path=shown.path,
+        translation=shown.text,
+        edits=shown.trace.edits,
+        model_hash=_hash(shown.model),
+    )
+
+
+def _hash(name: str) -> str:
+    """SHA-256 of the weights; empty if the model is gone."""
+    try:
+        return _hash_of(name, runtime.fingerprint(name))
+    except CheckpointError:
+        return ""
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _hash_of(name: str, version: str) -> str:
+    del version  # part of the key only
+    return model_hash(runtime.CHECKPOINTS / name)
+
+
+def _reopen() -> None:
+    """Open the view of an uploaded manifest, or remember why it cannot be opened."""
+    st.session_state[_SAID] = ""
+    file = st.session_state.get(_UPLOAD)
+    if file is not None:
+        open_manifest(file.getvalue())
+
+
+def open_manifest(content: bytes) -> None:
+    """Make this session show what a manifest describes. To be called from a callback only, before widgets are drawn."""
+    try:
+        manifest = read_manifest(content)
+    except ManifestError as unfit:
+        st.session_state[_SAID] = str(unfit)
+        return
+    said = list(manifest.problems)
+    model = manifest.selection.model
+    if model in runtime.models() and manifest.model_hash and _hash(model) != manifest.model_hash:
+        said.append(t("The weights of the model {model} have changed since this manifest was written.", model=model))
+    session.open_selection(manifest.selection, said)
+    st.session_state.pop(_PANEL, None)
+    st.session_state[LED] = True

@@ -1,0 +1,78 @@
+"""The panel "Your own attention": a file from any other model, in all views."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.browser.views import heads_view
+from explorer.decoding.attention_file import MAX_BYTES, OwnAttentionError, read_own
+from explorer.decoding.cache import cached
+from explorer.decoding.coordinates import Place
+from explorer.decoding.decoding import Decoding, place_in
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import Translation
+from explorer.locale.messages import t
+from explorer.locale.text import plain
+from explorer.screens.attention.downloads import draw_downloads
+from explorer.web.security import closed
+
+_KEPT = "_own_attention"
+EXAMPLE = """inputs = tokenizer("The cat sat", return_tensors="pt")
+out = model(**inputs, output_attentions=True)  # a model loaded with attn_implementation="eager": others keep no weights
+np.savez("mine.npz", encoder=torch.cat(out.attentions).detach().float(), src_tokens=inputs.tokens())"""
+
+
+def draw(selection: Selection, shown: Translation, at: Place) -> None:
+    """The upload field, and once there is a file, its views."""
+    del selection, shown, at
+    st.markdown(f"##### {t('Attention of another model')}")
+    if closed("Uploads are"):
+        return
+    label = t("An .npz or JSON file of attention weights with their tokens")
+    most = MAX_BYTES // 1_000_000
+    file = st.file_uploader(label, type=["npz", "json"], max_upload_size=most, key="own_file")
+    if file is not None:
+        try:
+            # The file itself is held, which is small; its arrays can be read again when they have been dropped.
+            _opened(kept := (file.file_id, file.getvalue(), file.name))
+        except OwnAttentionError as unfit:
+            st.error(plain(str(unfit)))
+            return
+        st.session_state[_KEPT] = kept
+    if _KEPT not in st.session_state:
+        _explain()
+        return
+    kept = st.session_state[_KEPT]
+    own = _opened(kept)
+    if own.notes:
+        st.caption(plain(" ".join(own.notes)))
+    place, view = st.session_state.get(f"{_KEPT}_{own.seq}", (place_in(own.trace), ""))
+    result = heads_view(own, place, view, key="own_heads")
+    # Handing back the last reported place moves nothing, and restores the view after a visit to another page.
+    st.session_state[f"{_KEPT}_{own.seq}"] = result.place, result.view
+    with st.expander(t("Download what is on screen")):
+        facts = (t("From the file {name}.", name=own.model),)
+        draw_downloads(lambda: _read(*kept).trace, result.place, result.view, model=own.model, facts=facts, key="own")
+
+
+def _explain() -> None:
+    st.caption(
+        t(
+            "Arrays encoder [layer, head, src, src], decoder [layer, head, tgt, tgt], cross [layer, head, tgt, src], "
+            "of which one is enough, and the token lists src_tokens, read_tokens. Masks (encoder_mask …: 0 visible, 1 "
+            "future, 2 padding) are optional. Nothing leaves this machine, nothing in the file is run, and it is no "
+            "part of the page's link. From Hugging Face:"
+        )
+    )
+    st.code(EXAMPLE, language="python")
+
+
+def _opened(kept: tuple[str, bytes, str]) -> Decoding:
+    with st.spinner(t("Reading the file …")):
+        return _read(*kept)
+
+
+@cached
+def _read(file_id: str, _content: bytes, name: str) -> Decoding:
+    del file_id  # the key: each upload has its own
+    return read_own(_content, name)

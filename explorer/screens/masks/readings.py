@@ -1,0 +1,35 @@
+"""The current sentence read with chosen masks, alone or in a padded batch, once for all sessions."""
+
+from __future__ import annotations
+
+from explorer.decoding.masked_reading import MaskedReading, Sentence, companions_of, read_masked, sentence_of
+from explorer.decoding.translator import Translation
+from explorer.web import runtime
+from model.analysis.mask_effects import Switches
+from model.config import EOS, PAD, DecodeConfig
+from model.points import Head
+
+FIRST_DECODER_HEAD: Head = ("decoder", 0, 0)
+
+
+def batch_of(shown: Translation) -> tuple[Sentence, ...]:
+    """The current sentence and examples of the model that have other lengths."""
+    summary = runtime.models().get(shown.model, {"folder": "", "task": ""})
+    texts = companions_of(sentence_of(shown), runtime.describe(shown.model).source, summary)
+    return tuple(map(sentence_of, (shown, *(_companion(shown, text) for text in texts))))
+
+
+def _companion(shown: Translation, text: str) -> Translation:
+    """The translation of another sentence; for the beginning of the current one, as much of its target."""
+    translation = runtime.translate(shown.model, text, DecodeConfig())
+    if not shown.source.text.startswith(text):
+        return translation
+    path = (*shown.path[: len(translation.source.ids)][:-1], EOS)
+    return runtime.translate(shown.model, text, DecodeConfig(), path)
+
+
+def readings(
+    model: str, sentences: tuple[Sentence, ...], switches: Switches, head: Head = FIRST_DECODER_HEAD
+) -> tuple[MaskedReading, ...]:
+    """Each sentence as the model read the batch with these masks; the scores are those of one head."""
+    return runtime.computed(model, read_masked, sentences, switches, head, runtime.describe(model).target.label(PAD))

@@ -1,0 +1,108 @@
+"""The tabs Alternatives and In the scores: kinds of positions against what one wants of them, and in attention."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.charts import positions as figures
+from explorer.charts.plotly_charts import Columns
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.position_values import LEARNED, Scheme, learned_rows, measured_schemes, scores_by_scheme
+from explorer.locale.messages import t
+from explorer.locale.text import percent
+from explorer.screens.positions.sinusoidal import choose_size
+from explorer.web import runtime
+from explorer.web.figures import draw_table
+from explorer.web.page_parts import URL, draw_caption, draw_plot
+from model.analysis.position_schemes import WISHES
+from model.analysis.position_scores import HEADS, ByDistance
+
+IN_SCORES = ("sinusoidal", "RoPE", "ALiBi", "none")
+
+
+def draw_alternatives_tab(model: ModelDescription) -> None:
+    """Every scheme against every wish, measured at the sliders' size, and the table of one scheme."""
+    size = choose_size(model.model_config)
+    schemes = measured_schemes(size, runtime.computed(model.name, learned_rows))
+    columns: Columns = {t("scheme"): list(schemes)}
+    for wish in WISHES:
+        verdicts = [scheme.wishes[wish] for scheme in schemes.values()]
+        columns[wish] = [f"{'✓' if verdict.holds else '✗'} {verdict.measurement}" for verdict in verdicts]
+    st.markdown(f"##### {t('What an encoding should do, and where each scheme fails')}")
+    draw_table(columns, t("Schemes by requirement: met or not, with the measured number"))
+    draw_caption("; ".join(_broken(name, scheme) for name, scheme in schemes.items()) + ".")
+    label, names = t("Look at"), list(schemes)
+    name = st.segmented_control(label, names, default="binary", required=True, key="pe_scheme", bind=URL)
+    name = name if name in schemes else "binary"
+    draw_plot(figures.scheme_plot(name, schemes[name].rows), f"pe_scheme_{name}")
+
+
+def _broken(name: str, scheme: Scheme) -> str:
+    """What a scheme breaks."""
+    broken = [wish for wish, verdict in scheme.wishes.items() if not verdict.holds]
+    if not broken:
+        return t("{scheme}: keeps all", scheme=name)
+    return t("{scheme}: breaks {wishes}", scheme=name, wishes=", ".join(broken))
+
+
+def draw_scores_tab(model: ModelDescription) -> None:
+    """One scheme's scores as a map and by distance, and all schemes in a table."""
+    size = choose_size(model.model_config)
+    learned, head = runtime.computed(model.name, learned_rows), 1
+    names = [*IN_SCORES, *([] if learned is None else [LEARNED])]
+    left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
+    with left:
+        name = st.segmented_control(t("Positions"), names, default="RoPE", required=True, key="pe_in", bind=URL)
+        name = name if name in names else "RoPE"
+    if name == "ALiBi":
+        with right:
+            head = int(st.slider(t("Head of {n}", n=HEADS), 1, HEADS, 1, key="pe_slope", bind=URL))
+    measured = scores_by_scheme(size, learned, head)
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_plot(figures.score_map(name, measured[name].scores), f"pe_scores_{name}")
+    with right:
+        draw_plot(figures.by_distance_plot(name, measured[name].by_distance), f"pe_by_distance_{name}")
+    draw_table(
+        comparison({scheme: each.by_distance for scheme, each in measured.items()}),
+        t("What scores know of positions, by scheme"),
+    )
+    draw_caption(
+        t(
+            "The same random word stands at every position and is projected by the same random matrices, so that "
+            "only position can make a difference; nothing is trained here. Rows that are added mix with the word, "
+            "and so the score depends on where the pair stands. A rotation (Su et al. 2021) and a distance (Press "
+            "et al. 2022) act on the pair: the score depends on how far apart the two are, and on nothing else of "
+            "their places."
+        )
+    )
+
+
+def comparison(measured: dict[str, ByDistance]) -> Columns:
+    """A row for each scheme: where it acts, and what its scores depend on."""
+    added = t("added to embeddings")
+    where = {
+        "sinusoidal": added,
+        LEARNED: added,
+        "none": t("nowhere"),
+        "RoPE": t("turns queries and keys"),
+        "ALiBi": t("taken off the scores"),
+    }
+    return {
+        t("positions"): list(measured),
+        t("how they act"): [where[name] for name in measured],
+        t("distance alone decides"): [_decides(each) for each in measured.values()],
+        t("before ≠ after"): [
+            t("no") if each.lopsided < 1e-9 else t("by {share} of the range", share=percent(each.lopsided))
+            for each in measured.values()
+        ],
+    }
+
+
+def _decides(scores: ByDistance) -> str:
+    """Whether the distance alone decides a score."""
+    if max(scores.high) - min(scores.low) <= 1e-9:
+        return t("all scores are equal")
+    if scores.spread < 1e-9:
+        return t("✓ exactly")
+    return t("✗ varies by {share} of the range", share=percent(scores.spread))

@@ -1,0 +1,219 @@
+"""The tabs Shuffle the words and Longer than trained: what the model does with other orders and other lengths."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.charts import positions as figures
+from explorer.charts.plotly_charts import Columns, numbered
+from explorer.decoding.cache import cached
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.position_values import exact_by_length, longest_trained
+from explorer.decoding.translator import InputError, Translation
+from explorer.locale.messages import t
+from explorer.locale.text import plain
+from explorer.web import runtime
+from explorer.web.figures import draw_table
+from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.session import choose_example
+from model.analysis.word_order import Length, Shuffle, answer, shuffled_order, side_by_side
+from model.config import EOS, DecodeConfig
+from model.data import TASKS, get_task
+from model.data.task import DataError
+from model.folder import CheckpointError
+
+ROUNDING = 1e-5  # weights that differ by less than this are the same up to rounding
+MAX_REPEATS = 24
+
+
+def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
+    """One encoder head for the sentence, for its shuffled words, and for these without positions."""
+    config, tokens = model.model_config, shown.trace.src_tokens
+    if len(tokens) < 3:
+        st.info(t("A single token has no order. Type a longer sentence."))
+        return
+    left, middle, right = st.columns([2, 2, 3], gap="large", vertical_alignment="bottom")
+    hint = t("Each number is another order of the words.")
+    seed = left.slider(t("Shuffle number"), 1, 50, 1, key="pe_seed", bind=URL, help=hint)
+    layer = middle.selectbox(t("Layer"), range(1, config.n_encoder_layers + 1), key="pe_layer", bind=URL) or 1
+    head = right.selectbox(t("Head"), range(1, config.n_encoder_heads + 1), key="pe_head", bind=URL) or 1
+    order = shuffled_order(len(tokens), int(seed))
+    ids = (*shown.source.ids, EOS)
+    # Rotations and distances are part of the attention itself: there is nothing added that could be left out.
+    has_positions = config.positions in ("sinusoidal", "learned")
+    with_positions = _shuffle(shown.model, ids, order, positions=True)
+    without = _shuffle(shown.model, ids, order, positions=False) if has_positions else with_positions
+    words = " ".join(tokens[i] for i in order)
+    st.markdown(t("The sentence is now: **{words}**", words=plain(words)))
+    put_back = (
+        t("Shuffled, words put back: no positions") if config.positions == "none" else t("Shuffled, words put back")
+    )
+    typed = t("The attention of the sentence as it was typed.")
+    maps = [
+        ("pe_before", with_positions.before, t("Original order"), typed),
+        ("pe_after", with_positions.after, put_back, effect(with_positions)),
+    ]
+    if has_positions:
+        maps.append(("pe_bare", without.after, t("Shuffled, positions left out"), effect(without)))
+    for column, (key, weights, title, caption) in zip(st.columns(len(maps)), maps, strict=True):
+        with column:
+            draw_plot(figures.shuffle_plot(weights[layer - 1, head - 1], tokens, title, caption), key)
+    if has_positions:
+        _suggest(shown, with_positions, without, model)
+    columns = _translations(with_positions, without, model)
+    draw_table(columns, t("Translations of the sentence and of its shuffled words"))
+    draw_caption(
+        t(
+            "Attention by itself has no order: without positions, the weights between two words are the same "
+            "wherever the words stand, and so is what the decoder reads. All maps are runs of the loaded model. It "
+            "was trained as it is, so what it says without positions only shows how the mechanism works."
+        )
+    )
+
+
+def _suggest(shown: Translation, with_positions: Shuffle, without: Shuffle, model: ModelDescription) -> None:
+    """Where the translation stays the same without positions, offer a sentence in which the order decides."""
+    task = model.data_config.task
+    sentence = get_task(task).order_matters if task in TASKS else ""
+    if not sentence or sentence == shown.source.text or with_positions.path != without.path:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(t("This sentence is translated alike with and without positions."))
+        label = t("Try “{sentence}”", sentence=sentence)
+        st.button(label, key="pe_order_matters", on_click=choose_example, args=(sentence,))
+
+
+def effect(shuffle: Shuffle) -> str:
+    """How much the attention changed when the words were shuffled, in a sentence."""
+    if shuffle.difference < ROUNDING:
+        return t(
+            "Attention follows the words exactly: over all heads no weight changed by more than {change:.0e}. The "
+            "model cannot know the order.",
+            change=shuffle.difference,
+        )
+    return t(
+        "Attention does more than follow the words: over all heads a weight changed by up to {change:.2f}.",
+        change=shuffle.difference,
+    )
+
+
+def _translations(with_positions: Shuffle, without: Shuffle, model: ModelDescription) -> Columns:
+    """Both translations of each run, as the columns of a table."""
+    kind = model.model_config.positions
+    if kind in ("sinusoidal", "learned"):
+        runs = {t("with positions"): with_positions, t("positions left out in the encoder"): without}
+    elif kind == "none":
+        runs = {t("no positions"): with_positions}
+    else:
+        runs = {t("with positions ({kind})", kind=kind): with_positions}
+    decode = model.target.decode
+    return {
+        t("encoder"): list(runs),
+        t("original sentence gives"): [decode(run.path) for run in runs.values()],
+        t("shuffled sentence gives"): [decode(run.shuffled_path) for run in runs.values()],
+        t("largest difference of a weight"): [f"{run.difference:.2g}" for run in runs.values()],
+    }
+
+
+def _shuffle(name: str, ids: tuple[int, ...], order: tuple[int, ...], *, positions: bool) -> Shuffle:
+    """Both answers; the one to the original sentence is computed once for all shuffles."""
+    orders = (ids, tuple(ids[i] for i in order))
+    straight, shuffled = (runtime.computed(name, answer, each, positions=positions) for each in orders)
+    return side_by_side(straight, shuffled, order)
+
+
+def draw_longer_tab(shown: Translation, model: ModelDescription) -> None:
+    """Exact answers by length where the task has long sentences, and the current sentence repeated."""
+    trained, unknown = 0, t("it was trained on data of its own.")
+    lengths: tuple[Length, ...] = ()
+    if model.data_config.task in TASKS:
+        try:
+            with st.spinner(t("Translating sentences of every length …")):
+                trained, lengths = _lengths(shown.model, runtime.fingerprint(shown.model))
+        except DataError as error:
+            unknown = str(error)
+    if trained:
+        st.markdown(
+            t(
+                "In training the longest sentence had **{n} token** (without `<eos>`).",
+                "In training the longest sentence had **{n:,} tokens** (without `<eos>`).",
+                n=trained,
+            )
+        )
+    else:
+        why = t("The length of this model's training sentences is not known here: {reason}", reason=unknown)
+        st.info(plain(why))
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        if any(length.tokens > trained for length in lengths):
+            draw_plot(figures.length_plot(lengths, trained), "pe_lengths")
+        else:
+            st.caption(t("This model's task has no longer sentences with known answers. Try longer ones on the right."))
+    with right:
+        label = t("Repeat the sentence … times")
+        repeats = int(st.slider(label, 1, MAX_REPEATS, 2, key="pe_times", bind=URL))
+        _draw_repeated(shown, model, repeats, trained)
+    draw_caption(beyond_the_table(model))
+
+
+def beyond_the_table(model: ModelDescription) -> str:
+    """What this kind of positions has to offer past the trained length."""
+    kind = model.model_config.positions
+    if kind == "learned":
+        return t(
+            "This model learned a row for each of {n} positions: there is no row for a later one, and the rows beyond "
+            "the trained length still have their random initial values.",
+            n=model.max_source_tokens + 1,
+        )
+    if kind == "sinusoidal":
+        return t("The sinusoidal table has no end, but a model can only use the rows that it has practised with.")
+    if kind == "rope":
+        return t("A rotation has no end, but distances beyond the trained length turn queries and keys to new angles.")
+    if kind == "alibi":
+        return t("ALiBi only takes more off the score of a more distant key: no position is new to this model.")
+    return t("This model has no positions, so no position is new to it; the length still is.")
+
+
+def _draw_repeated(shown: Translation, model: ModelDescription, repeats: int, trained: int) -> None:
+    """The current sentence several times over, translated by the loaded model."""
+    between = "" if model.data_config.tokenizer == "characters" else " "
+    try:
+        longer = runtime.translate(shown.model, between.join([shown.source.text] * repeats), DecodeConfig())
+    except (InputError, CheckpointError) as error:
+        st.info(plain(str(error)))
+        return
+    n_tokens = len(longer.source)
+    if trained and n_tokens > trained:
+        length = t(
+            "**{n} token**, {more} more than any in training. The answer:",
+            "**{n:,} tokens**, {more} more than any in training. The answer:",
+            n=n_tokens,
+            more=n_tokens - trained,
+        )
+    else:
+        length = t("**{n} token**. The answer:", "**{n:,} tokens**. The answer:", n=n_tokens)
+    st.markdown(length)
+    st.markdown(f"> {plain(longer.text) or t('(nothing)')}")
+    about = t(
+        "{n} token, with a mean probability of {mean:.0f} %.",
+        "{n:,} tokens, with a mean probability of {mean:.0f} %.",
+        n=len(longer.path),
+        mean=100 * float(longer.trace.probabilities.mean()),
+    )
+    draw_caption(" ".join([about, *longer.notes]))
+    with st.expander(t("Step by step"), key="pe_steps", on_change="rerun") as fold:
+        if fold.open:
+            columns: Columns = {
+                t("reads"): numbered(longer.trace.read_tokens),
+                t("predicts"): list(longer.trace.predicted_tokens),
+                t("probability (%)"): [round(100 * float(p), 1) for p in longer.trace.probabilities],
+            }
+            draw_table(columns, t("What each step reads and predicts"))
+
+
+@cached
+def _lengths(name: str, version: str) -> tuple[int, tuple[Length, ...]]:
+    """Tokens of the longest training sentence, and exact answers by length; an error is not kept."""
+    del version  # part of the key only
+    with runtime.model(name) as translator:
+        return longest_trained(translator), exact_by_length(translator)

@@ -1,0 +1,150 @@
+"""The Probe page's tabs Grammar and Search: heads by kinds of words, and sentences by a pair of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import streamlit as st
+
+from explorer.locale.messages import t
+from explorer.locale.text import listed, plain
+from explorer.probing.measured import Measured
+from explorer.probing.reporting import Report
+from explorer.probing.sample import targets_of
+from explorer.probing.search import RowLabel, best_hit_sentence, hit_rows, no_hit_sentence, search, tag_hint
+from explorer.probing.syntax import (
+    PIPELINES,
+    Parsed,
+    by_relation,
+    by_tag,
+    classes_of,
+    languages,
+    load_pipeline,
+    parse,
+    relation_rows,
+    relation_sentence,
+    tag_rows,
+    tag_sentence,
+    tags_of,
+)
+from explorer.screens.probe.heads import choose_head
+from explorer.screens.probe.sample_choice import Subject
+from explorer.web import long_work
+from explorer.web.figures import draw_table
+from explorer.web.page_parts import URL
+from model.analysis.recorded_batches import Observed
+from model.config import AttentionKind
+
+
+def grammar_of(
+    subject: Subject, measured: Measured, side: Literal["source", "target"] = "source"
+) -> list[Parsed] | None:
+    """The sample's sentences of one side, parsed; None if no pipeline is installed or the work was stopped."""
+    data, sample = subject.model.data_config, measured.sample
+    nlp = None if data.tokenizer == "characters" else _pipeline(data.src_lang if side == "source" else data.tgt_lang)
+    if nlp is None:
+        return None
+    label = t("Parsing the source sentences") if side == "source" else t("Parsing the target sentences")
+
+    def make(report: Report) -> list[Parsed]:
+        report(0.0, label)
+        return parse(nlp, sample.sources if side == "source" else targets_of(sample, subject.model.target))
+
+    return long_work.with_progress(subject.key(f"grammar of the {side}"), make, label)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _pipeline(lang: str) -> Any:
+    return load_pipeline(lang)
+
+
+def draw_grammar(subject: Subject, measured: Measured) -> None:
+    """Draw both tables; without a parser, the weight on function and content words, and what to install."""
+    lang = subject.model.data_config.src_lang
+    if subject.model.data_config.tokenizer == "characters":
+        st.info(t("This model reads letters, not words: there is no grammar to look for."))
+        return
+    if lang not in PIPELINES or _pipeline(lang) is None:
+        _draw_without_pipeline(subject, measured, lang)
+        return
+    grammar = grammar_of(subject, measured)
+    observed = None if grammar is None else subject.observations(measured)
+    if grammar is None or observed is None:
+        return
+    _draw_tags(observed, grammar, t("##### Weight by part of speech of the key"))
+    st.markdown(t("##### From a word to the word that it depends on (encoder)"))
+    relations = by_relation(observed, grammar)
+    draw_table(relation_rows(relations), t("How often a head finds the word that another depends on"), file="relations")
+    st.caption(plain(relation_sentence(relations)))
+
+
+def _draw_without_pipeline(subject: Subject, measured: Measured, lang: str) -> None:
+    """What can be said without a parser: function words, content words and punctuation, by closed lists."""
+    install = (
+        t(
+            "With a trained spaCy pipeline this tab also shows parts of speech and dependencies. Install it once, then "
+            "restart the app: python -m spacy download {pipeline}",
+            pipeline=PIPELINES[lang],
+        )
+        if lang in PIPELINES
+        else t(
+            "Sentences can be parsed for the source languages {languages}; this model reads '{language}'.",
+            languages=listed(sorted(PIPELINES)),
+            language=lang,
+        )
+    )
+    classes = classes_of(measured.sample.sources, lang)
+    if classes is None:
+        apart = t("Function and content words are told apart in {languages}.", languages=languages())
+        st.info(plain(f"{install} {apart}"))
+        return
+    observed = subject.observations(measured)
+    if observed is None:
+        return
+    parsed = [Parsed((*words, ""), ("",) * (len(words) + 1), (-1,) * (len(words) + 1)) for words in classes]
+    _draw_tags(observed, parsed, t("##### Weight on function words, content words and punctuation"))
+    by_list = t("By a closed list of function words ('{language}').", language=lang)
+    st.caption(plain(f"{by_list} {install}"))
+
+
+def _draw_tags(observed: Sequence[Observed], parsed: Sequence[Parsed], title: str) -> None:
+    kind: AttentionKind = st.segmented_control(
+        t("Kind"), ["encoder", "cross"], default="encoder", required=True, key="grammar_kind", bind=URL
+    )
+    st.markdown(title)
+    tags = by_tag(observed, parsed, kind)
+    draw_table(tag_rows(tags), t("Weight on each kind of word"), file="kinds-of-words")
+    st.caption(plain(tag_sentence(tags)))
+
+
+def draw_search(subject: Subject, measured: Measured) -> None:
+    """Draw the search fields and the sentences in which a head looks from one word to another."""
+    observed = subject.observations(measured)
+    if observed is None:
+        return
+    whole_words = subject.model.data_config.tokenizer != "characters"
+    tags = tags_of(grammar_of(subject, measured, "source"), grammar_of(subject, measured, "target"), observed)
+    question = t("Where in the sample does a head look from one word to another? Leave a field empty for any word.")
+    st.caption(f"{question} {tag_hint(tags)}")
+    head = choose_head(measured.probe, "search")
+    left, middle, right = st.columns(3)
+    query = left.text_input(t("From (query)"), key="search_query", bind=URL)
+    key = middle.text_input(t("To (key)"), key="search_key", bind=URL)
+    rows: RowLabel = "read"
+    if head[0] != "encoder":
+        rows = right.segmented_control(
+            t("The query is the word that a row"),
+            ["read", "predicted"],
+            format_func={"read": t("reads"), "predicted": t("predicts")}.__getitem__,
+            default="read",
+            required=True,
+            key="search_rows",
+            bind=URL,
+        )
+    hits = search(observed, *head, query, key, rows=rows, tags=tags, whole_words=whole_words)
+    if not hits:
+        st.info(plain(no_hit_sentence(query, key)))
+        return
+    draw_table(hit_rows(hits), t("Sentences in which the head looks from one word to the other"), file="hits")
+    st.caption(plain(best_hit_sentence(hits, len(observed), head)))

@@ -1,0 +1,304 @@
+"""The data part of the Train page: a built-in task, with samples, or a person's own pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.locale.messages import t
+from explorer.locale.text import percent, plain, why
+from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
+from explorer.runs.settings import Changes
+from explorer.runs.uploads import LANGUAGES, Text, Uploaded, store
+from explorer.web.downloads import download_button, megabytes
+from explorer.web.figures import draw_table
+from explorer.web.runs import choose_one
+from model.config import DataConfig
+from model.data import MADE_HERE, TASKS, DataError, get_task
+from model.data.files import VALID_FRACTION, files_preset
+from model.data.number_words import FILE_NAME, sample_file
+from model.data.proposal import Proposal
+from model.data.tables import MAX_BYTES, pasted_table
+from model.data.task import MissingCorpusError
+from model.presets import Preset
+
+SHOWN = 5  # sample pairs on the page
+FILES = "files"
+_PREFERRED = "reverse"
+SHARES = (0.05, 0.1, 0.2, 0.3)
+OWN_FILE = "a file of your own"
+TABLES = ("tsv", "tab", "csv", "jsonl", "ndjson")
+TABLE, TWO = "one table", "two text files"
+MAX_PASTED = 1_000_000  # characters: more is a file
+_HEADER, _READ_FROM, _PASTED = "train_header", "_train_read_from", "train_pasted"
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a run learns from: task, data settings, default preset, further arguments, and a suggested name.
+
+    A person's own data also have a proposal and, once they are chosen, the tokens as settings.
+    """
+
+    task: str
+    data: DataConfig
+    default_preset: str
+    arguments: tuple[str, ...] = ()
+    wanted_name: str = ""
+    proposal: Proposal | None = None
+    tokens: Changes = ()
+
+    def adapted(self, preset: Preset) -> Preset:
+        """The preset, with the settings proposed for own data."""
+        return preset if self.proposal is None else self.proposal.adapted(preset)
+
+
+def choose_data(checkpoints: Path) -> Data | None:
+    """Draw the choice of data; None while no usable data are chosen."""
+    names = [*TASKS, FILES]
+    task = st.selectbox(
+        t("Data"),
+        names,
+        index=names.index(_PREFERRED),
+        format_func=_title,
+        key="train_task",
+        persist_state="session",
+        help=t("What the model learns. Each task has its own training, validation and test sentences."),
+    )
+    return _own_pairs(checkpoints) if task == FILES else _built_in(task or _PREFERRED)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _title(name: str) -> str:
+    return t("Your own sentence pairs") if name == FILES else get_task(name).title
+
+
+def _built_in(name: str) -> Data:
+    task = get_task(name)
+    st.caption(plain(task.description))
+    failed = f"_train_fetch_failed_{name}"
+    fetching = bool(st.session_state.pop(f"train_fetch_{name}", False))
+    try:
+        _draw_samples(name, fetch=fetching)
+        st.session_state.pop(failed, None)
+    except MissingCorpusError:
+        st.caption(
+            t(
+                "These sentences do not come with Headlight, and are not on this machine yet (nor in a folder that "
+                "HEADLIGHT_DATA names). Starting the training downloads them, too."
+            )
+        )
+        if failure := st.session_state.get(failed):  # kept, since the page is run again when the estimate arrives
+            st.warning(plain(failure))
+        _offer_download(name, t("Try again") if failure else t("Download and show some"))
+    except DataError as missing:
+        st.warning(plain(str(missing)))
+        if name not in MADE_HERE:
+            st.session_state[failed] = str(missing)
+            _offer_download(name, t("Try again"))
+    return Data(name, task.data, task.default_preset, wanted_name=name)
+
+
+def _offer_download(name: str, label: str) -> None:
+    if st.button(label, key=f"train_fetch_button_{name}"):
+        st.session_state[f"train_fetch_{name}"] = True
+        st.rerun()
+
+
+def _draw_samples(name: str, *, fetch: bool) -> None:
+    rows, counts = _samples(name, _fetch=fetch)
+    alt = t("{n} training pair", "{n} training pairs", n=len(rows))
+    draw_table(rows, alt, height=35 * (SHOWN + 1) + 3)
+    sentence = t(
+        "{drawn} of {n} training pair; {valid:,} more for validation.",
+        "{drawn} of {n:,} training pairs; {valid:,} more for validation.",
+        n=counts["train"],
+        drawn=len(rows),
+        valid=counts["valid"],
+    )
+    st.caption(sentence)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the sentences …")
+def _samples(name: str, _fetch: bool) -> tuple[list[dict[str, str]], dict[str, int]]:
+    """A few training pairs from all parts of the data, and the number of examples in each split."""
+    splits = get_task(name, fetch=_fetch).splits
+    train = splits["train"]
+    chosen = [train[(2 * i + 1) * len(train) // (2 * SHOWN)] for i in range(min(SHOWN, len(train)))]
+    rows = [{"source": example.source, "target": example.target} for example in chosen]
+    return rows, {split: len(examples) for split, examples in splits.items()}
+
+
+def _own_pairs(checkpoints: Path) -> Data | None:
+    """Draw source, reading and division of the pairs; None while there are none that can be used."""
+    paths = _choose_files(checkpoints)
+    if not paths:
+        return None
+    try:
+        return _read(paths, checkpoints)
+    except (DataError, OSError) as unusable:
+        st.error(plain(why(unusable)))
+        return None
+
+
+def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
+    source = Source(tuple(map(str, paths)))
+    table = len(paths) == 1
+    if table:
+        columns_of(source.paths[0], None)  # a file that cannot be read has no settings
+    summary, settings = st.container(), st.expander(t("How it is read"), key="train_reading")
+    with settings:
+        if table:
+            source = _choose_columns(source)
+        left, right = st.columns(2)
+        src_lang = _language(left, t("Language of the source"), "train_lang_source")
+        tgt_lang = _language(right, t("Language of the target"), "train_lang_target")
+        reading = replace(_choose_division(source, checkpoints), src_lang=src_lang, tgt_lang=tgt_lang)
+        pairs = overview(source)
+        draw_table(list(pairs.first), t("The first {n} pair", "The first {n} pairs", n=len(pairs.first)))
+    with st.spinner(t("Looking at the data …")):
+        division = divide(reading)
+    summary.caption(plain(division.sentence(source, pairs)))
+    preset, proposal = files_preset(division.n_train), division.proposal
+    return Data(FILES, proposal.data, preset, reading.arguments(), wanted_name="my-model", proposal=proposal)
+
+
+def _choose_columns(source: Source) -> Source:
+    """Draw the switch for headings and, where there are more than two columns, the choice of them."""
+    path = source.paths[0]
+    if st.session_state.get(_READ_FROM) != path:  # another file: what was detected there, not what was chosen here
+        st.session_state[_READ_FROM] = path
+        for key in (_HEADER, "train_col_source", "train_col_target", "train_files_tokenizer"):
+            st.session_state.pop(key, None)
+    _, detected = columns_of(path, None)
+    header: bool | None = None
+    if not path.endswith((".jsonl", ".ndjson")):
+        # Set at every run: an interrupted run creates fields that the browser never sees.
+        st.session_state[_HEADER] = st.session_state.get(_HEADER, detected)
+        header = st.toggle(
+            t("The first row holds headings"),
+            key=_HEADER,
+            help=t("Detected from how the first row differs from the others."),
+        )
+    columns, _ = columns_of(path, header)
+    pairs = overview(Source(source.paths, header=header))
+    source_name, target_name = pairs.source_name, pairs.target_name
+    if len(columns) > 2:
+        left, right = st.columns(2)
+        at = columns.index
+        source_name = left.selectbox(t("Source column"), columns, index=at(source_name), key="train_col_source")
+        target_name = right.selectbox(t("Target column"), columns, index=at(target_name), key="train_col_target")
+    chosen = (source_name or pairs.source_name, target_name or pairs.target_name)
+    return Source(source.paths, chosen, header)
+
+
+def _language(column: st.delta_generator.DeltaGenerator, label: str, key: str) -> str:
+    code = column.selectbox(
+        label,
+        list(LANGUAGES),
+        format_func=LANGUAGES.__getitem__,
+        key=key,
+        persist_state="session",
+        help=t(
+            "It decides how text is split into words: an apostrophe often ends a word in French, but not in English."
+        ),
+    )
+    return code or "xx"
+
+
+def _choose_division(source: Source, checkpoints: Path) -> Reading:
+    """Draw what is held out for validation: a share of the pairs, or a file of one's own."""
+    options: list[float | str] = [*SHARES, OWN_FILE] if len(source.paths) == 1 else list(SHARES)
+    chosen = st.selectbox(
+        t("Held out for validation"),
+        options,
+        index=SHARES.index(VALID_FRACTION),
+        format_func=lambda choice: t("{share} of the pairs", share=percent(choice)) if choice != OWN_FILE else OWN_FILE,
+        key="train_held_out",
+        help=t("These pairs are never trained on. Pairs with the same source stay together."),
+    )
+    if not isinstance(chosen, str):
+        return Reading(source, chosen or VALID_FRACTION)
+    file = st.file_uploader(
+        t("Validation pairs, in a table like the other"),
+        type=list(TABLES),
+        max_upload_size=upload_megabytes(),
+        key="train_files_valid",
+    )
+    if file is None:
+        raise DataError(t("Choose the file of validation pairs, or another share to hold out."))
+    return Reading(source, valid=replace(source, paths=(str(store(file, checkpoints)),)))
+
+
+def upload_megabytes() -> int:
+    """The largest file of pairs that can be uploaded here."""
+    return megabytes(MAX_BYTES // 2**20)
+
+
+def _choose_files(checkpoints: Path) -> tuple[Path, ...]:
+    """Draw the choice; one path of a table or two of parallel texts, once there are some that can be stored."""
+    names = {TABLE: t("paste, or one table"), TWO: t("two text files")}
+    label = t("Where the pairs come from")
+    shape = choose_one(label, list(names), key="train_shape", format_func=names.__getitem__)
+    try:
+        return tuple(store(upload, checkpoints) for upload in (_two_files() if shape == TWO else _one_table()))
+    except (OSError, DataError) as unusable:
+        st.error(plain(why(unusable)))
+        return ()
+
+
+def _one_table() -> Sequence[Uploaded]:
+    """Draw the file and the box to paste into; a file, as long as there is one, comes first."""
+    file = st.file_uploader(
+        t("A TSV, CSV or JSONL file with a pair in each row"),
+        type=list(TABLES),
+        max_upload_size=upload_megabytes(),
+        key="train_files_one",
+        label_visibility="collapsed",
+    )
+    if file is not None:
+        return (file,)
+    text = st.text_area(
+        t("Or paste pairs, one on each line"),
+        key=_PASTED,
+        persist_state="session",
+        height=90,
+        max_chars=MAX_PASTED,
+        placeholder="twenty one -> 21\nforty -> 40",
+        help=t(
+            "First the source, then a tab, a comma or an arrow, then the target. Two columns copied from a spreadsheet "
+            "are separated by a tab."
+        ),
+    )
+    if (text or "").strip():
+        pasted = pasted_table(text)
+        return (Text(f"pasted{pasted.ending}", pasted.text),)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(t("Fill in a sample"), on_click=_fill_in_sample)
+        download_button(t("Sample file"), sample_file, FILE_NAME, "text/tab-separated-values", key="train_sample")
+    st.caption(_privacy())
+    return ()
+
+
+def _privacy() -> str:
+    return t("Nothing leaves this machine. UTF-8 text; a small model can learn from a few hundred pairs.")
+
+
+def _fill_in_sample() -> None:
+    st.session_state[_PASTED] = sample_file().rstrip("\n")
+
+
+def _two_files() -> Sequence[Uploaded]:
+    files = st.file_uploader(
+        t("Two text files, line by line: the source first"),
+        accept_multiple_files=True,
+        max_upload_size=upload_megabytes(),
+        key="train_files_two",
+    )
+    if len(files) < 2:
+        st.caption(_privacy())
+        return ()
+    return files[:2]

@@ -1,0 +1,235 @@
+"""Fields for every size and setting of a run, filled with a preset's values; what differs becomes `--set`.
+
+For a person's own pairs, the kind of tokens is chosen here, too, with samples cut into them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from explorer.locale.messages import t
+from explorer.locale.text import plain
+from explorer.runs import settings
+from explorer.runs.settings import Changes, as_text, increment, label_of
+from explorer.screens.train.data import Data
+from explorer.web import runtime
+from explorer.web.figures import draw_table
+from explorer.web.runs import field_key
+from model.config import UNTRAINED_TOKENIZERS
+from model.data.proposal import Proposal, TokenKind, named, share_text, unspellable_sentence
+from model.presets import Preset
+from model.text.tokenizer import Encoding
+
+_COLUMNS = 4
+_INIT = "train_init"
+_WIDTHS = (st.column_config.Column(width=290), st.column_config.Column(width=200))
+FAILS = 0.02  # share of answers from which it is a warning that they cannot be spelled
+
+
+def size_fields(preset: Preset, scope: str) -> Changes:
+    """Sizes and parts of the model; returns what differs from the preset.
+
+    `scope` keeps the fields of different tasks apart.
+    """
+    groups = (
+        (t("Size"), settings.SIZES),
+        (t("Against learning by heart"), settings.REGULARISATION),
+        (t("Construction"), settings.ARCHITECTURE),
+        (t("Parts of the paper's model that can be removed, to see what they are for:"), settings.ABLATIONS),
+    )
+    return _groups(groups, preset.model, scope)
+
+
+def time_field(preset: Preset, scope: str) -> Changes:
+    """How long to train, which stands on the first screen; returns what differs from the preset."""
+    return _fields(settings.TIME, preset.training, scope)
+
+
+def training_fields(preset: Preset, scope: str) -> Changes:
+    """How fast to learn, and with what safeguards; returns what differs from the preset."""
+    return _groups(settings.TRAINING, preset.training, scope)
+
+
+def further_fields(preset: Preset, data: Data, scope: str, init: str) -> Changes:
+    """The settings that are rarely changed; those of the tokenizer only where the tokenizers are built anew."""
+    changes: Changes = ()
+    if init:
+        tokenizer = runtime.summary(init)["data"].get("tokenizer")
+        inherited = t(
+            "Sizes and tokenizers are those of '{init}'. Words that it does not know remain unknown.", init=init
+        )
+        st.caption(plain(inherited))
+    else:
+        names = [name for name in settings.TOKENS if name not in dict(data.tokens)]
+        changes = _fields(names, dataclasses.asdict(data.data), data.task)
+        tokenizer = dict(data.tokens + changes).get("tokenizer", data.data.tokenizer)
+    changes += _fields(settings.CONSISTENCY, preset.training, scope)
+    names = [*settings.FURTHER, *(settings.SUBWORDS_ONLY if tokenizer == "subwords" else ())]
+    return changes + _fields(names, preset.training, scope)
+
+
+def _groups(groups: Sequence[tuple[str, Sequence[str]]], start: Mapping[str, Any], scope: str) -> Changes:
+    changes: Changes = ()
+    for heading, names in groups:
+        st.caption(heading)
+        changes += _fields(names, start, scope)
+    return changes
+
+
+def _fields(names: Sequence[str], start: Mapping[str, Any], scope: str) -> Changes:
+    changes = []
+    for at in range(0, len(names), _COLUMNS):
+        for column, name in zip(st.columns(min(_COLUMNS, len(names))), names[at : at + _COLUMNS], strict=False):
+            before = start.get(name, settings.DEFAULTS[name])
+            with column:
+                now = _field(name, before, field_key(scope, name))
+            if now != before:
+                changes.append((name, as_text(now)))
+    return tuple(changes)
+
+
+def _field(name: str, before: Any, key: str) -> Any:
+    kind, label = settings.KINDS[name], label_of(name)
+    help_text = f"{settings.HELP[name]} ({name})".replace("_", "\\_").replace("*", "\\*")  # it is read as Markdown
+    # The start value is passed at every run: an interrupted run creates fields that the browser never sees.
+    shared: dict[str, Any] = {"key": key, "persist_state": "session", "help": help_text}
+    if typing.get_origin(kind) is typing.Literal:
+        options = [option for option in typing.get_args(kind) if option not in UNTRAINED_TOKENIZERS]
+        return st.selectbox(label, options, index=options.index(before), **shared)
+    if kind is bool:
+        return st.toggle(label, value=before, **shared)
+    number: Callable[..., Any] = st.number_input
+    # Without bounds: the browser marks a number outside them red, but Start would use the one before it.
+    start = kind(before)
+    return kind(
+        number(label, value=start, step=increment(start), **({} if kind is int else {"format": "%g"}), **shared)
+    )
+
+
+def choose_computation() -> dict[str, Any]:
+    """Draw how a run is computed and what it starts from; returns values under the names of `TrainingOrder`."""
+    columns = st.columns(5, vertical_alignment="bottom")
+    names = ["", *runtime.models()]
+    if st.session_state.get(_INIT) not in names:
+        st.session_state.pop(_INIT, None)  # it was deleted meanwhile
+    init = columns[0].selectbox(
+        t("Start from"),
+        names,
+        format_func=lambda name: name or t("nothing"),
+        key=_INIT,
+        persist_state="session",
+        help=t(
+            "nothing: the weights are initialised at random. A model: training continues from its weights.",
+        ),
+    )
+    device = columns[1].selectbox(
+        t("Device"),
+        ("auto", "cpu", "cuda", "mps"),
+        key="train_device",
+        persist_state="session",
+        help=t("auto uses an NVIDIA GPU (cuda) if there is one, else Apple's GPU (mps), else the CPU."),
+    )
+    precision = columns[2].selectbox(
+        t("Precision"),
+        ("auto", "fp32", "bf16"),
+        key="train_precision",
+        persist_state="session",
+        help=t(
+            "fp32 computes with 32 bits per number; bf16 multiplies with 16 where that does no harm. auto follows from "
+            "the machine and the sizes, so that the same command gives the same weights."
+        ),
+    )
+    threads = columns[3].number_input(
+        t("CPU threads"),
+        step=1,
+        value=0,
+        key="train_threads",
+        persist_state="session",
+        help=t("0: as many as a batch of this size keeps busy. Another number may round other last digits."),
+    )
+    compiled = columns[4].toggle(
+        t("Compile"),
+        key="train_compile",
+        persist_state="session",
+        help=t(
+            "Optimise the model with torch.compile before the first update. It takes a minute or more, so it pays off "
+            "for long runs only, and needs a C++ compiler."
+        ),
+    )
+    return {
+        "init": init or "",
+        "device": device or "auto",
+        "precision": precision or "auto",
+        "threads": threads,
+        "compile": compiled,
+    }
+
+
+def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
+    """Draw the choice of tokens, and what they would do with these data."""
+    proposed, key = proposal.data.tokenizer, field_key(task, "tokenizer")
+    names = [each.kind for each in proposal.kinds]
+    chosen = st.session_state.get(key)
+    # Set at every run: an interrupted run creates fields that the browser never sees.
+    st.session_state[key] = chosen if chosen in names else proposed
+    chosen = st.segmented_control(
+        t("Tokens"),
+        names,
+        required=True,
+        key=key,
+        help=t("What the model reads and writes one at a time. Each head attends from token to token."),
+    )
+    kind = proposal.of(chosen or proposed)
+    if kind is not None:
+        reason = f"{proposal.reason[0].lower()}{proposal.reason[1:]}"
+        effect = unspellable_sentence(kind)
+        if kind.kind == proposed:
+            effect = t("Proposed: {reason} {effect}", reason=reason, effect=effect)
+        (st.warning if kind.unspellable > FAILS else st.caption)(plain(effect))
+    return kind
+
+
+def draw_tokens(kind: TokenKind, proposal: Proposal) -> None:
+    """A few validation pairs as tokens, and all kinds side by side."""
+    rows = [{"source as tokens": _cut(source), "target as tokens": _cut(target)} for source, target in kind.samples]
+    alt = t(
+        "{n} validation pair cut into {tokens}",
+        "{n} validation pairs cut into {tokens}",
+        n=len(rows),
+        tokens=named(kind.kind),
+    )
+    draw_table(rows, alt, column_config=dict(zip(rows[0], _WIDTHS, strict=True)))
+    with st.expander(t("Compare the kinds of tokens"), key="train_kinds"):
+        draw_table([_row(each) for each in proposal.kinds], t("The kinds of tokens, compared"))
+        origin = (
+            t(
+                "Vocabularies are made from a sample of the training pairs alone, and checked on the pairs that are "
+                "held out."
+            )
+            if proposal.sampled
+            else t("Vocabularies are made from the training pairs alone, and checked on the pairs that are held out.")
+        )
+        marks = t("In the samples above, · stands between tokens, ␣ is a space that is a token, and ⟨…⟩ has no token.")
+        st.caption(plain(f"{origin} {marks}"))
+
+
+def _cut(text: Encoding) -> str:
+    parts = zip(text.tokens, text.unknown, strict=True)
+    return "·".join(f"⟨{token}⟩" if unknown else token for token, unknown in parts)
+
+
+def _row(kind: TokenKind) -> dict[str, str | int | float]:
+    return {
+        "tokens": kind.kind,
+        "answers it cannot spell": share_text(kind.unspellable),
+        "sources with unknown tokens": share_text(kind.unread),
+        "tokens per source": round(kind.src_length, 1),
+        "tokens per answer": round(kind.tgt_length, 1),
+        "source vocabulary": kind.src_vocab_size,
+        "target vocabulary": kind.tgt_vocab_size,
+    }

@@ -1,0 +1,273 @@
+"""Training runs on the pages that show or start them: the run, its metrics and wrong answers, the Train form.
+
+Nothing here imports torch before it is needed: the pages Train and Runs open without it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import streamlit as st
+
+from explorer.locale.text import plain, plural, why
+from explorer.runs.command import like_command, longer_command, quoted_command
+from explorer.runs.lifecycle import Runs
+from explorer.runs.metrics import Metrics, MetricsReader
+from explorer.runs.origin import Repeatable, repeatable
+from explorer.runs.process import RunError
+from explorer.runs.settings import ALWAYS_DRAWN, KINDS, TOKENS, refusal, value_of
+from explorer.runs.viewer_mode import viewing
+from explorer.web import address, runtime
+from explorer.web.figures import draw_table
+from explorer.web.long_work import asked, with_progress
+from model.config import nearest
+from model.data.task import DataError
+from model.folder import METRICS, CheckpointError
+from model.user_error import readable
+
+if TYPE_CHECKING:
+    from explorer.probing.reporting import Report
+    from explorer.runs.wrong_answers import WrongAnswers
+    from model.checkpoint import LoadedModel
+
+RUN, ENTRY = "run", "entry"  # keys of the boxes on Train and on Runs, and names of their URL parameters
+NEW = ""
+Option = TypeVar("Option", bound=str)
+WRONG_ANSWERS = "Find all wrong validation answers"
+_IN_ADDRESS = {RUN: address.RUN, ENTRY: address.ENTRY}
+_NEXT, _MISSING = "_run_next", "_run_missing"
+_REFUSED, _WATCH = "_again_refused", "_again_watch"
+_FILLED, _MADE, _FILLED_AT = "train_filled_from", "train_made_", "_train_filled_at"
+_MORE_SETTINGS = ("train_init", "train_device", "train_precision", "train_threads", "train_compile")
+
+
+def choose_one(label: str, options: Sequence[Option], *, key: str, **more: Any) -> Option:
+    """Draw a row of buttons of which one, at first the first, is always pressed; the label is for screen readers."""
+    chosen = st.segmented_control(
+        label, options, default=options[0], required=True, key=key, label_visibility="collapsed", **more
+    )
+    return chosen or options[0]
+
+
+def choose_run(name: str, key: str = RUN) -> None:
+    """Select this run from the next script run on; `NEW` selects the form for a new run."""
+    st.session_state[_NEXT] = (key, name)
+
+
+def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[str], str] = str) -> str:
+    """Draw the box and return the chosen name; :func:`draw_missing` says so if the address names one that is not there.
+
+    The address names the choice unless it is the first of `names`.
+    """
+    options, group = list(names), _IN_ADDRESS[key]
+    # Where nothing has been chosen yet, even a name that this session wrote is a request: a page link has led here.
+    asked = (group.asked() if key in st.session_state else group.present()).get(key)
+    if key not in st.session_state:
+        _forget_missing()  # of a visit to the page before this one
+    for_key, chosen = st.session_state.get(_NEXT, ("", ""))
+    if for_key == key:  # a choice for the other page's box waits for it
+        del st.session_state[_NEXT]
+        _forget_missing()
+        if chosen not in options:  # a run that has just been started
+            options.append(chosen)
+    else:
+        chosen = asked if asked in options else st.session_state.get(key)
+        if asked and asked not in options:
+            st.session_state[_MISSING] = f"There is no '{readable(asked)}' here{nearest(asked, filter(None, names))}"
+    # Set even if unchanged: to Streamlit, a box whose options have changed is a new one.
+    st.session_state[key] = chosen if chosen in options else options[0]
+    box = st.selectbox(
+        label, options, format_func=format_func, key=key, label_visibility="collapsed", on_change=_forget_missing
+    )
+    chosen = box or options[0]
+    group.write({key: "" if chosen == options[0] else chosen})
+    return chosen
+
+
+def draw_missing() -> None:
+    """Say that the run or model named by a link does not exist, until another is chosen: the page is often redrawn.
+
+    The page has room where the box has none.
+    """
+    if said := st.session_state.get(_MISSING, ""):
+        st.warning(plain(said))
+
+
+def _forget_missing() -> None:
+    st.session_state.pop(_MISSING, None)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def metrics_reader(path: str) -> MetricsReader:
+    """The single reader of a metrics.jsonl file, shared by all sessions."""
+    return MetricsReader(Path(path))
+
+
+def metrics_of(runs: Runs, name: str) -> Metrics:
+    """Everything the run has logged so far."""
+    return metrics_reader(str(runs.folder(name) / METRICS)).read()
+
+
+def draw_again(runs: Runs, name: str, key: str) -> None:
+    """The two buttons, each with its form, for a run or model that is not being trained; nothing for any other."""
+    if st.session_state.pop(_WATCH, False):  # first: a run that is trained longer is busy by now
+        st.switch_page("pages/train.py")
+    status = runs.peek(name)
+    if viewing() or (status is not None and status.busy) or not runs.folder(name).is_dir():
+        return
+    run = repeatable(runs.folder(name), status)
+    if run is None:
+        return
+    with st.popover("Train again like this"):
+        if run.missing:
+            st.caption(plain(run.missing))
+        else:
+            _like(runs, name, run, key)
+    if run.can_go_on:
+        with st.popover("Train longer"):
+            _longer(runs, name, run, key)
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.error(plain(refused))
+
+
+def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
+    st.caption(plain(f"The same data and settings as '{name}'. The same seed gives the same weights. {run.computed}"))
+    # Without bounds, here and below: the browser marks a number beyond them red, but Start would use the one before.
+    seed = int(st.number_input("Seed", value=run.next_seed, step=1, key=f"{key}_seed_{name}"))
+    new = st.text_input("Name of the new model", value=runs.free_name(name), max_chars=64, key=f"{key}_name_{name}")
+    warm = st.toggle(
+        "Start from its weights",
+        key=f"{key}_warm_{name}",
+        help="Train on what it has learned, instead of from random weights.",
+    )
+    if unfit := refusal("seed", seed):
+        st.error(plain(unfit))
+    changes = (("seed", str(seed)),)
+    new = new.strip() or runs.free_name(name)
+    command = like_command(name, new, changes, runs.checkpoints, from_weights=warm)
+    st.code(quoted_command(command), language="bash", wrap_lines=True)
+    start: Callable[[], None] = lambda: runs.again(name, new, changes, from_weights=warm)  # noqa: E731
+    st.button(
+        "Start", key=f"{key}_like_{name}", type="primary", disabled=bool(unfit), on_click=_begin, args=(start, new)
+    )
+
+
+def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
+    st.caption(plain(f"'{name}' goes on from update {run.steps:,}. {run.longer_sentence}"))
+    twice = max(2 * run.steps, run.steps + 1)
+    steps = int(st.number_input("Updates in all", value=twice, step=1, key=f"{key}_steps_{name}"))
+    unfit = refusal("max_steps", steps)
+    if not unfit and steps <= run.steps:
+        unfit = f"It has made {plural(run.steps, 'update')} already; choose more than that."
+    if unfit:
+        st.error(plain(unfit))
+    command = longer_command(name, steps, runs.checkpoints)
+    st.code(quoted_command(command), language="bash", wrap_lines=True)
+    start: Callable[[], None] = lambda: runs.longer(name, steps)  # noqa: E731
+    st.button(
+        "Start", key=f"{key}_longer_{name}", type="primary", disabled=bool(unfit), on_click=_begin, args=(start, name)
+    )
+
+
+def _begin(start: Callable[[], None], watched: str) -> None:
+    """Start the process, and watch it on the Train page."""
+    try:
+        start()
+    except (RunError, CheckpointError, OSError) as refused:
+        st.session_state[_REFUSED] = why(refused)
+        return
+    choose_run(watched)
+    st.session_state[_WATCH] = True
+
+
+def draw_wrong_answers(name: str) -> None:
+    """A button that has the validation sentences translated, then the answers that are wrong."""
+    try:
+        key = ("wrong answers", name, runtime.fingerprint(name))
+    except CheckpointError as gone:
+        st.caption(plain(str(gone)))
+        return
+    if not asked(key, WRONG_ANSWERS):
+        return
+    try:
+        found = with_progress(key, partial(runtime.compute_in_parts, name, _find), "Translating")
+    except DataError as missing:
+        st.info(plain(str(missing)))
+        return
+    if found is None:
+        return
+    st.caption(plain(found.caption))
+    if found.columns["source"]:
+        draw_table({name: list(values) for name, values in found.columns.items()}, found.caption)
+
+
+def _find(loaded: LoadedModel, report: Report) -> WrongAnswers:
+    from explorer.runs.wrong_answers import validation_task, wrong_answers
+
+    return wrong_answers(loaded, validation_task(loaded, runtime.CHECKPOINTS / loaded.name), report)
+
+
+def field_key(scope: str, name: str) -> str:
+    """The session key of a setting's field."""
+    return f"train_{scope}_{name}"
+
+
+def made_key(name: str) -> str:
+    """The session key of the tick at a file of made pairs."""
+    return f"{_MADE}{name}"
+
+
+def ticked_at_first(made: float) -> bool:
+    """Whether a file of pairs made then (seconds since 1970) is ticked before anybody has chosen.
+
+    It is not where the form was filled later: that run is to be as the one that it was filled from.
+    """
+    return made > float(st.session_state.get(_FILLED_AT, 0.0))
+
+
+def fill_form(
+    task: str,
+    preset: str,
+    changes: Mapping[str, str],
+    *,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int = 0,
+    source: str = "",
+) -> None:
+    """Fill the form with a task, a preset and changes, as if chosen there; all other fields are reset to the preset.
+
+    `source` says what it was filled from, which the form tells until a run is started or another task chosen.
+    """
+    scope = f"{task}_{preset}"
+    for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_", _MADE))]:
+        del st.session_state[key]
+    for key in (*_MORE_SETTINGS, "train_name"):
+        st.session_state.pop(key, None)
+    st.session_state[_FILLED_AT] = time.time()
+    st.session_state["train_task"] = task
+    st.session_state[f"train_preset_{task}"] = preset
+    computed = {"train_device": device, "train_precision": precision, "train_threads": threads}
+    given = {key: value for key, value in computed.items() if value not in ("auto", 0)}
+    for key, value in given.items():
+        st.session_state[key] = value
+    st.session_state["train_more"] = bool(given) or not set(changes) <= ALWAYS_DRAWN
+    for name, text in changes.items():
+        st.session_state[field_key(task if name in TOKENS else scope, name)] = value_of(KINDS[name], text)
+    choose_run(NEW)
+    st.session_state[_FILLED] = (task, source)
+
+
+def filled_from(task: str) -> str:
+    """What another page has filled the form for this task from; empty if none has."""
+    known, source = st.session_state.get(_FILLED, ("", ""))
+    return str(source) if known == task else ""
+
+
+def forget_filling() -> None:
+    """Say no longer that the form was filled: a run was started."""
+    st.session_state.pop(_FILLED, None)

@@ -1,0 +1,134 @@
+"""Results held within a limit in bytes: what is dropped, what is shared, and how sizes are estimated."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.decoding import cache as results
+from explorer.decoding.cache import ByteCache, cached, size_of
+
+
+@pytest.fixture(autouse=True)
+def _empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(results, "_caches", (ByteCache(20_000), ByteCache(100_000)))
+    monkeypatch.setattr(results, "LARGE", 10_000)
+    yield
+    assert not results._locks
+
+
+def test_the_least_recently_used_is_dropped_first() -> None:
+    cache = ByteCache(100)
+    for name in "abc":
+        cache.hold((name,), name, 33)
+    assert cache.find(("a",)) == "a"
+    cache.hold(("d",), "d", 33)
+    assert [cache.find((name,)) for name in "abcd"] == ["a", None, "c", "d"]
+    assert cache.bytes == 99
+
+
+def test_what_exceeds_the_limit_by_itself_drops_nothing_else() -> None:
+    cache = ByteCache(100)
+    cache.hold(("a",), "a", 50)
+    cache.hold(("b",), "b", 101)
+    assert (cache.find(("a",)), cache.find(("b",))) == ("a", None)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60)), max_size=60))
+def test_the_limit_holds_whatever_comes(steps: list[tuple[int, int]]) -> None:
+    cache, held = ByteCache(100), {}
+    for name, size in steps:
+        cache.hold((name,), size, size)
+        held[name] = size
+        assert cache.bytes <= 100
+        assert cache.bytes == sum(cache.find((name,), 0) for name in held)
+
+
+def test_large_results_do_not_drop_small_ones() -> None:
+    calls: list[int] = []
+
+    @cached
+    def make(number: int) -> np.ndarray:
+        calls.append(number)
+        return np.zeros(number, np.uint8)
+
+    small = make(10)
+    for size in range(50_000, 60_000, 1000):
+        make(size)
+    assert make(10) is small
+    assert calls.count(10) == 1
+    make(50_000)
+    assert calls.count(50_000) == 2  # dropped by the other large ones
+
+
+def test_what_is_asked_for_counts_as_well() -> None:
+    @cached
+    def length(text: str) -> int:
+        return len(text)
+
+    length("x" * 5000)
+    assert results._caches[0].bytes > 5000
+
+
+def test_arguments_with_an_underscore_are_no_part_of_the_key() -> None:
+    @cached
+    def join(left: str, _right: str, *, end: str = ".") -> str:
+        return left + _right + end
+
+    assert join("a", "b") == "ab."
+    assert join("a", "c") == "ab."
+    assert join("a", "c", end="!") == "ac!"
+    assert join("a", _right="c", end=".") == "ab."
+
+
+def test_two_that_ask_at_the_same_time_share_one_call_and_a_failure_is_not_held() -> None:
+    began, go = threading.Event(), threading.Event()
+    calls: list[str] = []
+
+    @cached
+    def make(name: str) -> str:
+        calls.append(name)
+        if name == "bad":
+            raise ValueError(name)
+        began.set()
+        assert go.wait(5)
+        return name * 2
+
+    answers: list[str] = []
+    threads = [threading.Thread(target=lambda: answers.append(make("x"))) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    assert began.wait(5)
+    go.set()
+    for thread in threads:
+        thread.join(5)
+    assert answers == ["xx"] * 5
+    assert calls == ["x"]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="bad"):
+            make("bad")
+    assert calls.count("bad") == 2
+
+
+def test_sizes_count_arrays_once_and_views_as_the_whole() -> None:
+    @dataclass
+    class Pair:
+        one: np.ndarray
+        other: np.ndarray
+
+    array = np.zeros(10_000, np.float32)
+    whole = size_of(array)
+    assert 40_000 <= whole < 41_000
+    assert size_of(array[:10]) == whole
+    assert whole <= size_of(Pair(array, array[:5])) < whole + 1000
+    assert size_of([["ab"] * 1000] * 3) < size_of([[f"{i}" * 100 for i in range(1000)]])
+    assert size_of({"a": b"x" * 5000}) > 5000
+    loop: list[object] = []
+    loop.append(loop)
+    assert size_of(loop) > 0

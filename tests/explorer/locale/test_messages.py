@@ -1,0 +1,72 @@
+"""Texts of the interface: named fields, plural forms, and what every call in the source must look like."""
+
+from __future__ import annotations
+
+import ast
+from string import Formatter
+
+import pytest
+
+from explorer.locale.messages import t
+from tests.paths import ROOT
+
+
+def test_fields_are_filled_in_by_name():
+    assert t("Layer {layer}, head {head}", head=2, layer=1) == "Layer 1, head 2"
+
+
+@pytest.mark.parametrize(("n", "text"), [(0, "0 words"), (1, "1 word"), (2, "2 words"), (1200, "1,200 words")])
+def test_a_number_chooses_the_form(n, text):
+    assert t("{n} word", "{n:,} words", n=n) == text
+
+
+def test_what_was_typed_is_not_read_as_a_message():
+    assert t("Translated: {sentence}", sentence="{n} {0} %s") == "Translated: {n} {0} %s"
+
+
+def test_a_missing_field_is_an_error():
+    with pytest.raises(KeyError):
+        t("{n} heads")
+
+
+def faults_of(source: str) -> list[str]:
+    """What is wrong with the calls of `t` in a source text: a message that is no literal, fields that do not match."""
+    faults = []
+    for call in ast.walk(ast.parse(source)):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "t"):
+            continue
+        messages = [part.value for part in call.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        if len(messages) != len(call.args) or not 1 <= len(messages) <= 2:
+            faults.append(f"line {call.lineno}: the message is not a literal")
+            continue
+        named = {name for message in messages for _, name, _, _ in Formatter().parse(message) if name is not None}
+        given = {keyword.arg for keyword in call.keywords}
+        if named | ({"n"} if len(messages) == 2 else set()) != given:
+            faults.append(f"line {call.lineno}: names {sorted(named)}, is given {sorted(map(str, given))}")
+    return faults
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        't(f"{n} heads")',
+        't("one " + "half")',
+        't("{n} heads")',
+        't("heads", n=1)',
+        't("{0} heads", n=1)',
+        't("{n} head", "{m} heads", n=1)',
+        "t(**fields)",
+    ],
+)
+def test_a_wrong_call_is_found(source):
+    assert faults_of(source)
+
+
+def test_every_call_has_whole_messages_and_the_fields_that_they_name():
+    faults = {
+        path.relative_to(ROOT).as_posix(): faults
+        for room in ("explorer", "pages")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if (faults := faults_of(path.read_text(encoding="utf-8")))
+    }
+    assert not faults

@@ -1,0 +1,103 @@
+"""Streamlit's insides are used in one module only, and what is used of them does what it is there for."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import platform
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from streamlit.runtime import Runtime
+
+from explorer.web import streamlit_private
+from tests import loop
+from tests.benchmarks import freed
+from tests.benchmarks.load import megabytes
+from tests.browser import serve
+from tests.paths import ROOT
+
+HOME = "explorer/web/streamlit_private.py"
+INSIDES = ("streamlit.runtime", "streamlit.web", "streamlit.proto", "streamlit.elements")
+
+
+def private_names(source: str) -> set[str]:
+    """What a file imports from Streamlit's insides, and the attributes of `st` that begin with an underscore."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            full = {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            full = {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute):
+            full = {ast.unparse(node)}
+        else:
+            continue
+        full = {f"streamlit.{name.removeprefix('st.')}" if name.startswith("st.") else name for name in full}
+        names |= {name for name in full if name.startswith(INSIDES) or name.startswith("streamlit._")}
+    return names
+
+
+def test_streamlits_insides_are_used_in_one_module_only() -> None:
+    sources = [
+        ROOT / "app.py",
+        *(path for room in ("explorer", "pages", "model") for path in (ROOT / room).rglob("*.py")),
+    ]
+    users = {path.relative_to(ROOT).as_posix() for path in sources if private_names(path.read_text(encoding="utf-8"))}
+    assert users == {HOME}
+
+
+def test_the_check_notices_what_is_private() -> None:
+    for source in (
+        "from streamlit.runtime import Runtime",
+        "from streamlit.runtime.scriptrunner import get_script_run_ctx",
+        "import streamlit.web.cli",
+        "import streamlit as st\nst._config.get_option('x')",
+        "import streamlit as st\nst.runtime.get_instance()",
+    ):
+        assert private_names(source), source
+    assert not private_names("import streamlit as st\nfrom streamlit.delta_generator import DeltaGenerator\nst.App")
+
+
+@pytest.mark.parametrize("came_back", [False, True])
+def test_a_session_whose_browser_has_left_for_good_is_ended(monkeypatch: pytest.MonkeyPatch, came_back: bool) -> None:
+    closed: list[str] = []
+    server = SimpleNamespace(is_active_session=lambda name: came_back, close_session=closed.append, state=None)
+    monkeypatch.setattr(streamlit_private, "exists", lambda: True)
+    monkeypatch.setattr(streamlit_private, "get_instance", lambda: server)
+    monkeypatch.setattr(streamlit_private, "_BEFORE_EXPIRY", 1e9)
+
+    async def leave() -> None:
+        streamlit_private._left("gone")
+        assert not closed, "a lost connection may come back"
+        await asyncio.sleep(0.05)
+
+    loop.run(leave())
+    assert closed == ([] if came_back else ["gone"])
+    assert callable(Runtime.is_active_session)
+    assert callable(Runtime.close_session)
+
+
+@pytest.mark.slow
+def test_uploads_of_sessions_that_have_ended_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freed, "SESSIONS", 4)
+    content = freed.upload_of(freed.FULL_SIZE, constant=False)
+    with serve({"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "4"}) as server:
+        loop.run(freed._warm_up(server))
+        before = megabytes(server)
+        full, after = loop.run(freed.uploads(server, content, 8.0))
+    assert full - before > 4 * len(content) / 1e6
+    assert after - before < 0.6 * (full - before)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries give memory back by themselves")
+def test_freed_memory_goes_back_to_the_system() -> None:
+    process, size = psutil.Process(), 100_000  # bytes, too few for memory of their own
+    blocks = [b"x" * size for _ in range(1000)]
+    last = b"x" * size  # above them all, so that the C library holds what lies below
+    del blocks
+    before = process.memory_info().rss
+    streamlit_private.give_memory_back()
+    assert before - process.memory_info().rss > 50 * size
+    assert len(last) == size
