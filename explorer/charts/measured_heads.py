@@ -16,7 +16,6 @@ from explorer.charts.plotly_charts import (
     heatmap,
     label,
     labels,
-    legend_room,
     margin,
     numbered,
     rule,
@@ -24,13 +23,14 @@ from explorer.charts.plotly_charts import (
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.text import fixed, rounded
 from explorer.probing.cross_checks import SentenceSources
-from explorer.probing.formulas import coverage, head_map
+from explorer.probing.formulas import coverage
 from explorer.probing.head_card import coverage_caption
-from explorer.probing.patching import Patched, Stack, point_names
+from explorer.probing.importance import PruningCurve
+from explorer.probing.patching import Patched, point_names
 from explorer.probing.roles import Role
+from model.analysis.patching import Stack
 from model.config import AttentionKind
 from model.points import Head
-from model.trace import VISIBLE, AttentionTrace
 
 Scores = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -94,37 +94,6 @@ def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
     )
 
 
-def similarity_plot(similarity: Scores, names: Sequence[str], roles: Sequence[str]) -> Plot:
-    """Heads of one kind in a plane: similar heads lie together; symbols show their roles. `similarity` [head, head]."""
-    places = head_map(similarity)
-    shapes = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star", "hexagon")
-    groups = {}
-    for i, role in enumerate(dict.fromkeys(roles)):
-        chosen = [j for j, other in enumerate(roles) if other == role]
-        style = {
-            "name": label(role),
-            "marker": {"size": 11, "symbol": shapes[i % len(shapes)]},
-            "hovertemplate": f"%{{text}}: {label(role)}<extra></extra>",
-        }
-        groups[role] = places[chosen, 0], places[chosen, 1], [names[j] for j in chosen], style
-    room = margin(top=legend_room(list(groups), 800))
-    figure = _scatter(groups, ("first axis (√bits)", "second axis (√bits)"), height=400, margin=room)
-    figure.update_yaxes(scaleanchor="x")
-    pairs = [(float(similarity[i, j]), i, j) for i in range(len(names)) for j in range(i)]
-    if pairs and np.isfinite(similarity).all():
-        near, far = min(pairs), max(pairs)
-        caption = (
-            f"The closer two heads, the more similar their rows (Jensen–Shannon divergence: 0 is equal, 1 has nothing "
-            f"in common). Most similar: {names[near[2]]} and {names[near[1]]} ({near[0]:.2f} bits); least similar: "
-            f"{names[far[2]]} and {names[far[1]]} ({far[0]:.2f} bits)."
-        )
-    else:
-        caption = "There are no two heads to compare."
-    table: dict[str, list[Any]] = {"head": list(names), "role": list(roles)}
-    table |= {name: [rounded(float(value), 3) for value in similarity[:, i]] for i, name in enumerate(names)}
-    return Plot(figure, caption, "Similar heads", table)
-
-
 def score_scatter(
     x: Mapping[AttentionKind, Scores],
     y: Mapping[AttentionKind, Scores],
@@ -133,45 +102,40 @@ def score_scatter(
 ) -> Plot:
     """One score of every head against another, a symbol for each kind; x and y by kind, [layer, head]."""
     symbols: dict[AttentionKind, str] = {"encoder": "circle", "decoder": "square", "cross": "diamond"}
-    groups: dict[str, tuple[Any, ...]] = {}
-    rows: list[tuple[Any, ...]] = []
-    for kind in (kind for kind in symbols if kind in x and kind in y):
-        places = [place for place in np.ndindex(x[kind].shape) if np.isfinite(x[kind][place] + y[kind][place])]
-        values = [[float(scores[kind][place]) for place in places] for scores in (x, y)]
-        names, of = [index_name(*place) for place in places], [roles[kind, *place].name for place in places]
-        style = {
-            "name": kind,
-            "customdata": [label(role) for role in of],
-            "marker": {"size": 10, "symbol": symbols[kind]},
-            "hovertemplate": "%{text}: %{customdata}<br>%{x:.3f}, %{y:.3f}<extra></extra>",
-        }
-        groups[kind] = *values, names, style
-        rows += zip([kind] * len(names), names, of, *values, strict=True)
-    figure = _scatter(groups, titles, height=420, margin=margin(top=40))
-    columns = list(zip(*rows, strict=True)) or [()] * 5
-    table: dict[str, list[Any]] = {
-        "kind": list(columns[0]),
-        "head": list(columns[1]),
-        "role": list(columns[2]),
-        titles[0]: [round(value, 4) for value in columns[3]],
-        titles[1]: [round(value, 4) for value in columns[4]],
-    }
-    return Plot(figure, _correlation([row[3:] for row in rows], titles), "", table)
-
-
-def _scatter(groups: Mapping[str, tuple[Any, ...]], titles: tuple[str, str], **layout: Any) -> go.Figure:
-    """Named points in a plane by group: x, y, names and style of each."""
     figure = go.Figure(
         layout=go.Layout(
             xaxis={"title": {"text": titles[0], "standoff": 10}},
             yaxis={"title": {"text": titles[1], "standoff": 14}},
             legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
-            **layout,
+            height=420,
+            margin=margin(top=40),
         )
     )
-    for x, y, names, style in groups.values():
-        figure.add_trace(go.Scatter(x=x, y=y, text=names, mode="markers+text", textposition="top center", **style))
-    return figure
+    table: dict[str, list[Any]] = {name: [] for name in ("kind", "head", "role", *titles)}
+    pairs: list[tuple[float, float]] = []
+    for kind in (kind for kind in symbols if kind in x and kind in y):
+        places = [place for place in np.ndindex(x[kind].shape) if np.isfinite(x[kind][place] + y[kind][place])]
+        points = [(float(x[kind][place]), float(y[kind][place])) for place in places]
+        names, of = [index_name(*place) for place in places], [roles[kind, *place].name for place in places]
+        figure.add_trace(
+            go.Scatter(
+                x=[point[0] for point in points],
+                y=[point[1] for point in points],
+                text=names,
+                name=kind,
+                mode="markers+text",
+                textposition="top center",
+                customdata=[label(role) for role in of],
+                marker={"size": 10, "symbol": symbols[kind]},
+                hovertemplate="%{text}: %{customdata}<br>%{x:.3f}, %{y:.3f}<extra></extra>",
+            )
+        )
+        rounded_points = ([round(point[axis], 4) for point in points] for axis in range(2))
+        columns: tuple[list[Any], ...] = ([kind] * len(places), names, of, *rounded_points)
+        for column, values in zip(table.values(), columns, strict=True):
+            column += values
+        pairs += points
+    return Plot(figure, _correlation(pairs, titles), "", table)
 
 
 def _correlation(pairs: Sequence[tuple[float, float]], titles: tuple[str, str]) -> str:
@@ -192,24 +156,6 @@ def _ranks(values: Scores) -> Scores:
     return shared
 
 
-def head_plot(trace: AttentionTrace, values: NDArray[np.float32], *, kind: AttentionKind, caption: str) -> Plot:
-    """The map [query, key] of a head or a layer over one sentence; masked cells stay empty."""
-    rows = trace.src_tokens if kind == "encoder" else trace.read_tokens
-    columns = trace.read_tokens if kind == "decoder" else trace.src_tokens
-    visible = np.where(trace.mask(kind) == VISIBLE, values, np.nan)
-    figure = heatmap(
-        visible,
-        x=labels(columns),
-        y=labels(rows),
-        x_title="decoder has read (key)" if kind == "decoder" else "source (key)",
-        y_title="source (query)" if kind == "encoder" else "decoder reads (query)",
-        height=150 + 22 * len(rows),
-    )
-    table: dict[str, list[Any]] = {"query": numbered(rows)}
-    table |= {name: [rounded(v, 4) for v in visible[:, j].tolist()] for j, name in enumerate(numbered(columns))}
-    return Plot(figure, caption, "", table)
-
-
 def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:
     """The attention that each source token received over the whole translation, and the mean; weights [query, key]."""
     total = coverage(weights)
@@ -228,40 +174,28 @@ def source_share_plot(sources: SentenceSources) -> Plot:
     return Plot(figure, sources.caption(), "", table)
 
 
-def pruning_plot(
-    counts: Sequence[int],
-    series: dict[str, Sequence[float]],
-    caption: str,
-    interval: tuple[list[float], list[float]] | None = None,
-) -> Plot:
-    """The quality that remains, in percent of the whole model's, against the number of heads switched off.
-
-    `interval`: low and high ends for the first series, drawn as error bars.
-    """
+def pruning_plot(curve: PruningCurve) -> Plot:
+    """The quality that remains, in percent of the whole model's, against the number of heads switched off."""
+    series = curve.remaining_quality()
     figure = curves(
-        {name: (np.array(counts), np.array(values)) for name, values in series.items()},
+        {name: (np.array(curve.counts), np.array(values)) for name, values in series.items()},
         x_title="heads switched off, least important first",
         y_title="remaining quality (%)",
         dots=True,
     )
     figure.update_yaxes(rangemode="tozero")
-    first = next(iter(series))
-    ends: dict[str, list[Any]] = {}
-    if interval is not None:
-        low, high = interval
-        values = series[first]
-        figure.data[0].error_y = {
-            "type": "data",
-            "symmetric": False,
-            "array": [end - value for end, value in zip(high, values, strict=True)],
-            "arrayminus": [value - end for end, value in zip(low, values, strict=True)],
-        }
-        ends = {
-            f"{first}, {name} (%)": [rounded(end, 1) for end in part] for name, part in (("low", low), ("high", high))
-        }
-    table: dict[str, list[Any]] = {"heads switched off": list(counts)} | ends
-    table |= {f"{name} (%)": [round(value, 1) for value in values] for name, values in series.items()}
-    return Plot(figure, caption, "Quality with heads switched off", table)
+    first, values = next(iter(series.items()))
+    low, high = curve.interval()
+    figure.data[0].error_y = {
+        "type": "data",
+        "symmetric": False,
+        "array": np.subtract(high, values),
+        "arrayminus": np.subtract(values, low),
+    }
+    table: dict[str, list[Any]] = {"heads switched off": list(curve.counts)}
+    columns = {f"{first}, low": low, f"{first}, high": high, **series}
+    table |= {f"{name} (%)": [rounded(value, 1) for value in column] for name, column in columns.items()}
+    return Plot(figure, curve.summary(), "Quality with heads switched off", table)
 
 
 _TITLES: dict[Stack, str] = {"encoder": "Source side", "decoder": "Target side"}

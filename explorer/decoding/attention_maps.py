@@ -52,7 +52,7 @@ class AttentionMaps:
     @cached_property
     def effective(self) -> Scores:
         """exp(entropy in nats) of every head, in keys: [layer, head]."""
-        return _mean(effective_keys(self.weights), (self.mask == 0).sum(axis=-1) > 1)
+        return mean_over(effective_keys(self.weights), (self.mask == 0).sum(axis=-1) > 1)
 
     @cached_property
     def shares(self) -> dict[str, Scores]:
@@ -65,7 +65,7 @@ class AttentionMaps:
         shares = {}
         for name, (at, rows) in self._places.items():
             weights = self.weights[..., np.arange(len(at)), at].astype(np.float64)
-            shares[name] = _mean(weights, rows)
+            shares[name] = mean_over(weights, rows)
         return shares
 
     @cached_property
@@ -203,20 +203,33 @@ def _places(maps: AttentionMaps) -> dict[str, NDArray[np.int64]]:
         if maps.kind == "encoder":
             places["next"] = rows + 1
         return places | {"first": np.zeros_like(rows)}
-    last = max(n_rows - 1, 1)
-    diagonal = np.rint(rows * (n_keys - 1) / last).astype(np.int64)
-    # The last row and the last key are the ends of sentence; only what precedes them is mirrored.
-    mirror = np.where(rows < n_rows - 1, np.rint((n_keys - 2) - rows * (n_keys - 2) / max(n_rows - 2, 1)), n_keys - 1)
     return {
-        "diagonal": diagonal,
-        "mirror": mirror.astype(np.int64),
+        "diagonal": diagonal(n_rows, n_keys),
+        "mirror": mirror(n_rows, n_keys),
         "first": np.zeros_like(rows),
         "last": np.full_like(rows, n_keys - 1),
     }
 
 
-def _mean(values: Scores, rows: NDArray[np.bool_]) -> Scores:
-    """Mean over the chosen rows of the last axis; NaN if there are none."""
+def diagonal(n_rows: int, n_keys: int) -> NDArray[np.int64]:
+    """[query]: the key as far along as the row t, round(t · (keys - 1) / (rows - 1)): first to first, last to last."""
+    keys: NDArray[np.int64] = np.rint(np.arange(n_rows) * (n_keys - 1) / max(n_rows - 1, 1)).astype(np.int64)
+    return keys
+
+
+def mirror(n_rows: int, n_keys: int) -> NDArray[np.int64]:
+    """[query]: the same counted from the other end, except the last row and key (<eos>), which are paired.
+
+    Out of range where the source is nothing but <eos>.
+    """
+    rows = np.arange(n_rows)
+    keys = np.rint((n_keys - 2) - rows * (n_keys - 2) / max(n_rows - 2, 1))
+    paired: NDArray[np.int64] = np.where(rows < n_rows - 1, keys, n_keys - 1).astype(np.int64)
+    return paired
+
+
+def mean_over(values: Scores, rows: NDArray[np.bool_]) -> Scores:
+    """Mean of [..., query] over the chosen rows; NaN without any."""
     if not rows.any():
         return np.full(values.shape[:-1], np.nan)
     mean: Scores = values[..., rows].mean(axis=-1)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.aggregates import shares as row_shares
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.labelled_map import LabelledMap, labelled
 from explorer.decoding.names import short_layer
-from explorer.decoding.translator import Translation, Translator
+from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
 from explorer.locale.text import fixed, listed, percent, plural, quoted, rounded
 from explorer.probing.reporting import Report
@@ -50,46 +52,27 @@ Layer = tuple[AttentionKind, int]
 Classes = Sequence[Sequence[str]] | None  # parts of speech, or "function" and "content": [sentence][target token]
 
 
-class Count(Protocol):
-    """What was counted over a sample: a table and what it says."""
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows of the table."""
-
-    def caption(self) -> str:
-        """What the table says, in sentences."""
-
-
-class SentenceMap(NamedTuple):
-    """What one measure says about a layer in one sentence: [query, key], with a title and a caption."""
-
-    title: str
-    values: NDArray[np.float32]
-    caption: str
-
-
 def sentence_maps(
-    translator: Translator, shown: Translation, kind: AttentionKind, layer: int, norms: NDArray[np.float32]
-) -> tuple[SentenceMap, ...]:
-    """Where a layer (from 0) looks, what arrives, and what is missed; `norms` [query, key] are of all its heads."""
-    weights, arriving = shown.trace.weights(kind)[layer].mean(axis=0), row_shares(norms)
-    zeroed = value_zeroing(translator.loaded.transformer, *_read(shown), kind, layer).astype(np.float32)
-    by_norms, by_zeroing = agreement(weights, arriving), agreement(weights, zeroed)
+    loaded: LoadedModel, shown: Translation, kind: AttentionKind, layer: int, norms: NDArray[np.float32]
+) -> tuple[tuple[LabelledMap, str], ...]:
+    """Where a layer (from 0) looks, what arrives, and what is missed, each map with a sentence about it.
+
+    `norms` [query, key] are of all heads of the layer.
+    """
+    maps = attention_maps(shown.trace, kind)
+    weights, arriving = maps.weights[layer].mean(axis=0), row_shares(norms)
+    zeroed = value_zeroing(loaded.transformer, *_read(shown), kind, layer).astype(np.float32)
+    by_norms = t(
+        "‖Σ α f(x)‖ of all heads (Kobayashi et al. 2020): {agreement}.", agreement=agreement(weights, arriving)
+    )
+    by_zeroing = t(
+        "Change of the layer's output without a key's value (Mohebbi et al. 2023): {agreement}.",
+        agreement=agreement(weights, zeroed),
+    )
     return (
-        SentenceMap(t("Weights"), weights, t("Mean over the heads of the layer.")),
-        SentenceMap(
-            t("Weighted by norms"),
-            arriving,
-            t("‖Σ α f(x)‖ of all heads (Kobayashi et al. 2020): {agreement}.", agreement=by_norms),
-        ),
-        SentenceMap(
-            t("Values set to zero"),
-            zeroed,
-            t(
-                "Change of the layer's output without a key's value (Mohebbi et al. 2023): {agreement}.",
-                agreement=by_zeroing,
-            ),
-        ),
+        (labelled(maps, weights, t("Weights")), t("Mean over the heads of the layer.")),
+        (labelled(maps, arriving, t("Weighted by norms"), unit="share"), by_norms),
+        (labelled(maps, zeroed, t("Values set to zero"), unit="share"), by_zeroing),
     )
 
 
@@ -125,13 +108,13 @@ class SentenceSources:
         )
 
 
-def sentence_sources(translator: Translator, shown: Translation) -> SentenceSources:
+def sentence_sources(loaded: LoadedModel, shown: Translation) -> SentenceSources:
     """How much of each word of a translation comes from the source.
 
     Raises:
         SourceShareError: the model is a variant that cannot be taken apart.
     """
-    shares = source_shares(translator.loaded.transformer, *_read(shown))
+    shares = source_shares(loaded.transformer, *_read(shown))
     return SentenceSources(shares, shown.trace.cross[..., -1].mean(axis=(0, 1)), tuple(shown.trace.predicted_tokens))
 
 
@@ -364,3 +347,6 @@ def _correlation(moments: Floats) -> Estimate:
         n * xy - x * y, np.sqrt(np.maximum(spread, 0)), out=np.full(len(n), np.nan), where=spread > 1e-12
     )
     return Estimate(values[0], *bootstrap.interval(values[1:]))
+
+
+Count = KeptShares | MapAgreement | SourceCounts  # what was counted over a sample: rows of a table, and a caption

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from explorer.decoding.head_change import MOST_ROW, Change
 from explorer.decoding.names import numbered, short_name
 from explorer.decoding.translator import InputError, Translation, Translator
-from explorer.locale.text import fixed, plural, quoted
-from explorer.probing.reporting import Report, progress_check
+from explorer.locale.text import fixed, percent, plural, quoted
+from explorer.probing.reporting import Report, progress_check, unheard
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import SentenceLosses, batches_of, edited_loss, edited_translations, mean_outputs
@@ -32,26 +32,27 @@ Floats = NDArray[np.float64]
 Means = dict[Head, NDArray[np.float32]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quality:
-    """The quality of translations: loss in nats per target token, exact match from 0 to 1, BLEU from 0 to 100.
+    """The quality of translations, sentence by sentence: a change is measured over the same sentences.
 
-    A score is None where references are missing or the measure does not apply. `losses` and `right` hold the same for
-    each sentence: a change is then measured over the same sentences, with an interval.
+    `right` is 1 for each translation that is exactly right and 0 for others, None where references are missing. `bleu`,
+    from 0 to 100, is None where it does not apply, too.
     """
 
-    loss: float
-    exact: float | None
+    losses: SentenceLosses
+    right: Floats | None
     bleu: float | None
-    losses: SentenceLosses | None = None
-    right: Floats | None = None
 
+    @property
+    def loss(self) -> float:
+        """The loss in nats per target token."""
+        return self.losses.loss
 
-def quality_over(
-    loaded: LoadedModel, sample: Sample, task: Task | None, edit: HeadEdits | None, report: Report, label: str
-) -> Quality:
-    """Score a sample with an edit and report the progress; see :func:`quality_of`."""
-    return quality_of(loaded, sample, task, edit, progress_check(report, 2 * len(batches_of(sample.pairs)), label))
+    @property
+    def exact(self) -> float | None:
+        """Exact match from 0 to 1."""
+        return None if self.right is None else float(self.right.mean())
 
 
 def quality_of(
@@ -59,16 +60,17 @@ def quality_of(
     sample: Sample,
     task: Task | None,
     edit: HeadEdits | None,
-    check: Callable[[], None] = lambda: None,
+    report: Report = unheard,
+    label: str = "",
 ) -> Quality:
-    """Score a sample with an edit; the loss is that of the sample's own targets. `check` may raise to stop the work."""
+    """Score a sample with an edit; the loss is that of the sample's own targets. `label` names the work in reports."""
     model = loaded.transformer
+    check = progress_check(report, 2 * len(batches_of(sample.pairs)), label)
     losses = edited_loss(model, sample.pairs, edit, check=check)
     if not all(sample.references):
-        return Quality(losses.loss, None, None, losses)
+        return Quality(losses, None, None)
     texts = edited_translations(model, sample.pairs, loaded.target, edit, check=check)
-    right, score = reference_scores(loaded, sample, task, texts)
-    return Quality(losses.loss, float(right.mean()), score, losses, right)
+    return Quality(losses, *reference_scores(loaded, sample, task, texts))
 
 
 def reference_scores(
@@ -82,17 +84,17 @@ def reference_scores(
     return right, None if loaded.data_config.tokenizer == "characters" else bleu(texts, references).score
 
 
-def quality_words(before: Quality, after: Quality, sentences: int) -> str:
-    """The effect of a change over a sample, in one sentence, with intervals over sentences where they are known."""
-    words = f"Loss {fixed(before.loss, 3)} → {fixed(after.loss, 3)} nats per token, by {_loss_change(before, after)}"
-    if before.exact is not None and after.exact is not None:
-        words += f"; exactly right {fixed(100 * before.exact, 1)} % → {fixed(100 * after.exact, 1)} %"
-        if before.right is not None and after.right is not None:
-            points = bootstrap.of_mean(100 * (after.right - before.right))
-            words += f", by {interval(points, 1)} percentage points"
+def quality_words(before: Quality, after: Quality) -> str:
+    """How a change affects a sample, with intervals over sentences: the loss, and what is known beside it."""
+    change = interval(before.losses.loss_change(after.losses), 3)
+    words = f"the loss goes from {fixed(before.loss, 3)} to {fixed(after.loss, 3)} nats per token, by {change}"
+    if before.right is not None and after.right is not None:
+        points = interval(bootstrap.of_mean(100 * (after.right - before.right)), 1)
+        old, new = (percent(float(right.mean()), 1) for right in (before.right, after.right))
+        words += f"; exact match from {old} to {new}, by {points} percentage points"
     if before.bleu is not None and after.bleu is not None:
-        words += f"; BLEU {fixed(before.bleu, 1)} → {fixed(after.bleu, 1)}"
-    return f"{words}. Over {plural(sentences, 'sentence')}."
+        words += f"; BLEU from {fixed(before.bleu, 1)} to {fixed(after.bleu, 1)}"
+    return words
 
 
 def quality_changes(before: Quality, after: Quality) -> dict[str, float]:
@@ -105,16 +107,10 @@ def quality_changes(before: Quality, after: Quality) -> dict[str, float]:
     return changes
 
 
-def _loss_change(before: Quality, after: Quality) -> str:
-    if before.losses is None or after.losses is None:
-        return fixed(after.loss - before.loss, 3, signed=True)
-    return interval(before.losses.loss_change(after.losses), 3)
-
-
-def interval(item: Estimate, decimals: int) -> str:
+def interval(item: Estimate, decimals: int, *place: int) -> str:
     """A change with its 95 % interval, each number rounded once: "+0.125 (+0.101 to +0.150)"."""
-    value, low, high = (fixed(part, decimals, signed=True) for part in item.at())
-    unclear = "" if bool(item.differs_from_zero()) else ", not distinguishable from zero"
+    value, low, high = (fixed(part, decimals, signed=True) for part in item.at(*place))
+    unclear = "" if bool(item.differs_from_zero()[place]) else ", not distinguishable from zero"
     return f"{value} ({low} to {high}{unclear})"
 
 
@@ -176,10 +172,10 @@ def effect_on(translator: Translator, text: str, edit: HeadEdits) -> Effect:
     """
     config = DecodeConfig()
     before = translator.translate(text, config)
-    return effect_of(translator, before, translator.translate(text, config, edit=edit), edit)
+    return effect_of(translator.loaded, before, translator.translate(text, config, edit=edit), edit)
 
 
-def effect_of(translator: Translator, before: Translation, after: Translation, edit: HeadEdits) -> Effect:
+def effect_of(loaded: LoadedModel, before: Translation, after: Translation, edit: HeadEdits) -> Effect:
     """The effect of an edit, given the greedy translations without it (`before`) and with it (`after`).
 
     The two decodings may diverge, after which their steps cannot be compared. Both distributions are therefore taken
@@ -188,8 +184,8 @@ def effect_of(translator: Translator, before: Translation, after: Translation, e
     Raises:
         EditError: the edit does not fit.
     """
-    plain = _along(translator, before, None)
-    changed = _along(translator, before, edit)
+    plain = _along(loaded, before, None)
+    changed = _along(loaded, before, edit)
     p, q = distributions(plain), distributions(changed)
     apart = divergence(p, q)
     steps = tuple(
@@ -207,9 +203,8 @@ def effect_of(translator: Translator, before: Translation, after: Translation, e
     return Effect(before, after, edit, steps)
 
 
-def _along(translator: Translator, shown: Translation, edit: HeadEdits | None) -> AttentionTrace:
+def _along(loaded: LoadedModel, shown: Translation, edit: HeadEdits | None) -> AttentionTrace:
     """Decode along the path of a translation again, with an edit, and record the probability of every token."""
-    loaded = translator.loaded
     config = DecodeConfig(max_length=len(shown.path))
     everything = loaded.model_config.tgt_vocab_size
     return decode_recorded(
@@ -232,9 +227,9 @@ def divergence(p: Floats, q: Floats) -> Floats:
     return total
 
 
-def means_over(translator: Translator, sample: Sample, heads: Sequence[Head]) -> Means:
+def means_over(loaded: LoadedModel, sample: Sample, heads: Sequence[Head]) -> Means:
     """The mean output of each head over a sample, which the edit `mean` puts in its place."""
-    return mean_outputs(translator.loaded.transformer, sample.pairs, heads)
+    return mean_outputs(loaded.transformer, sample.pairs, heads)
 
 
 def visible_weights(trace: AttentionTrace, head: Head, row: int) -> dict[str, float]:

@@ -12,21 +12,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.attention_maps import entropy
+from explorer.decoding.attention_maps import entropy, mean_over
 from model.analysis.word_alignment import WordGold, error_rate, token_counts, token_links, word_counts
 
 WITHOUT_SINKS = "_without_sinks"
 
 Scores = NDArray[np.float64]
 Cells = NDArray[np.bool_]
-
-
-def mean_over(values: Scores, rows: Cells) -> Scores:
-    """Mean of [..., query] over the chosen rows; NaN without any."""
-    if not rows.any():
-        return np.full(values.shape[:-1], np.nan)
-    mean: Scores = values[..., rows].mean(axis=-1)
-    return mean
 
 
 def normalised_entropy(entropies: Scores, seen: Cells, rows: Cells) -> Scores:
@@ -52,13 +44,6 @@ def mean_distance(weights: NDArray[np.floating], rows: Cells) -> Scores:
     n = weights.shape[-1]
     apart = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
     return mean_over((weights.astype(np.float64) * apart).sum(axis=-1), rows)
-
-
-def share(weights: NDArray[np.floating], cells: Cells) -> Scores:
-    """The share of the weight on one pattern (see :class:`Shares`): [..., query, key] -> [...]."""
-    shares = Shares(weights, np.zeros(cells.shape[-1], dtype=np.bool_))
-    shares.add("", cells)
-    return shares.result()[""]
 
 
 class Shares:
@@ -173,39 +158,6 @@ def divergences(weights: NDArray[np.floating], rows: NDArray[np.bool_]) -> Score
     upper = np.maximum(upper, 0.0)  # rounding may leave values slightly below 0
     both: Scores = upper + upper.T
     return both
-
-
-def head_map(similarity: Scores) -> Scores:
-    """A point in the plane for each head, with distances as close to √JSD as two dimensions allow.
-
-    √JSD is a metric (Endres & Schindelin 2003). Classical multidimensional scaling (Torgerson 1952): the two leading
-    eigenvectors of -½ J D² J, J = I - 1/n, times the roots of their eigenvalues.
-
-    Shapes: similarity [head, head] in bits; returns [head, 2].
-    """
-    n = len(similarity)
-    if n == 0 or not np.isfinite(similarity).all():
-        return np.zeros((n, 2))
-    centre = np.eye(n) - 1 / n
-    products = -0.5 * centre @ similarity @ centre  # D² of √JSD is JSD itself
-    values, vectors = np.linalg.eigh((products + products.T) / 2)
-    leading = np.argsort(values)[::-1][:2]
-    points = vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0))
-    # An eigenvector's sign is arbitrary: the largest coordinate of each axis is made positive.
-    signs = np.sign(points[np.abs(points).argmax(axis=0), np.arange(points.shape[1])])
-    points = points * np.where(signs == 0, 1.0, signs)
-    return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
-
-
-def most_alike(similarity: Scores, head: int, count: int = 3) -> list[tuple[int, float]]:
-    """The heads (by index among all heads of the kind) most similar to one, with their divergence in bits.
-
-    The most similar comes first; empty where nothing is known.
-    """
-    order = [
-        int(i) for i in np.argsort(similarity[head], kind="stable") if i != head and np.isfinite(similarity[head, i])
-    ]
-    return [(i, float(similarity[head, i])) for i in order[:count]]
 
 
 Floats = NDArray[np.float64]

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import mean_explanation
 from explorer.locale.text import fixed, quoted
-from explorer.probing.formulas import coverage, most_alike
+from explorer.probing.formulas import coverage
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
 from explorer.probing.reporting import Report
 from explorer.probing.roles import Role, role_of
 from explorer.probing.sample import read_pairs, subsample
-from model.analysis.recorded_batches import Observed, Sample
+from model.analysis.recorded_batches import Sample
 from model.analysis.score_terms import Part, grouped, head_terms
 from model.checkpoint import LoadedModel
 from model.points import Head
 
 DECILES = 10
 SHOWN = {"Best": DECILES, "Median": DECILES // 2, "Worst": 0}  # sentences on a card, by their decile
-_ROWS = 3  # rows of a map that are described in words
+_ALIKE = 3  # heads that are named as similar
 
 
 @dataclass(frozen=True)
@@ -72,31 +72,6 @@ def deciles(measured: KindScores, statistic: str, layer: int, head: int) -> tupl
     return tuple(Example(int(order[i]), float(values[order[i]]), float(single.uniform[order[i]])) for i in at)
 
 
-def strongest_rows(
-    weights: NDArray[np.floating], rows: Sequence[str], columns: Sequence[str], predicted: Sequence[str] = ()
-) -> str:
-    """The three rows with the largest weights, as a sentence; weights [query, key]."""
-    order = [int(i) for i in np.argsort(-weights.max(axis=1), kind="stable")[:_ROWS]]
-    parts = []
-    for i in sorted(order):
-        predicts = f" (predicts {quoted(predicted[i])})" if len(predicted) else ""
-        j = int(weights[i].argmax())
-        weight = f"{100 * weights[i, j]:.0f} %"
-        parts.append(f"{i + 1} {quoted(rows[i])}{predicts} looks at {j + 1} {quoted(columns[j])} ({weight})")
-    return "; ".join(parts) + "."
-
-
-def example_caption(item: Observed, place: Head, example: Example) -> str:
-    """The number that a sentence was sorted by, and the rows of the head with the largest weights in it."""
-    kind, layer, head = place
-    trace = item.trace
-    rows = trace.src_tokens if kind == "encoder" else trace.read_tokens
-    columns = trace.read_tokens if kind == "decoder" else trace.src_tokens
-    predicted = () if kind == "encoder" else trace.predicted_tokens
-    strongest = strongest_rows(trace.weights(kind)[layer, head], rows, columns, predicted)
-    return f"{example.sort_key()} in {quoted(' '.join(trace.src_tokens[:-1]))}: {strongest}"
-
-
 def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> str:
     """How much of this head each source token receives in the whole translation; weights [query, key]."""
     total = coverage(weights)
@@ -110,10 +85,13 @@ def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> s
 
 def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...]:
     """The heads most similar to one (indices from 0), with divergence and role; empty if there are none."""
+    own = layer * measured.n_heads + head
+    divergences = measured.similarity[own]
+    others = [int(i) for i in np.argsort(divergences, kind="stable") if i != own and np.isfinite(divergences[i])]
     lines = []
-    for other, divergence in most_alike(measured.similarity, layer * measured.n_heads + head):
+    for other in others[:_ALIKE]:
         place = divmod(other, measured.n_heads)
-        lines.append(f"{index_name(*place)}: {divergence:.2f} bits apart, {role_of(measured, *place).name}")
+        lines.append(f"{index_name(*place)}: {divergences[other]:.2f} bits apart, {role_of(measured, *place).name}")
     return tuple(lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,13 +43,17 @@ class Importance:
     """The importance of all heads on part of a sample.
 
     `ablation`: each head switched off alone; `gradient`: the score of Michel et al. (2019) before normalisation;
-    `by_layer`: the same with the squares of each layer summing to 1; `sentences`: the size of the part.
+    `sentences`: the size of the part.
     """
 
     ablation: Ablation
     gradient: ByKind
-    by_layer: ByKind
     sentences: int
+
+    @cached_property
+    def by_layer(self) -> ByKind:
+        """The gradient scores with the squares of each layer summing to 1."""
+        return normalised(self.gradient)
 
     @property
     def largest_change(self) -> float:
@@ -69,11 +74,12 @@ class Importance:
         kind, layer, number = head
         change = float(self.ablation.loss_change[kind][layer, number])
         order = self.least_first()[::-1]
-        right = Estimate(*(np.asarray(100 * part) for part in self.ablation.accuracy_interval[kind].at(layer, number)))
+        accuracy = self.ablation.accuracy_interval[kind]
+        right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
         return (
             f"Switched off, the loss goes from {fixed(self.ablation.loss, 3)} to "
             f"{fixed(self.ablation.loss + change, 3)} nats per token, by {self.words(head)}; token accuracy by "
-            f"{interval(right, 1)} percentage points: rank {order.index(head) + 1} of {len(order)}. "
+            f"{interval(right, 1, layer, number)} percentage points: rank {order.index(head) + 1} of {len(order)}. "
             f"Gradient score in its layer: {fixed(float(self.by_layer[kind][layer, number]), 2)}. "
             f"Over {plural(self.sentences, 'sentence')}."
         )
@@ -81,7 +87,7 @@ class Importance:
     def words(self, head: Head) -> str:
         """The change of the loss without a head, with its interval; says where it cannot be told from zero."""
         kind, *place = head
-        return interval(Estimate(*(np.asarray(value) for value in self.ablation.loss_interval[kind].at(*place))), 3)
+        return interval(self.ablation.loss_interval[kind], 3, *place)
 
     def unclear(self) -> list[Head]:
         """The heads of which nothing shows that the model is better or worse without them."""
@@ -140,13 +146,12 @@ class PruningCurve:
     loss: tuple[float, ...]
     exact: tuple[float | None, ...]
     bleu: tuple[float | None, ...]
-    changes: Estimate | None = None
+    changes: Estimate
 
-    def interval(self) -> tuple[list[float], list[float]] | None:
+    def interval(self) -> tuple[list[float], list[float]]:
         """The interval of the probability per token that remains, in percent: low and high at each point."""
-        if self.changes is None:
-            return None
-        return [float(100 * v) for v in np.exp(-self.changes.high)], [float(100 * v) for v in np.exp(-self.changes.low)]
+        low, high = (100 * np.exp(-end) for end in (self.changes.high, self.changes.low))
+        return low.tolist(), high.tolist()
 
     def remaining_quality(self) -> dict[str, Sequence[float]]:
         """Each measure as a percentage of the whole model's; the loss as e^-loss, the probability per token."""
@@ -178,8 +183,7 @@ def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> I
     n_batches, n_heads = len(batches_of(pairs)), len(heads_of(model.config))
     check = progress_check(report, (n_heads + 1) * n_batches, f"Switching off {plural(n_heads, 'head')} one by one")
     ablation = ablate_each(model, pairs, check=check)
-    raw = gradient_scores(model, pairs, normalise=False)
-    return Importance(ablation, raw, normalised(raw), len(part))
+    return Importance(ablation, gradient_scores(model, pairs), len(part))
 
 
 def measure_curve(

@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
@@ -44,6 +43,7 @@ FILE = "heads.npz"
 VERSION = 1  # of the measurement: raise it when a formula changes, so that stored results are measured again
 LARGEST = 64_000_000  # bytes, unpacked
 # The last axes of each array, by the last part of its name: all that is read from the file is checked against them.
+# Earlier files hold `by_layer`, which follows from `gradient`.
 LAST_AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("own", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
@@ -63,14 +63,11 @@ Sum = Annotated[str, Meta(min_length=64, max_length=64)]
 class Measured:
     """A model measured on a sample.
 
-    `observed` are the sentences in the order of the sample, empty where stored results were taken (see
-    :func:`observe_again`); `about` describes the sample in words; `importance` is known where it was stored, too.
+    `about` describes the sample in words; `importance` is known where it was stored, too. :func:`read_again` gives the
+    sentences as the model reads them.
     """
 
-    model: str
-    choice: SampleChoice
     sample: Sample
-    observed: tuple[Observed, ...]
     probe: Probe
     about: str
     task: Task | None
@@ -93,19 +90,17 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
     seeds = seeds_for(loaded)
     known = None if again else load(loaded.folder, sample_hash(sample, seeds))
     if known is not None:
-        return Measured(loaded.name, choice, sample, (), known.probe, about, task, known.importance)
+        return Measured(sample, known.probe, about, task, known.importance)
     models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in seeds)]
-    tally, by_index = Tally(), {}
+    tally = Tally()
     for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
         tally.add(index, observed, weights)
-        by_index[index] = observed
-        done = len(by_index)
+        done = tally.sentences
         report(done / len(sample), f"Measuring: {done} of {plural(len(sample), 'sentence')}")
-    in_order = tuple(by_index[i] for i in range(len(sample)))
     probe = tally.result()
     if sample.statistical:
         probe = dataclasses.replace(probe, gold="statistical")
-    return Measured(loaded.name, choice, sample, in_order, probe, about, task)
+    return Measured(sample, probe, about, task)
 
 
 def measured_before(choice: SampleChoice, translator: Translator) -> Measured | None:
@@ -119,27 +114,16 @@ def measured_before(choice: SampleChoice, translator: Translator) -> Measured | 
         return None
     sample, about, task = gather(choice, loaded, unheard)
     known = load(loaded.folder, sample_hash(sample, seeds_for(loaded)))
-    return known and Measured(loaded.name, choice, sample, (), known.probe, about, task, known.importance)
+    return known and Measured(sample, known.probe, about, task, known.importance)
 
 
-def observe_again(
-    measured: Measured, loaded: LoadedModel, report: Report, indices: Sequence[int] | None = None
-) -> dict[int, Observed]:
-    """The sentences at some indices of a sample, or all, as the model reads them: for results that were stored."""
-    wanted = range(len(measured.sample)) if indices is None else indices
-    if measured.observed:
-        return {i: measured.observed[i] for i in wanted}
-    part = measured.sample.part(list(wanted))
-    found: dict[int, Observed] = {}
-    for index, observed, _ in observe([loaded.transformer], part, loaded.source, loaded.target):
-        found[wanted[index]] = observed
-        report(len(found) / len(part), f"Reading: {len(found)} of {plural(len(part), 'sentence')}")
-    return {i: found[i] for i in wanted}
-
-
-def observe_some(measured: Measured, translator: Translator, indices: Sequence[int]) -> dict[int, Observed]:
-    """The sentences at a few indices of a sample, read at once."""
-    return observe_again(measured, translator.loaded, unheard, indices)
+def read_again(sample: Sample, loaded: LoadedModel, report: Report) -> tuple[Observed, ...]:
+    """The sentences of a sample, in order, as the model reads them: measuring keeps only their scores."""
+    by_index: dict[int, Observed] = {}
+    for index, observed, _ in observe([loaded.transformer], sample, loaded.source, loaded.target):
+        by_index[index] = observed
+        report(len(by_index) / len(sample), f"Reading: {len(by_index)} of {plural(len(sample), 'sentence')}")
+    return tuple(by_index[i] for i in range(len(sample)))
 
 
 class About(Struct, omit_defaults=True):
@@ -208,7 +192,6 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
             arrays[f"{kind}/importance/loss"] = _joined(ablation.loss_interval[kind])
             arrays[f"{kind}/importance/accuracy"] = _joined(ablation.accuracy_interval[kind])
             arrays[f"{kind}/importance/gradient"] = importance.gradient[kind]
-            arrays[f"{kind}/importance/by_layer"] = importance.by_layer[kind]
     file = io.BytesIO()
     np.savez_compressed(file, about=np.frombuffer(msgspec.json.encode(about), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
     path = folder / FILE
@@ -281,11 +264,11 @@ def _stored(about: About, arrays: Arrays) -> Stored:
     loss, accuracy, sentences = about.importance
     by_name = {
         name: {kind: arrays[f"{kind}/importance/{name}"] for kind in ATTENTION_KINDS}
-        for name in ("loss", "accuracy", "gradient", "by_layer")
+        for name in ("loss", "accuracy", "gradient")
     }
     intervals = ({kind: _estimate(by_name[name][kind]) for kind in ATTENTION_KINDS} for name in ("loss", "accuracy"))
     ablation = Ablation(loss, accuracy, *intervals)
-    return Stored(probe, Importance(ablation, by_name["gradient"], by_name["by_layer"], int(sentences)))
+    return Stored(probe, Importance(ablation, by_name["gradient"], int(sentences)))
 
 
 def _grouped(arrays: Arrays, prefix: str) -> dict[str, Arrays]:

@@ -8,7 +8,6 @@ compared sentence by sentence: a long sentence lowers the head's score and the b
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.attention_maps import entropy
+from explorer.decoding.attention_maps import entropy, mean_over
 from explorer.probing import formulas, pattern_cells
 from explorer.probing.corpus_scores import CorpusScores, CorpusTally
 from explorer.probing.formulas import divergences, relative_map
@@ -276,7 +275,7 @@ def sentence_scores(
         sure_rows[-1] = False
     spread = entropy(used)
     values = {
-        "effective_keys": formulas.mean_over(np.exp(spread), rows),
+        "effective_keys": mean_over(np.exp(spread), rows),
         "normalised_entropy": formulas.normalised_entropy(spread, seen, rows),
         "confidence": formulas.confidence(used, sure_rows, keys),
     }
@@ -312,12 +311,10 @@ class Tally:
 
     sentences: int = 0
     seeds: int = 0
-    _gold: list[int] = field(default_factory=lambda: [0, 0])
-    _scores: dict[AttentionKind, dict[str, dict[int, Scores]]] = field(
-        default_factory=lambda: {kind: defaultdict(dict) for kind in ATTENTION_KINDS}
-    )
-    _uniform: dict[AttentionKind, dict[str, dict[int, float]]] = field(
-        default_factory=lambda: {kind: defaultdict(dict) for kind in ATTENTION_KINDS}
+    gold: Gold = ""
+    # By kind and index of the sentence: its scores, and those of uniform attention.
+    _scores: dict[AttentionKind, dict[int, tuple[dict[str, Scores], dict[str, Scores]]]] = field(
+        default_factory=lambda: {kind: {} for kind in ATTENTION_KINDS}
     )
     _corpus: CorpusTally = field(default_factory=CorpusTally)
     _divergences: dict[AttentionKind, list[Scores]] = field(
@@ -332,15 +329,16 @@ class Tally:
         """
         self.sentences += 1
         self.seeds = len(next(iter(weights.values()))) - 1
-        self._gold[0] += observed.links is not None
-        self._gold[1] += observed.alignment is not None
+        if observed.links is not None:
+            self.gold = "words"
+        elif observed.alignment is not None and not self.gold:
+            self.gold = "tokens"
         for kind, stacked in weights.items():
             places = places_of(observed, kind)
-            for name, values in sentence_scores(observed, kind, stacked, places).items():
-                self._scores[kind][name][index] = values
-            even = formulas.uniform_like(places.seen)
-            for name, value in sentence_scores(observed, kind, even, places).items():
-                self._uniform[kind][name][index] = float(value)
+            self._scores[kind][index] = (
+                sentence_scores(observed, kind, stacked, places),
+                sentence_scores(observed, kind, formulas.uniform_like(places.seen), places),
+            )
             if kind == "cross":
                 self._corpus.add(index, observed, stacked, places.cells)
             self._divergences[kind].append(divergences(stacked[0], places.rows))
@@ -354,17 +352,16 @@ class Tally:
         """
         if not self.sentences:
             raise ValueError("there is no sentence to measure.")
-        gold: Gold = "words" if self._gold[0] else "tokens" if self._gold[1] else ""
-        return Probe({kind: self._kind(kind) for kind in ATTENTION_KINDS}, self.sentences, self.seeds, gold)
+        return Probe({kind: self._kind(kind) for kind in ATTENTION_KINDS}, self.sentences, self.seeds, self.gold)
 
     def _kind(self, kind: AttentionKind) -> KindScores:
-        order = sorted(self._scores[kind]["elsewhere"])
-        shape = self._scores[kind]["elsewhere"][order[0]].shape  # [model, layer, head]
+        in_order = [scores for _, scores in sorted(self._scores[kind].items())]
+        shape = in_order[0][0]["elsewhere"].shape  # [model, layer, head]
         blank = np.full(shape, np.nan)
         single = {}
-        for name, by_sentence in self._scores[kind].items():
-            values = np.stack([by_sentence.get(i, blank) for i in order])  # [sentence, model, layer, head]
-            chance = np.array([self._uniform[kind][name].get(i, np.nan) for i in order])
+        for name in dict.fromkeys(name for own, _ in in_order for name in own):
+            values = np.stack([own.get(name, blank) for own, _ in in_order])  # [sentence, model, layer, head]
+            chance = np.array([float(uniform.get(name, np.nan)) for _, uniform in in_order])
             single[name] = per_sentence(values, chance)
         return KindScores(
             kind,

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.names import short_layer
-from explorer.decoding.translator import Translation, Translator
+from explorer.decoding.translator import Translation
 from explorer.locale.text import fixed, percent, quoted
-from model.analysis.patching import PatchGrid, patch_grid
+from model.analysis.patching import PatchGrid, Stack, patch_grid
+from model.checkpoint import LoadedModel
 from model.config import EOS, SOS
 
 Floats = NDArray[np.float64]
-Stack = Literal["encoder", "decoder"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +31,11 @@ class Patched:
     other_tokens: tuple[str, ...]
     read: tuple[str, ...]
     predicted: str
-    instead: dict[Stack, tuple[tuple[str, ...], ...]]
+    instead: dict[Stack, list[list[str]]]
 
     def change(self, stack: Stack) -> Floats:
         """[point, position]: the change of the log-probability of the predicted token, in nats."""
-        values = self.grid.encoder if stack == "encoder" else self.grid.decoder
-        difference: Floats = values - self.grid.own
-        return difference
+        return self.grid.log_probs[stack] - self.grid.own
 
     def columns(self, stack: Stack) -> tuple[str, ...]:
         """The labels of the positions; in the source, both tokens where they differ."""
@@ -68,25 +65,20 @@ def point_names(n_points: int) -> list[str]:
     return ["embedding", *(short_layer(layer) for layer in range(1, n_points))]
 
 
-def patched(translator: Translator, shown: Translation, other_text: str, row: int) -> Patched:
+def patched(loaded: LoadedModel, shown: Translation, other_text: str, row: int) -> Patched:
     """Patch another source into a translation, vector by vector, and watch the prediction of one row (from 0).
 
     Raises:
         PatchError: the sentences do not fit each other.
     """
-    loaded = translator.loaded
-    other = loaded.source.encode(other_text)
+    other, label = loaded.source.encode(other_text), loaded.target.label
     read = (SOS, *shown.path[:row])
     grid = patch_grid(loaded.transformer, (*shown.source.ids, EOS), (*other.ids, EOS), read, token=shown.path[row])
-
-    def names(ids: NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(loaded.target.label(int(token)) for token in line) for line in ids)
-
     return Patched(
         grid,
         tuple(shown.trace.src_tokens),
-        (*other.tokens, loaded.target.label(EOS)),
+        (*other.tokens, label(EOS)),
         tuple(shown.trace.read_tokens[: row + 1]),
         shown.trace.predicted_tokens[row],
-        {"encoder": names(grid.encoder_instead), "decoder": names(grid.decoder_instead)},
+        {stack: [[label(token) for token in line] for line in ids.tolist()] for stack, ids in grid.likeliest.items()},
     )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.decoding.attention_maps import diagonal, mirror
 from model.analysis.recorded_batches import Observed
 from model.analysis.word_alignment import gold_cells
 from model.config import SPECIALS, AttentionKind
@@ -106,21 +107,6 @@ def _cross(observed: Observed, shape: tuple[int, ...]) -> dict[str, Cells]:
         cells["aligned"] = gold_cells(observed.alignment, n_rows, n_keys)
         cells["aligned_input"] = gold_cells(observed.alignment, n_rows, n_keys, read=True)
     return cells
-
-
-def diagonal(n_rows: int, n_keys: int) -> NDArray[np.int64]:
-    """[query]: the key as far along as the row t, round(t · (keys - 1) / (rows - 1)): first to first, last to last."""
-    keys: NDArray[np.int64] = np.rint(np.arange(n_rows) * (n_keys - 1) / max(n_rows - 1, 1)).astype(np.int64)
-    return keys
-
-
-def mirror(n_rows: int, n_keys: int) -> NDArray[np.int64]:
-    """[query]: the same counted from the other end, except the last row and key (<eos>), which are paired."""
-    rows = np.arange(n_rows)
-    keys = np.rint((n_keys - 2) - rows * (n_keys - 2) / max(n_rows - 2, 1)).astype(np.int64)
-    keys[-1] = n_keys - 1
-    clipped: NDArray[np.int64] = np.clip(keys, 0, n_keys - 1)
-    return clipped
 
 
 def punctuation(tokens: Sequence[str]) -> Cells:

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-import numpy as np
-
 from explorer.decoding.names import KIND_TITLES, index_name, short_head, short_layer
 from explorer.locale.text import shortened
-from explorer.probing.importance import Importance
 from explorer.probing.measurement import Probe
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, RULE
 from explorer.probing.tables import gold_note, head_rows, number_rows, roles, summary
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import ATTENTION_KINDS
 
 _NOT_NUMBERS = ("kind", "head", "role", "statistic", "unit")
 
@@ -53,11 +50,6 @@ class Section:
     caption: str
 
 
-def importance_section(importance: Importance) -> Section:
-    """The importance of all heads with its intervals, as part of the report."""
-    return Section("The importance of each head", importance.rows(), importance.summary())
-
-
 def as_report(
     probe: Probe, model: str, about: str, sections: Sequence[Section] = (), facts: tuple[str, ...] = ()
 ) -> str:
@@ -74,7 +66,6 @@ def as_report(
         f"<p><strong>{escape(summary(probe))}</strong></p>",
         f"<figure>{role_map_svg(probe, model, about)}<figcaption>The roles of all heads. A shaded cell is a head with "
         f"a clear role; its letters are those of the Probe page.</figcaption></figure>",
-        *(_map(probe, kind) for kind in ATTENTION_KINDS),
         f"<p>{escape(gold_note(probe))}</p>",
         "<h2>All heads</h2>",
         "<p>Means over sentences, with 95 % intervals in brackets.</p>",
@@ -103,26 +94,8 @@ _STYLE = (
     "background:#fff}table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:13px;"
     "font-variant-numeric:tabular-nums}th,td{border:1px solid #d7dde3;padding:.25rem .5rem;text-align:left}"
     "figure{margin:1rem 0;overflow-x:auto}th{background:#f3f5f7}td.n{text-align:right}"
-    "td.map{width:9rem;vertical-align:top}"
     "@media print{body{margin:0}}"
 )
-
-
-def _map(probe: Probe, kind: AttentionKind) -> str:
-    """A table of layers by heads with role and effective keys; cells of heads with a role are shaded."""
-    measured, known = probe.kinds[kind], roles(probe)
-    head_cells = "".join(f"<th>{short_head(head + 1)}</th>" for head in range(measured.n_heads))
-    lines = []
-    for layer in range(measured.n_layers):
-        cells = []
-        for head in range(measured.n_heads):
-            role = known[kind, layer, head]
-            keys = measured.scores["effective_keys"].mean[layer, head]
-            shade = ' style="background:#dcebf2"' if role.clear else ""
-            size = f"{keys:.1f} keys" if np.isfinite(keys) else ""
-            cells.append(f'<td class="map"{shade}>{escape(role.name)}<br>{size}</td>')
-        lines.append(f"<tr><th>{short_layer(layer + 1)}</th>{''.join(cells)}</tr>")
-    return f"<h2>{escape(kind.capitalize())}</h2><table><tr><th></th>{head_cells}</tr>{''.join(lines)}</table>"
 
 
 def _table(rows: list[dict[str, Any]]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -67,14 +66,3 @@ def role_grids(
         places = {(layer, head): known[kind, layer, head] for layer, head in np.ndindex(item.n_layers, item.n_heads)}
         grids.append(RoleGrid(kind, item.relative, places, (marks or {}).get(kind, {}), (chosen or {}).get(kind, ())))
     return tuple(grids)
-
-
-def role_table(grids: Sequence[RoleGrid]) -> dict[str, list[Any]]:
-    """The role of every head, by column."""
-    rows = [(grid.kind, place, role) for grid in grids for place, role in grid.roles.items()]
-    return {
-        "kind": [kind for kind, _, _ in rows],
-        "head": [index_name(*place) for _, place, _ in rows],
-        "role": [role.name for _, _, role in rows],
-        "letters": [role.letters for _, _, role in rows],
-    }

@@ -23,40 +23,26 @@ RULE = (
     f"includes the wider."
 )
 
-_SINKS = {"first": "first token", "end": "end of sentence"}
-_NAMES = {
-    "lexical": "lexical (predicts)",
-    "lexical_input": "lexical (just read)",
-    "aligned": "alignment (predicts)",
-    "aligned_input": "alignment (just read)",
-    "diagonal": "diagonal",
-    "mirror": "mirror",
-    "previous": "previous token",
-    "next": "next token",
-    "itself": "itself",
-    "induction": "induction",
-    "duplicate": "duplicate token",
-    "rare": "rarest token",
-    "punctuation": "punctuation",
-}  # if two are equally clear, the one listed first names the head
+# The name of the role behind each statistic, and its short label on maps of roles. If two are equally clear, the one
+# listed first names the head.
+_SINKS = {"first": ("sink: first token", "S1"), "end": ("sink: end of sentence", "Se")}
+_PATTERNS = {
+    "lexical": ("lexical (predicts)", "Lp"),
+    "lexical_input": ("lexical (just read)", "Lr"),
+    "aligned": ("alignment (predicts)", "Ap"),
+    "aligned_input": ("alignment (just read)", "Ar"),
+    "diagonal": ("diagonal", "Dg"),
+    "mirror": ("mirror", "Mi"),
+    "previous": ("previous token", "Pv"),
+    "next": ("next token", "Nx"),
+    "itself": ("itself", "It"),
+    "induction": ("induction", "In"),
+    "duplicate": ("duplicate token", "Du"),
+    "rare": ("rarest token", "Ra"),
+    "punctuation": ("punctuation", "Pu"),
+}
 _STRICTER = {"aligned": "lexical", "aligned_input": "lexical_input"}
-LETTERS = {
-    "lexical (predicts)": "Lp",
-    "lexical (just read)": "Lr",
-    "alignment (predicts)": "Ap",
-    "alignment (just read)": "Ar",
-    "diagonal": "Dg",
-    "mirror": "Mi",
-    "previous token": "Pv",
-    "next token": "Nx",
-    "itself": "It",
-    "induction": "In",
-    "duplicate token": "Du",
-    "rarest token": "Ra",
-    "punctuation": "Pu",
-    "sink: first token": "S1",
-    "sink: end of sentence": "Se",
-}  # short labels for maps of roles
+LETTERS = dict([*_PATTERNS.values(), *_SINKS.values()])  # by the name of the role
 
 
 @dataclass(frozen=True)
@@ -90,7 +76,7 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
         # A word's own translation is the stricter form of its alignment, so it never competes by its score.
         candidates = {
             name: name + WITHOUT_SINKS
-            for name in _NAMES
+            for name in _PATTERNS
             if name + WITHOUT_SINKS in measured.scores and name not in _STRICTER.values()
         }
         rest = _best(measured, layer, head, candidates)
@@ -101,11 +87,11 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
             rest = stricter
     names, statistics, evidence = [], [], []
     if sink is not None:
-        names.append(f"sink: {_SINKS[sink]}")
+        names.append(_SINKS[sink][0])
         statistics.append(sink)
         evidence.append(_evidence(STATISTICS[sink].title, measured.scores[sink], layer, head))
     if rest is not None:
-        names.append(_NAMES[rest])
+        names.append(_PATTERNS[rest][0])
         statistics.append(rest)
         title = STATISTICS[rest].title + (", of the weight outside the sinks" if elsewhere < 0.995 else "")
         evidence.append(_evidence(title, measured.scores[rest + WITHOUT_SINKS], layer, head))
@@ -119,7 +105,7 @@ def second_job(measured: KindScores, role: Role, layer: int, head: int) -> str:
     taken = {*role.statistics, *(name for name, other in _STRICTER.items() if other in role.statistics)}
     taken |= {_STRICTER[name] for name in role.statistics if name in _STRICTER}
     best: tuple[float, str] | None = None
-    for name in (*_SINKS, *_NAMES):
+    for name in (*_SINKS, *_PATTERNS):
         item = measured.scores.get(name)
         if item is None or name in taken or item.sentences < MIN_SENTENCES:
             continue

@@ -138,21 +138,6 @@ def lines_of(text: str) -> tuple[str, ...]:
     return lines[:MAX_SENTENCES]
 
 
-def lines_of_file(content: bytes) -> tuple[str, ...]:
-    """The sentences of an uploaded text file.
-
-    Raises:
-        SampleError: it is not UTF-8 text, or it is empty.
-    """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise SampleError("The file is not UTF-8 text; save it as UTF-8, one sentence per line.") from None
-    if "\0" in text:
-        raise SampleError("The file is not text; it needs one sentence per line.")
-    return lines_of(text)
-
-
 def task_of(loaded: LoadedModel) -> Task | None:
     """The task that a model was trained on; None where it is unknown."""
     name, data = loaded.data_config.task, loaded.data_config

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.attention_maps import AttentionMaps, attention_maps
+from explorer.decoding.attention_maps import attention_maps, merge
 from explorer.decoding.names import index_name
 from explorer.locale.text import listed, plural
 from explorer.probing import formulas
@@ -165,8 +165,8 @@ class TagScores:
     sentences: dict[str, int]
 
 
-def by_tag(observed: Sequence[Observed], parsed: Sequence[Parsed], kind: AttentionKind) -> TagScores:
-    """Weight on each part of speech: the mean over the rows of the sentences that have it.
+def by_tag(observed: Sequence[Observed], tags: Sequence[Sequence[str]], kind: AttentionKind) -> TagScores:
+    """Weight on each part of speech: the mean over the rows of the sentences that have it; `tags` are of source tokens.
 
     Raises:
         ValueError: `kind` is decoder self-attention, whose keys are not source words.
@@ -175,29 +175,24 @@ def by_tag(observed: Sequence[Observed], parsed: Sequence[Parsed], kind: Attenti
         raise ValueError("the keys of decoder self-attention are target words; only the source is parsed.")
     own: dict[str, list[Scores]] = defaultdict(list)
     chance: dict[str, list[float]] = defaultdict(list)
-    for item, grammar in zip(observed, parsed, strict=True):
+    for item, of_tokens in zip(observed, tags, strict=True):
         maps = attention_maps(item.trace, kind, "words")
-        tags = [grammar.tags[start] for start, _ in maps.column_spans]
-        even = uniform(item, kind, maps)
-        for tag in set(tags) - {""}:
-            cells = np.broadcast_to(np.array([other == tag for other in tags]), maps.mask.shape)
-            own[tag].append(formulas.share(maps.weights, cells))
-            chance[tag].append(float(formulas.share(even, cells)))
+        of_words = np.array([of_tokens[start] for start, _ in maps.column_spans])
+        even, _ = merge(
+            formulas.uniform_like(item.trace.mask(kind) == VISIBLE).astype(np.float32),
+            item.trace.mask(kind),
+            maps.row_spans,
+            maps.column_spans,
+        )
+        for tag in set(of_words.tolist()) - {""}:
+            weight, expected = (part[..., of_words == tag].sum(axis=-1).mean(axis=-1) for part in (maps.weights, even))
+            own[tag].append(weight)
+            chance[tag].append(float(expected))
     return TagScores(
         {tag: np.mean(values, axis=0) for tag, values in own.items()},
         {tag: float(np.mean(values)) for tag, values in chance.items()},
         {tag: len(values) for tag, values in own.items()},
     )
-
-
-def uniform(item: Observed, kind: AttentionKind, maps: AttentionMaps) -> Scores:
-    """[query word, key word]: the weight that uniform attention over tokens puts on each word."""
-    even = formulas.uniform_like(item.trace.mask(kind) == VISIBLE)
-    columns = np.add.reduceat(even, [start for start, _ in maps.column_spans], axis=1)
-    rows = [start for start, _ in maps.row_spans]
-    lengths = np.array([end - start for start, end in maps.row_spans])[:, None]
-    mean: Scores = np.add.reduceat(columns, rows, axis=0) / lengths
-    return mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,10 +251,8 @@ def tag_rows(scores: TagScores) -> list[dict[str, Any]]:
     tags = sorted(scores.mean, key=lambda tag: -scores.sentences[tag])
     rows: list[dict[str, Any]] = [{"head": "uniform"} | {tag: round(scores.uniform[tag], 3) for tag in tags}]
     shape = next(iter(scores.mean.values())).shape if tags else (0, 0)
-    for layer in range(shape[0]):
-        for head in range(shape[1]):
-            values = {tag: round(float(scores.mean[tag][layer, head]), 3) for tag in tags}
-            rows.append({"head": index_name(layer, head)} | values)
+    for place in np.ndindex(shape):
+        rows.append({"head": index_name(*place)} | {tag: round(float(scores.mean[tag][place]), 3) for tag in tags})
     return rows
 
 
@@ -268,8 +261,7 @@ def tag_sentence(scores: TagScores) -> str:
     gains = [
         (float(values[layer, head] - scores.uniform[tag]), tag, layer, head)
         for tag, values in scores.mean.items()
-        for layer in range(values.shape[0])
-        for head in range(values.shape[1])
+        for layer, head in np.ndindex(values.shape)
     ]
     if not gains:
         return "No word of the sample has a part of speech."

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name
 from explorer.locale.text import fixed, plural, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
+from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.importance import Importance
-from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
+from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, Probe
 from explorer.probing.roles import Role, role_of
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
+from model.points import Head
 
 ScoresByKind = Mapping[AttentionKind, NDArray[np.float64]]
 
@@ -39,16 +41,16 @@ def whole_title(statistic: str) -> str:
     return f"{title_of(statistic)}, whole sample{by}"
 
 
-def heads(probe: Probe) -> Iterable[tuple[AttentionKind, int, int]]:
+def heads(probe: Probe) -> list[Head]:
     """Every measured head, with indices from 0."""
-    for kind in ATTENTION_KINDS:
-        measured = probe.kinds[kind]
-        for layer in range(measured.n_layers):
-            for head in range(measured.n_heads):
-                yield kind, layer, head
+    return [
+        (kind, layer, head)
+        for kind, item in probe.kinds.items()
+        for layer, head in np.ndindex(item.n_layers, item.n_heads)
+    ]
 
 
-def roles(probe: Probe) -> dict[tuple[AttentionKind, int, int], Role]:
+def roles(probe: Probe) -> dict[Head, Role]:
     """The role of every head."""
     return {(kind, layer, head): role_of(probe.kinds[kind], layer, head) for kind, layer, head in heads(probe)}
 
@@ -130,63 +132,48 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
 
     A corpus-level statistic has no standard deviation over sentences.
     """
-    rows = []
+    measured = probe.kinds[kind]
+    rows = [
+        _numbers_row(title_of(name), name, item, (layer, head), over_untrained=item.over_untrained)
+        | {"standard deviation": rounded(item.std[layer, head], 4)}
+        | {"uniform standard deviation": rounded(item.uniform_std, 4)}
+        for name, item in measured.scores.items()
+        if item.sentences
+    ]
+    rows += [_numbers_row(whole_title(name), name, whole, (layer, head)) for name, whole in measured.corpus.items()]
     place = {"kind": kind, "layer": layer + 1, "head": head + 1}
-    for statistic, item in probe.kinds[kind].scores.items():
-        if not item.sentences:
-            continue
-        numbers = {
-            **_interval("mean", item.estimate, layer, head),
-            "standard deviation": item.std[layer, head],
-            "uniform": item.uniform,
-            "uniform standard deviation": item.uniform_std,
-            **_interval("above uniform", item.over_uniform, layer, head),
-            "untrained": item.untrained[layer],
-            "untrained standard deviation": item.untrained_std[layer],
-            **_interval("above untrained", item.over_untrained, layer, head),
-        }
-        rows.append(
-            {
-                **place,
-                "statistic": title_of(statistic),
-                "unit": STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].unit,
-                **_rounded(numbers),
-                "sentences": item.sentences,
-                "untrained models": probe.seeds,
-            }
-        )
-    for statistic, whole in probe.kinds[kind].corpus.items():
-        rows.append(
-            {
-                **place,
-                "statistic": whole_title(statistic),
-                "unit": STATISTICS[statistic].unit,
-                **_rounded(
-                    {
-                        **_interval("mean", whole.estimate, layer, head),
-                        "standard deviation": float("nan"),
-                        "uniform": whole.uniform,
-                        "uniform standard deviation": float("nan"),
-                        **_interval("above uniform", whole.over_uniform, layer, head),
-                        "untrained": float(whole.untrained[layer]),
-                        "untrained standard deviation": float(whole.untrained_std[layer]),
-                        **_interval("above untrained", None, layer, head),
-                    }
-                ),
-                "sentences": whole.sentences,
-                "untrained models": probe.seeds,
-            }
-        )
-    return rows
+    return [place | row | {"untrained models": probe.seeds} for row in rows]
 
 
-def _interval(name: str, item: Estimate | None, layer: int, head: int) -> dict[str, float]:
-    values = (float("nan"),) * 3 if item is None else item.at(layer, head)
+def _numbers_row(
+    title: str,
+    statistic: str,
+    item: HeadScores | CorpusScores,
+    place: tuple[int, int],
+    over_untrained: Estimate | None = None,
+) -> dict[str, Any]:
+    """The row of one statistic; what a statistic of the whole sample does not have is empty."""
+    numbers = {
+        **_interval("mean", item.estimate, place),
+        "standard deviation": math.nan,
+        "uniform": item.uniform,
+        "uniform standard deviation": math.nan,
+        **_interval("above uniform", item.over_uniform, place),
+        "untrained": item.untrained[place[0]],
+        "untrained standard deviation": item.untrained_std[place[0]],
+        **_interval("above untrained", over_untrained, place),
+    }
+    return {
+        "statistic": title,
+        "unit": STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].unit,
+        **{name: rounded(value, 4) for name, value in numbers.items()},
+        "sentences": item.sentences,
+    }
+
+
+def _interval(name: str, item: Estimate | None, place: tuple[int, int]) -> dict[str, float]:
+    values = (math.nan,) * 3 if item is None else item.at(*place)
     return dict(zip((name, f"{name}, low", f"{name}, high"), values, strict=True))
-
-
-def _rounded(numbers: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: rounded(value, 4) for name, value in numbers.items()}
 
 
 def gold_note(probe: Probe) -> str:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.probing.reporting import Report
 from explorer.web.measurements import PATIENCE, Key, store
 
 Result = TypeVar("Result")
 _STOPPED, _ASKED = "probe_stopped", "probe_asked"
-
-
-def known(key: Key) -> Any | None:
-    """A result that has already been measured, or None."""
-    return store().known(key)
 
 
 def asked(key: Key, label: str, *, by_link: bool = False) -> bool:
@@ -39,20 +35,28 @@ def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Res
 
     The work runs in a server thread: a click restarts this script, and the new run finds the work in progress.
     """
-    result: Result | None = known(key)
+    result: Result | None = store().known(key)
     if result is not None:
         return result
     stopped: set[Key] = st.session_state.setdefault(_STOPPED, set())
     name = "-".join(key)
     if key in stopped:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Go on", key=f"go-{name}", on_click=stopped.discard, args=(key,))
-            st.caption(plain(f"{label}: stopped. For {PATIENCE / 60:.0f} minutes it can continue where it stopped."))
+            st.button(t("Go on"), key=f"go-{name}", on_click=stopped.discard, args=(key,))
+            st.caption(
+                plain(
+                    t(
+                        "{label}: stopped. For {minutes:.0f} minutes it can continue where it stopped.",
+                        label=label,
+                        minutes=PATIENCE / 60,
+                    )
+                )
+            )
         return None
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, text=plain(label))
-        st.button("Stop", key=f"stop-{name}", on_click=_stop, args=(key,))
+        st.button(t("Stop"), key=f"stop-{name}", on_click=_stop, args=(key,))
 
     def report(done: float, text: str) -> None:
         # Also where nothing has changed: only in a call like this one does Streamlit notice that Stop was pressed.

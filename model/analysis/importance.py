@@ -282,15 +282,13 @@ def gated(config: ModelConfig, gates: Mapping[tuple[AttentionKind, int], Tensor]
     return patch(config, {f"{attention_scope(*site)}.output": gating(gate) for site, gate in gates.items()})
 
 
-def gradient_scores(
-    model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None, normalise: bool = True
-) -> ByKind:
-    """I_h = E_x |∂L(x) / ∂ξ_h| at ξ = 1 (Michel et al. 2019, §4.1, eq. 2), L2-normalised in each layer as in the paper.
+def gradient_scores(model: Transformer, pairs: EncodedPairs) -> ByKind:
+    """I_h = E_x |∂L(x) / ∂ξ_h| at ξ = 1 (Michel et al. 2019, §4.1, eq. 2), before :func:`normalised`.
 
     L(x) is the negative log-probability of a whole target, in nats. Absolute values are taken per sentence, before
     averaging; otherwise gradients of opposite sign would cancel.
 
-    Shapes: by kind, [layer, head]; with `normalise`, each layer's squares sum to 1 (or all are 0).
+    Shapes: by kind, [layer, head].
 
     Raises:
         ValueError: there are no pairs.
@@ -300,11 +298,9 @@ def gradient_scores(
     config = model.config
     total = _blank(config)
     for batch in batches_of(pairs):
-        check()
         for (kind, layer), gradient in sentence_gradients(model, batch).items():
             total[kind][layer] += gradient.abs().sum(dim=0).double().numpy()
-    scores = {kind: values / len(pairs) for kind, values in total.items()}
-    return normalised(scores) if normalise else scores
+    return {kind: values / len(pairs) for kind, values in total.items()}
 
 
 def sentence_gradients(model: Transformer, batch: Batch) -> dict[tuple[AttentionKind, int], Tensor]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from model.user_error import UserError
 
 Floats = NDArray[np.float64]
 Stack = Literal["encoder", "decoder"]
+STACKS: tuple[Stack, ...] = get_args(Stack)
 
 
 class PatchError(UserError):
@@ -38,19 +39,16 @@ class PatchError(UserError):
 class PatchGrid:
     """What the prediction of one row does when a single vector comes from another sentence.
 
-    Shapes: encoder [point, src], decoder [point, tgt]: log-probability of `token`, in nats, with the vector at this
-    point and position replaced; point 0 is the embedding, point l the output of layer l. The decoder's positions are
-    those that the row sees. `own` and `other`: the log-probability of `token` in the sentence itself, and with all of
-    the source of the other one. `instead` [point, position] for both: the likeliest token with the patch.
+    Shapes: log_probs by stack, [point, position]: the log-probability of the predicted token, in nats, with the vector
+    at this point and position replaced; point 0 is the embedding, point l the output of layer l. The decoder's
+    positions are those that the row sees. likeliest, of the same shapes: the likeliest token with the patch.
+    `own` and `other`: the log-probability in the sentence itself, and with all of the source of the other one.
     """
 
-    token: int
     own: float
     other: float
-    encoder: Floats
-    decoder: Floats
-    encoder_instead: NDArray[np.int64]
-    decoder_instead: NDArray[np.int64]
+    log_probs: dict[Stack, Floats]
+    likeliest: dict[Stack, NDArray[np.int64]]
 
 
 def patched_points(config: ModelConfig, stack: Stack) -> tuple[str, ...]:
@@ -66,15 +64,13 @@ def patch_grid(
     other: Sequence[int],
     read: Sequence[int],
     token: int,
-    *,
-    check: Callable[[], None] = lambda: None,
 ) -> PatchGrid:
     """Replace every vector of both stacks, one at a time, by that from a run on another source.
 
     Both runs read the same target, so that all their positions correspond; only the source differs.
 
     Shapes: src and other: ids with <eos>, equally many; read: target ids, <sos> first, up to the row whose prediction
-    of `token` is measured. `check` is called before each layer and may raise.
+    of `token` is measured.
 
     Raises:
         PatchError: the sources differ in length, or are equal.
@@ -95,29 +91,17 @@ def patch_grid(
         logits = model(torch.tensor([list(source)]).expand(rows, -1), tgt.expand(rows, -1), tap=tap)
         return target_log_probs(logits, rules)[:, -1]
 
-    points = {stack: patched_points(config, stack) for stack in ("encoder", "decoder")}
+    points = {stack: patched_points(config, stack) for stack in STACKS}
     donor = PointRecorder([point for names in points.values() for point in names])
     whole = run(other, tap=donor)
     own = run(src)
-    grids, likeliest = {}, {}
+    grid = PatchGrid(float(own[0, token]), float(whole[0, token]), {}, {})
     for stack, names in points.items():
         n = len(src) if stack == "encoder" else len(read)
-        values, tokens = np.zeros((len(names), n)), np.zeros((len(names), n), dtype=np.int64)
-        for row, point in enumerate(names):
-            check()
-            log_probs = run(src, n, patch(config, {point: _one_each(donor.tensors[point])}))
-            values[row] = log_probs[:, token].double().numpy()
-            tokens[row] = log_probs.argmax(dim=-1).numpy()
-        grids[stack], likeliest[stack] = values, tokens
-    return PatchGrid(
-        token,
-        float(own[0, token]),
-        float(whole[0, token]),
-        grids["encoder"],
-        grids["decoder"],
-        likeliest["encoder"],
-        likeliest["decoder"],
-    )
+        runs = torch.stack([run(src, n, patch(config, {point: _one_each(donor.tensors[point])})) for point in names])
+        grid.log_probs[stack] = runs[..., token].double().numpy()
+        grid.likeliest[stack] = runs.argmax(dim=-1).numpy()
+    return grid
 
 
 def _one_each(donor: Tensor) -> Callable[[Tensor], Tensor]:

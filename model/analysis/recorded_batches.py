@@ -154,20 +154,17 @@ def observe(
     sample: Sample,
     source: Tokenizer,
     target: Tokenizer,
-    *,
-    check: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Observed, Weights]]:
     """Run every model on every sentence, teacher-forced on the sample's targets, in batches of similar length.
 
     Yields, for each sentence, its index, the observation of the first model, and the weights of all models by kind.
 
     Shapes: weights [model, layer, head, query, key] float32, without padding.
-    All models must have the same architecture. `check` is called before each batch and may raise.
+    All models must have the same architecture.
     """
     counts = np.array([0] * len(SPECIALS) + list(source.counts), dtype=np.int64)
     pairs = sample.pairs
     for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
-        check()
         batch = collate(pairs, indices)
         read = [_read(model, batch, predict=nth == 0) for nth, model in enumerate(models)]
         for row, index in enumerate(indices):

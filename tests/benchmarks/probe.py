@@ -81,7 +81,7 @@ def measured_heads() -> list[Row]:
         importance, ablating = timed(lambda: measure_importance(loaded, found.sample, unheard))
         copy = copytree(CHECKPOINTS / MODEL, Path(folder) / MODEL)
         stored, opening = timed(lambda: measure(choice, load_model(copy), unheard))
-        if stored.importance is None or stored.observed:
+        if stored.importance is None:
             raise AssertionError(f"{FILE} of {MODEL} is stale: python -m explorer.probing.ship {MODEL}")
     n_heads = sum(item.n_layers * item.n_heads for item in found.probe.kinds.values())
     rows = (

@@ -34,7 +34,7 @@ def test_without_its_aligned_heads_reverse_fails_and_undo_restores_it(app: AppTe
     assert "“thgildaeh” became “" in said
     assert not at.pills(key="surgery_heads_cross").value, "the next operation starts from no head"
     assert "The translation changes." in said
-    assert "exactly right 100.0 % → " in said
+    assert "exact match from 100.0 % to " in said
     assert at.query_params["edit"] == "cross.1.1.zero~cross.1.2.zero"
     steps, log = tables(at)
     assert steps["predicts"].tolist() == [*"thgildaeh", "<eos>"]
@@ -94,7 +94,7 @@ def test_a_row_edited_by_hand(app: AppTest) -> None:
     at = on_tab(app, "Surgery")
     at.session_state["surgery_row_fold"] = True
     at.run()
-    at.segmented_control(key="surgery_kind").set_value("cross").run()
+    at.selectbox(key="surgery_row_kind").set_value("cross").run()
     row = next(box for box in at.selectbox if box.label == "Row (query)")
     row.set_value(0).run()
     only = next(box for box in at.selectbox if box.label == "or look at one key only")
@@ -111,7 +111,7 @@ def test_a_pattern_needs_equal_lengths_and_says_so(app: AppTest) -> None:
     at = on_tab(app, "Surgery")
     at.session_state["surgery_patch_fold"] = True
     at.run()
-    at.segmented_control(key="surgery_patch_kind").set_value("encoder").run()
+    at.selectbox(key="surgery_patch_kind").set_value("encoder").run()
     at.text_input(key="surgery_other").set_value("abc").run()
     press(at, "surgery_patch_do")
     assert not at.exception

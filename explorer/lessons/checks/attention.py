@@ -159,7 +159,7 @@ def missed_key(live: Live, kind: AttentionKind, layer: int, row: int, rank: int 
 def patched_token(live: Live, other: str, row: int, position: int, layer: int = 0) -> Value:
     """The token that a row predicts with one source vector from another sentence: of a layer's output, or layer=0."""
     item_at(live.shown.path, row, "row")
-    found = patched(live.translator, live.shown, other, row - 1)
+    found = patched(live.translator.loaded, live.shown, other, row - 1)
     return str(item_at(item_at(found.instead["encoder"], layer + 1, "layer"), position, "position"))
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
+from typing import NamedTuple
 
 import streamlit as st
 
-from explorer.charts.measured_heads import head_plot, patch_plot, source_share_plot
+from explorer.charts.measured_heads import patch_plot, source_share_plot
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.probing.cross_checks import (
     DIVIDED,
     SENTENCES,
+    Classes,
     Count,
     kept_shares,
     map_agreement,
@@ -29,19 +30,19 @@ from explorer.probing.syntax import languages, target_classes
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import grammar_of
 from explorer.web import page_parts, runtime, session
-from explorer.web.figures import draw_table
-from model.analysis.patching import PatchError, Stack
+from explorer.web.figures import draw_map, draw_table
+from model.analysis.patching import STACKS, PatchError
+from model.analysis.recorded_batches import Sample
 from model.analysis.source_share import SourceShareError
 from model.checkpoint import LoadedModel
-from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
+from model.config import ATTENTION_KINDS, AttentionKind
 
 MOST_LETTERS = 400  # of the other sentence
-_ROWS, _VALUES, _SOURCES = "counterfactual rows", "zeroed values", "source shares"
 
 
 def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
     """Draw the maps of one sentence and where its words come from, then the counts over the sample."""
-    translation = _translation(subject)
+    translation = subject.translation()
     if translation is None:
         return
     st.markdown(t("##### One sentence: what is looked at, what arrives, what is missed"))
@@ -49,7 +50,7 @@ def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
     st.markdown(t("##### One sentence: from the source, or from the words before?"))
     try:
         sources = subject.compute(
-            f"source shares {translation.seq}", lambda translator: sentence_sources(translator, translation)
+            f"source shares {translation.seq}", lambda loaded: sentence_sources(loaded, translation)
         )
         page_parts.draw_plot(source_share_plot(sources), "checks_source")
     except SourceShareError as unfit:
@@ -58,15 +59,6 @@ def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
         st.caption(t("There is no sample to count on yet."))
         return
     _draw_counts(subject, measured)
-
-
-def _translation(subject: Subject) -> Translation | None:
-    """The model's own translation of the sentence; None after a message."""
-    try:
-        return runtime.translate(subject.name, subject.text, DecodeConfig())
-    except InputError as nothing:
-        st.info(plain(str(nothing)))
-        return None
 
 
 def _draw_maps(subject: Subject, translation: Translation) -> None:
@@ -83,37 +75,66 @@ def _draw_maps(subject: Subject, translation: Translation) -> None:
         return
     maps = subject.compute(
         f"maps {kind} {layer} {translation.seq}",
-        lambda translator: sentence_maps(translator, translation, kind, layer, norms[layer]),
+        lambda loaded: sentence_maps(loaded, translation, kind, layer, norms[layer]),
     )
-    for item, column in zip(maps, st.columns(len(maps)), strict=True):
+    for nth, ((item, caption), column) in enumerate(zip(maps, st.columns(len(maps)), strict=True)):
         with column:
-            st.markdown(f"**{plain(item.title)}**")
-            plot = head_plot(translation.trace, item.values, kind=kind, caption=item.caption)
-            page_parts.draw_plot(plot, f"checks_{item.title}")
+            draw_map(item, key=f"checks_map_{nth}", prefix=caption)
+
+
+class _Check(NamedTuple):
+    """A count over the sample: the key of its result, its texts (`ask` is the button), and the work."""
+
+    what: str
+    title: str
+    explanation: str
+    ask: str
+    work: Callable[[LoadedModel, Sample, Classes, Report], Count]
+
+
+def _checks(size: int) -> tuple[_Check, ...]:
+    """The three counts over a sample of so many sentences."""
+    return (
+        _Check(
+            "counterfactual rows",
+            t("Does the word need this row?"),
+            t(
+                "In every head of cross-attention, the row of one prediction is replaced: by equal weights, by its own "
+                "weights on other words, or without its largest weight. If the predicted word stays, it did not rest "
+                "on where the row looked."
+            ),
+            t("Put other rows in place in {n} sentences", n=min(SENTENCES, size)),
+            kept_shares,
+        ),
+        _Check(
+            "zeroed values",
+            t("Is the key with the largest weight the one that is missed?"),
+            t(
+                "The value of one key after the other is set to zero, and the change of the layer's output is compared "
+                "with the weights (their mean over the heads) and with the norms of what arrives."
+            ),
+            t("Set values to zero in {n} sentences", n=min(SENTENCES, size)),
+            lambda loaded, sample, _, report: map_agreement(loaded, sample, report),
+        ),
+        _Check(
+            "source shares",
+            t("Source or prefix?"),
+            t(
+                "Each layer's attention is taken apart exactly into what it mixes, and the parts are followed from "
+                "layer to layer (ALTI+, Ferrando et al. 2022)."
+            ),
+            t("Divide predictions in {n} sentences", n=min(DIVIDED, size)),
+            source_counts,
+        ),
+    )
 
 
 def _draw_counts(subject: Subject, measured: Measured) -> None:
-    """What the checks say over the sample, each only when asked for."""
+    """Draw what the checks say over the sample, each only when asked for."""
     data, sample = subject.model.data_config, measured.sample
     parsed = grammar_of(subject, measured, "target")
     classes = [sentence.tags for sentence in parsed] if parsed else target_classes(data, subject.model.target, sample)
-    st.markdown(t("##### The sample: does the word need this row?"))
-    st.caption(
-        t(
-            "In every head of cross-attention, the row of one prediction is replaced: by equal weights, by its own "
-            "weights on other words, or without its largest weight. If the predicted word stays, it did not rest on "
-            "where the row looked."
-        )
-    )
-    n = min(SENTENCES, len(sample))
-    label = t("Put other rows in place in {n} sentences", n=n)
-    _draw_count(
-        subject,
-        _ROWS,
-        label,
-        t("Put other rows in place"),
-        lambda loaded, report: kept_shares(loaded, sample, classes, report),
-    )
+    st.markdown(t("##### Over the sample"))
     if data.tokenizer != "characters" and classes is None:
         st.caption(
             plain(
@@ -125,68 +146,36 @@ def _draw_counts(subject: Subject, measured: Measured) -> None:
                 )
             )
         )
-    st.markdown(t("##### The sample: is the key with the largest weight the one that is missed?"))
-    st.caption(
-        t(
-            "The value of one key after the other is set to zero, and the change of the layer's output is compared "
-            "with the weights (their mean over the heads) and with the norms of what arrives."
-        )
-    )
-    label = t("Set values to zero in {n} sentences", n=n)
-    _draw_count(
-        subject,
-        _VALUES,
-        label,
-        t("Set values to zero"),
-        lambda loaded, report: map_agreement(loaded, sample, report),
-    )
-    st.markdown(t("##### The sample: source or prefix?"))
-    st.caption(
-        t(
-            "Each layer's attention is taken apart exactly into what it mixes, and the parts are followed from layer "
-            "to layer (ALTI+, Ferrando et al. 2022)."
-        )
-    )
-    label = t("Divide predictions in {n} sentences", n=min(DIVIDED, len(sample)))
-    _draw_count(
-        subject,
-        _SOURCES,
-        label,
-        t("Divide predictions"),
-        lambda loaded, report: source_counts(loaded, sample, classes, report),
-    )
+    for check in _checks(len(sample)):
+        st.markdown(f"###### {check.title}")
+        st.caption(check.explanation)
+        if subject.asked(check.what, check.ask):
+            _draw_count(subject, check, sample, classes)
 
 
-def _draw_count(
-    subject: Subject, what: str, ask: str, label: str, work: Callable[[LoadedModel, Report], Count]
-) -> None:
-    """One count over the sample, made when somebody asks for it: a table and what it says."""
-    if not subject.asked(what, ask):
-        return
+def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classes) -> None:
+    """Draw one count over the sample: a table and what it says."""
     try:
-        count = subject.measure(what, label, work)
+        count = subject.measure(
+            check.what, check.ask, lambda loaded, report: check.work(loaded, sample, classes, report)
+        )
     except SourceShareError as unfit:
         st.info(plain(str(unfit)))
         return
     if count is not None:
-        draw_table(count.rows(), count.caption(), file=what.replace(" ", "-"))
+        draw_table(count.rows(), count.caption(), file=check.what.replace(" ", "-"))
         st.caption(plain(count.caption()))
 
 
-def known_checks(subject: Subject) -> list[Section]:
+def known_checks(subject: Subject, measured: Measured) -> list[Section]:
     """The counts that have been made on this sample, for the report."""
-    titles = {
-        _ROWS: t("Does the word need this row?"),
-        _VALUES: t("Is the key with the largest weight the one that is missed?"),
-        _SOURCES: t("Source or prefix?"),
-    }
-    counts: dict[str, Count | None] = {title: subject.known(what) for what, title in titles.items()}
-    return [Section(title, count.rows(), count.caption()) for title, count in counts.items() if count is not None]
+    known = [(check.title, subject.known(check.what)) for check in _checks(len(measured.sample))]
+    return [Section(title, count.rows(), count.caption()) for title, count in known if count is not None]
 
 
 def draw_patching(subject: Subject) -> None:
     """Draw the field for the other sentence, the row to watch, and both grids."""
-    translation = _translation(subject)
+    translation = subject.translation()
     if translation is None:
         return
     st.caption(
@@ -210,12 +199,11 @@ def draw_patching(subject: Subject) -> None:
     try:
         grids = subject.compute(
             f"patching {row} {other} {translation.seq}",
-            lambda translator: patched(translator, translation, other, row),
+            lambda loaded: patched(loaded, translation, other, row),
         )
     except (PatchError, InputError) as unfit:
         st.info(plain(str(unfit)))
         return
-    stacks: tuple[Stack, ...] = get_args(Stack)
-    for stack, column in zip(stacks, st.columns(len(stacks)), strict=True):
+    for stack, column in zip(STACKS, st.columns(len(STACKS)), strict=True):
         with column:
             page_parts.draw_plot(patch_plot(grids, stack), f"patching_{stack}")

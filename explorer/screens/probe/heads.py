@@ -7,8 +7,10 @@ from typing import Any
 import streamlit as st
 
 from explorer.browser.role_grid import role_grid_view
-from explorer.charts.measured_heads import coverage_plot, head_plot, layer_head_map, score_scatter, similarity_plot
+from explorer.charts.measured_heads import coverage_plot, layer_head_map, score_scatter
 from explorer.charts.score_terms import terms_plot
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.labelled_map import head_map
 from explorer.decoding.names import index_name
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
@@ -19,14 +21,13 @@ from explorer.probing.head_card import (
     SHOWN,
     Example,
     deciles,
-    example_caption,
     example_statistic,
     mean_terms,
     similar_heads,
 )
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
-from explorer.probing.role_grid import THUMBNAILS, role_grids, role_table
+from explorer.probing.role_grid import THUMBNAILS, role_grids
 from explorer.probing.roles import RULE, role_of, second_job
 from explorer.probing.tables import (
     colour_range,
@@ -34,7 +35,6 @@ from explorer.probing.tables import (
     head_numbers,
     head_rows,
     kinds_with,
-    number_rows,
     roles,
     scatter_scores,
     summary,
@@ -43,24 +43,21 @@ from explorer.probing.tables import (
 from explorer.screens.probe.importance import known_importance
 from explorer.screens.probe.sample_choice import Subject, align_words
 from explorer.web import page_parts, session
-from explorer.web.figures import draw_table
+from explorer.web.figures import draw_map, draw_table
 from model.analysis.recorded_batches import Observed
 from model.analysis.score_terms import ScoreTermsError
-from model.config import ATTENTION_KINDS
+from model.config import ATTENTION_KINDS, ModelConfig
 from model.points import Head
 
 ONE_HEAD = "One head"
 _ROW_PIXELS, _MOST_ROWS = 35, 8
-_GRID = "probe_grid"
 
 
 def draw_heads(subject: Subject, measured: Measured) -> None:
-    """Draw the grid of thumbnails, then the table, one score as a map, two against each other, and the numbers."""
+    """Draw the grid of thumbnails, then the table, one score as a map, and two against each other."""
     probe = measured.probe
     st.markdown(f"**{plain(summary(probe))}**")
-    grids = role_grids(probe)
-    role_grid_view(grids, key=_GRID, on_click=_open_card)
-    page_parts.draw_numbers(role_table(grids), t("The role of every head"), _GRID, t("The roles as a table"))
+    role_grid_view(role_grids(probe), key="probe_grid", on_click=_open_card)
     st.caption(
         explained(
             t(
@@ -74,18 +71,13 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
         st.caption(plain(gold_note(probe)))
     if not probe.gold:
         label = t("Align the words statistically")
-        st.button(label, key="probe_align", on_click=align_words, args=(measured.model,))
+        st.button(label, key="probe_align", on_click=align_words, args=(subject.name,))
     _draw_table(probe)
     _draw_map(probe)
-    for fold, label, draw in (
-        ("probe_scatter", t("One score against another"), lambda: _draw_scatter(subject, measured)),
-        ("probe_alike", t("Which heads look alike"), lambda: _draw_alike(probe)),
-        ("probe_numbers", t("Every number with its baselines"), lambda: _draw_numbers(probe)),
-    ):
-        place = st.expander(label, key=fold, on_change="rerun")
-        if place.open:
-            with place:
-                draw()
+    fold = st.expander(t("One score against another"), key="probe_scatter", on_change="rerun")
+    if fold.open:
+        with fold:
+            _draw_scatter(subject, measured)
 
 
 def _open_card(chosen: Head) -> None:
@@ -163,51 +155,18 @@ def _draw_scatter(subject: Subject, measured: Measured) -> None:
         st.caption(t("To compare importance with scores, measure it in the tab 'Importance' first."))
 
 
-def _draw_alike(probe: Probe) -> None:
-    kind = st.segmented_control(
-        t("Kind"), list(ATTENTION_KINDS), default="cross", required=True, key="probe_alike_kind"
-    )
-    of_kind = {place: role for place, role in roles(probe).items() if place[0] == kind}
-    names = [index_name(layer, head) for _, layer, head in of_kind]
-    plot = similarity_plot(probe.kinds[kind].similarity, names, [role.name for role in of_kind.values()])
-    page_parts.draw_plot(plot, "probe_alike_plot")
-
-
-def _draw_numbers(probe: Probe) -> None:
-    rows = number_rows(probe)
-    names = list(dict.fromkeys(row["statistic"] for row in rows))
-    wanted = st.multiselect(t("Statistics"), names, key="probe_number_names", placeholder=t("All"))
-    chosen = [row for row in rows if not wanted or row["statistic"] in wanted]
-    draw_table(chosen, t("Every score of every head with both baselines"), file="scores-of-heads")
-    st.caption(
-        plain(
-            t(
-                "Mean over sentences with the ends of its 95 % interval (bootstrap over sentences), and the standard "
-                "deviation; the same for uniform attention on the same rows and for {seeds} untrained models of the "
-                "same shape, all heads of the layer together. 'Above uniform' and 'above untrained' are mean "
-                "differences over the same sentences, with their intervals. {gold} 'Whole sample': links and tokens of "
-                "all sentences counted together, as the alignment error rate is defined. '{without_sinks}': as a share "
-                "of the weight that does not go to the first token or <eos>.",
-                seeds=probe.seeds,
-                gold=gold_note(probe),
-                without_sinks=title_of("previous" + WITHOUT_SINKS).split(", ")[1],
-            )
-        )
-    )
-
-
-def choose_head(probe: Probe, key: str) -> Head:
+def choose_head(config: ModelConfig, key: str) -> Head:
     """Draw the select boxes for the current head, which all pages share; return it, counted from 0.
 
     A place that this kind of attention does not have (a layer too many, the mean over heads) becomes the nearest one.
     """
     selection = session.selection()
-    measured = probe.kinds[selection.kind]
-    layer, head = min(max(selection.layer, 1), measured.n_layers), min(max(selection.head, 1), measured.n_heads)
+    n_layers, n_heads = config.n_layers(selection.kind), config.n_heads(selection.kind)
+    layer, head = min(max(selection.layer, 1), n_layers), min(max(selection.head, 1), n_heads)
     options: dict[str, tuple[str, list[Any], Any]] = {
         "kind": (t("Kind"), list(ATTENTION_KINDS), selection.kind),
-        "layer": (t("Layer"), list(range(1, measured.n_layers + 1)), layer),
-        "head": (t("Head"), list(range(1, measured.n_heads + 1)), head),
+        "layer": (t("Layer"), list(range(1, n_layers + 1)), layer),
+        "head": (t("Head"), list(range(1, n_heads + 1)), head),
     }
     for (name, (label, choices, now)), column in zip(options.items(), st.columns(3), strict=True):
         # The session's place is authoritative: the widget shows it and reports its changes to it.
@@ -222,7 +181,7 @@ def _move(key: str, name: str) -> None:
 
 def draw_card(subject: Subject, measured: Measured) -> None:
     """Draw the card of the chosen head."""
-    place = kind, layer, head = choose_head(measured.probe, "card")
+    place = kind, layer, head = choose_head(subject.model.model_config, "card")
     scores, name = measured.probe.kinds[kind], index_name(layer, head)
     role = role_of(scores, layer, head)
     st.markdown(f"#### {plain(f'{kind.capitalize()} {name}: {role.name}')}")
@@ -250,6 +209,22 @@ def draw_card(subject: Subject, measured: Measured) -> None:
         [{column: value for column, value in row.items() if column not in place_columns} for row in rows],
         t("Scores of {kind} {head}", kind=kind, head=name),
         file=f"scores-{kind}-{layer + 1}-{head + 1}",
+    )
+    st.caption(
+        plain(
+            t(
+                "Mean over sentences with the ends of its 95 % interval (bootstrap over sentences), and the standard "
+                "deviation; the same for uniform attention on the same rows and for {seeds} untrained models of the "
+                "same shape, all heads of the layer together. 'Above uniform' and 'above untrained' are mean "
+                "differences over the same sentences, with their intervals. {gold} 'Whole sample': links and tokens of "
+                "all sentences counted together, as the alignment error rate is defined. '{without_sinks}': as a share "
+                "of the weight that does not go to the first token or <eos>. The tab 'Export' has all heads in one "
+                "table.",
+                seeds=measured.probe.seeds,
+                gold=gold_note(measured.probe),
+                without_sinks=title_of("previous" + WITHOUT_SINKS).split(", ")[1],
+            )
+        )
     )
 
 
@@ -314,7 +289,6 @@ def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, 
     key = name.lower().replace(" ", "_")
     title = f"{name}: {example.sort_key()} · {' '.join(item.trace.src_tokens[:-1])}"
     with st.expander(plain(title), expanded=expanded):
-        plot = head_plot(item.trace, weights, kind=kind, caption=example_caption(item, place, example))
-        page_parts.draw_plot(plot, f"card_{key}")
+        draw_map(head_map(attention_maps(item.trace, kind), layer + 1, head + 1), key=f"card_{key}")
         if kind == "cross":
             page_parts.draw_plot(coverage_plot(weights, item.trace.src_tokens), f"cover_{key}")

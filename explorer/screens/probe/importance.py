@@ -1,4 +1,4 @@
-"""The Probe page's Importance tab: every head switched off once, gradient scores, the pruning curve, and findings."""
+"""The Probe page's Importance tab: every head switched off once, gradient scores, and the pruning curve."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from explorer.charts.measured_heads import Marks, layer_head_map, pruning_plot
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.probing.findings import findings
 from explorer.probing.importance import Importance, measure_curve, measure_importance
 from explorer.probing.measured import Measured
 from explorer.probing.tables import heads
@@ -28,7 +27,7 @@ def known_importance(subject: Subject, measured: Measured) -> Importance | None:
 
 
 def draw_importance(subject: Subject, measured: Measured) -> None:
-    """Draw the maps, the curve and the findings; what is not known yet is measured when somebody asks for it."""
+    """Draw the maps and the curve; what is not known yet is measured when somebody asks for it."""
     st.caption(
         plain(
             t(
@@ -40,7 +39,7 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     )
     importance, by_link = known_importance(subject, measured), _CURVE_BY in address.present()
     if importance is None:
-        label = t("Switch off all {heads} heads, one by one", heads=len(list(heads(measured.probe))))
+        label = t("Switch off all {heads} heads, one by one", heads=len(heads(measured.probe)))
         if not subject.asked("importance", label, by_link=by_link):
             return
         importance = subject.measure(
@@ -58,7 +57,6 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     draw_table(importance.rows(), t("Importance of every head"), file="importance", height=250)
     st.caption(explained(importance.summary()))
     _draw_curve(subject, measured, importance)
-    _draw_findings(subject, measured, importance)
 
 
 def _draw_maps(
@@ -88,19 +86,4 @@ def _draw_curve(subject: Subject, measured: Measured, importance: Importance) ->
         lambda loaded, report: measure_curve(loaded, measured.sample, measured.task, order, report),
     )
     if curve is not None:
-        plot = pruning_plot(curve.counts, curve.remaining_quality(), curve.summary(), curve.interval())
-        page_parts.draw_plot(plot, "probe_curve")
-
-
-def _draw_findings(subject: Subject, measured: Measured, importance: Importance) -> None:
-    """Draw what ablation shows about the named heads, as a list."""
-    if not subject.asked("findings", t("Check the findings by switching heads off together")):
-        return
-    lines = subject.measure(
-        "findings",
-        t("Checking the findings by ablation"),
-        lambda loaded, report: findings(loaded, measured, importance, report),
-    )
-    if lines is not None:
-        st.markdown(t("##### Findings, checked by ablation"))
-        st.markdown("\n".join(f"- {plain(line)}" for line in lines))
+        page_parts.draw_plot(pruning_plot(curve), "probe_curve")

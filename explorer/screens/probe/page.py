@@ -13,7 +13,7 @@ from explorer.files.tables import table_csv
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.probing.measured import Measured
-from explorer.probing.report import as_json, as_report, importance_section, role_map_svg
+from explorer.probing.report import Section, as_json, as_report, role_map_svg
 from explorer.probing.tables import number_rows
 from explorer.screens.probe.cross_checks import draw_cross_checks, draw_patching, known_checks
 from explorer.screens.probe.heads import ONE_HEAD, draw_card, draw_heads
@@ -107,8 +107,9 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
 def _draw_export(subject: Subject, measured: Measured) -> None:
     """Draw the download buttons for all measurements."""
     name, probe, about = subject.name, measured.probe, measured.about
-    importance, checks = known_importance(subject, measured), known_checks(subject)
-    sections = [*([] if importance is None else [importance_section(importance)]), *checks]
+    importance, sections = known_importance(subject, measured), known_checks(subject, measured)
+    if importance is not None:
+        sections.insert(0, Section(t("The importance of each head"), importance.rows(), importance.summary()))
     rows, lines = number_rows(probe), tuple(facts(runtime.summary(name)))
     st.caption(
         plain(
@@ -119,10 +120,10 @@ def _draw_export(subject: Subject, measured: Measured) -> None:
             )
         )
     )
-    if importance is None:
-        st.caption(t("To include the importance of each head in the report, measure it in the tab 'Importance' first."))
     if len(sections) < 4:
-        st.caption(t("The report has those cross-checks that have been counted in the tab 'Cross-checks'."))
+        st.caption(
+            t("The report also has what has been measured in the tabs 'Importance' and 'Cross-checks' on this sample.")
+        )
     files: tuple[tuple[str, str, str, Callable[[], bytes | str]], ...] = (
         (t("Table (CSV)"), "csv", "text/csv", partial(table_csv, rows)),
         (t("Everything (JSON)"), "json", "application/json", partial(as_json, probe, name, about)),

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from explorer.decoding.model_description import ModelDescription
-from explorer.decoding.translator import Translator
+from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.probing.measured import Measured, measure, measured_before, observe_again, observe_some
-from explorer.probing.reporting import Report
+from explorer.probing.measured import Measured, measure, measured_before, read_again
+from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import (
     MAX_SENTENCES,
     SENTENCES,
@@ -25,15 +25,14 @@ from explorer.probing.sample import (
     default_choice,
     from_link,
     lines_of,
-    lines_of_file,
     to_link,
 )
 from explorer.web import long_work, runtime
 from explorer.web.address import SAMPLE
 from explorer.web.measurements import Key, store
-from explorer.web.security import closed
 from model.analysis.recorded_batches import Observed
 from model.checkpoint import LoadedModel
+from model.config import DecodeConfig
 from model.data.scenes import scenes
 
 Result = TypeVar("Result")
@@ -60,7 +59,7 @@ class Subject:
 
     def known(self, what: str) -> Any | None:
         """A result that has already been measured, or None."""
-        return long_work.known(self.key(what))
+        return store().known(self.key(what))
 
     def asked(self, what: str, label: str, *, by_link: bool = False) -> bool:
         """Whether a result is known or somebody has asked for it; draw the button that asks otherwise."""
@@ -70,12 +69,11 @@ class Subject:
         """The result of long work, known or computed now behind a progress bar; None while it is stopped."""
         return long_work.with_progress(self.key(what), partial(runtime.compute_in_parts, self.name, work), label)
 
-    def compute(self, what: str, work: Callable[[Translator], Result]) -> Result:
+    def compute(self, what: str, work: Callable[[LoadedModel], Result]) -> Result:
         """The result of brief work, known or computed now."""
 
         def make() -> Result:
-            with runtime.model(self.name) as translator:
-                return work(translator)
+            return runtime.compute_in_parts(self.name, lambda loaded, _: work(loaded), unheard)
 
         return store().quick(self.key(what), make)
 
@@ -87,22 +85,24 @@ class Subject:
             st.info(plain(str(nothing)))
             return None
 
+    def translation(self) -> Translation | None:
+        """The model's own translation of the sentence; None after a message."""
+        try:
+            return runtime.translate(self.name, self.text, DecodeConfig())
+        except InputError as nothing:
+            st.info(plain(str(nothing)))
+            return None
+
     def observations(self, measured: Measured) -> tuple[Observed, ...] | None:
-        """All sentences of the sample as the model reads them, read again where results were stored."""
-        if measured.observed:
-            return measured.observed
-
-        def work(loaded: LoadedModel, report: Report) -> tuple[Observed, ...]:
-            return tuple(observe_again(measured, loaded, report).values())
-
-        return self.measure("sentences", t("Reading the sentences"), work)
+        """All sentences of the sample as the model reads them."""
+        return self.measure("sentences", t("Reading the sentences"), partial(read_again, measured.sample))
 
     def some_observations(self, measured: Measured, indices: Sequence[int]) -> dict[int, Observed]:
         """A few sentences of the sample as the model reads them."""
-        if measured.observed:
-            return {i: measured.observed[i] for i in indices}
-        what = f"sentences {sorted(set(indices))}"
-        return self.compute(what, lambda translator: observe_some(measured, translator, indices))
+        wanted = sorted(set(indices))
+        part = measured.sample.part(wanted)
+        sentences = self.compute(f"sentences {wanted}", lambda loaded: read_again(part, loaded, unheard))
+        return dict(zip(wanted, sentences, strict=True))
 
 
 def subject(model: ModelDescription, text: str) -> Subject:
@@ -134,19 +134,17 @@ def adopt(model: str) -> str:
     return problem
 
 
-def read_ahead() -> Measured | None:
-    """Read the results that came with the model on screen into the store; None if there is nothing to read."""
+def read_ahead() -> None:
+    """Read the results that came with the model on screen into the store, if there are any."""
     name = runtime.last_loaded()
     if name is None:
-        return None
+        return
     first = Subject(runtime.describe(name), "", _default(name))
-    if not first.model.is_transformer or first.known("probe") is not None:
-        return None
-    with runtime.model(name) as translator:
-        found = measured_before(first.choice, translator)
-    if found is not None:
-        store().keep(first.key("probe"), found)
-    return found
+    if first.model.is_transformer and first.known("probe") is None:
+        with runtime.model(name) as translator:
+            measured = measured_before(first.choice, translator)
+        if measured is not None:
+            store().keep(first.key("probe"), measured)
 
 
 def draw_choice(model: str) -> None:
@@ -175,8 +173,6 @@ def draw_choice(model: str) -> None:
                     "with each other, and the second source word with the third target word."
                 ),
             )
-            if not closed("Uploads are"):
-                st.file_uploader(t("or a text file (UTF-8)"), type=["txt", "tsv"], key=f"probe_file_{model}")
         if origin == "scenes":
             st.caption(
                 t(
@@ -223,8 +219,7 @@ def _choose(model: str) -> None:
     lines: tuple[str, ...] = ()
     try:
         if origin == "own":
-            file = state.get(f"probe_file_{model}")
-            lines = lines_of_file(file.getvalue()) if file is not None else lines_of(state[f"probe_lines_{model}"])
+            lines = lines_of(state[f"probe_lines_{model}"])
     except SampleError as problem:
         state[_PROBLEM] = str(problem)
         return

@@ -31,7 +31,7 @@ from explorer.probing.edit_effect import (
     effect_of,
     means_over,
     quality_changes,
-    quality_over,
+    quality_of,
     quality_words,
     step_rows,
     visible_weights,
@@ -41,8 +41,9 @@ from explorer.probing.measured import Measured
 from explorer.probing.measurement import Probe
 from explorer.probing.role_grid import Place, role_grids
 from explorer.probing.sample import subsample
+from explorer.screens.probe.heads import choose_head
 from explorer.screens.probe.sample_choice import Subject
-from explorer.web import changes_in_force, runtime, session
+from explorer.web import changes_in_force, runtime
 from explorer.web.figures import draw_table
 from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig, ModelConfig
 from model.edits import EditError, HeadEdits
@@ -68,10 +69,8 @@ def draw_surgery(subject: Subject, measured: Measured | None) -> None:
     """Draw the translation before and after the changes, then the tools, then the effect step by step and in all."""
     for problem in changes_in_force.problems():
         st.warning(plain(problem))
-    try:
-        before = runtime.translate(subject.name, subject.text, DecodeConfig())
-    except InputError as nothing:
-        st.info(plain(str(nothing)))
+    before = subject.translation()
+    if before is None:
         return
     changes = changes_in_force.changes()
     effect = _draw_effect(subject, before, changes, measured)
@@ -109,14 +108,14 @@ def _draw_effect(subject: Subject, before: Translation, changes: Changes, measur
     def means(heads: Sequence[Head]) -> Means:
         assert measured is not None
         part, wanted = subsample(measured.sample, SENTENCES), tuple(heads)
-        return subject.compute(f"means {wanted}", lambda translator: means_over(translator, part, wanted))
+        return subject.compute(f"means {wanted}", lambda loaded: means_over(loaded, part, wanted))
 
     try:
         edit = changes_in_force.edits_of(subject.name, subject.text, changes, means) or HeadEdits()
         after = runtime.translate(subject.name, subject.text, DecodeConfig(), edit=edit)
         effect = subject.compute(
             f"effect {to_link(changes)} {subject.text}",
-            lambda translator: effect_of(translator, before, after, edit),
+            lambda loaded: effect_of(loaded, before, after, edit),
         )
     except (EditError, InputError) as unfit:
         st.warning(plain(str(unfit)))
@@ -200,14 +199,23 @@ def _draw_sample(subject: Subject, changes: Changes, edit: HeadEdits, measured: 
 
     def quality(what: str, label: str, edit: HeadEdits | None) -> Quality | None:
         return subject.measure(
-            what, label, lambda loaded, report: quality_over(loaded, part, measured.task, edit, report, label)
+            what, label, lambda loaded, report: quality_of(loaded, part, measured.task, edit, report, label)
         )
 
     before = quality("quality", t("Scoring the whole model"), None)
     after = quality(f"quality {to_link(whole)}", t("Scoring the changed model"), edits)
     if before is None or after is None:
         return
-    st.caption(plain(quality_words(before, after, len(part))))
+    st.caption(
+        plain(
+            t(
+                "Over {n} sentence: {change}.",
+                "Over {n:,} sentences: {change}.",
+                n=len(part),
+                change=quality_words(before, after),
+            )
+        )
+    )
     if whole == changes:
         changes_in_force.log_attempt(subject.name, subject.text, changes, **quality_changes(before, after))
 
@@ -246,12 +254,12 @@ def _draw_tools(config: ModelConfig, translation: Translation, measured: Measure
     fold = row.expander(t("Edit a row by hand"), key="surgery_row_fold", on_change="rerun")
     if fold.open:
         with fold:
-            _draw_row(translation, *_choose_head(config, "surgery_kind", "surgery_row_head"))
+            _draw_row(translation, *choose_head(config, "surgery_row"))
     label = t("Put in a part of another sentence (patching)")
     fold = patch.expander(label, key="surgery_patch_fold", on_change="rerun")
     if fold.open:
         with fold:
-            _draw_patch(*_choose_head(config, "surgery_patch_kind", "surgery_patch_head"))
+            _draw_patch(*choose_head(config, "surgery_patch"))
 
 
 def _put_heads(new: list[Change]) -> None:
@@ -319,23 +327,6 @@ def _chosen(kind: AttentionKind) -> list[Place]:
 
 def _names_key(kind: AttentionKind) -> str:
     return f"surgery_heads_{kind}"
-
-
-def _choose_head(config: ModelConfig, kind_key: str, head_key: str) -> Head:
-    """Draw the selectors of one head; return it, counted from 0, initially the current one."""
-    selection = session.selection()
-    kind: AttentionKind = st.segmented_control(
-        t("Kind of attention"), list(ATTENTION_KINDS), default=selection.kind, required=True, key=kind_key
-    )
-    heads, now = _places(config, kind), (selection.layer - 1, selection.head - 1)
-    layer, head = st.selectbox(
-        t("Head"),
-        heads,
-        index=heads.index(now) if now in heads else 0,
-        format_func=lambda place: index_name(*place),
-        key=f"{head_key}_{kind}",
-    )
-    return kind, layer, head
 
 
 def _draw_row(translation: Translation, kind: AttentionKind, layer: int, head: int) -> None:

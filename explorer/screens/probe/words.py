@@ -72,7 +72,7 @@ def draw_grammar(subject: Subject, measured: Measured) -> None:
     observed = None if grammar is None else subject.observations(measured)
     if grammar is None or observed is None:
         return
-    _draw_tags(observed, grammar, t("##### Weight by part of speech of the key"))
+    _draw_tags(observed, [sentence.tags for sentence in grammar], t("##### Weight by part of speech of the key"))
     st.markdown(t("##### From a word to the word that it depends on (encoder)"))
     relations = by_relation(observed, grammar)
     draw_table(relation_rows(relations), t("How often a head finds the word that another depends on"), file="relations")
@@ -102,20 +102,20 @@ def _draw_without_pipeline(subject: Subject, measured: Measured, lang: str) -> N
     observed = subject.observations(measured)
     if observed is None:
         return
-    parsed = [Parsed((*words, ""), ("",) * (len(words) + 1), (-1,) * (len(words) + 1)) for words in classes]
-    _draw_tags(observed, parsed, t("##### Weight on function words, content words and punctuation"))
+    tags = [(*words, "") for words in classes]
+    _draw_tags(observed, tags, t("##### Weight on function words, content words and punctuation"))
     by_list = t("By a closed list of function words ('{language}').", language=lang)
     st.caption(plain(f"{by_list} {install}"))
 
 
-def _draw_tags(observed: Sequence[Observed], parsed: Sequence[Parsed], title: str) -> None:
+def _draw_tags(observed: Sequence[Observed], tags: Sequence[Sequence[str]], title: str) -> None:
     kind: AttentionKind = st.segmented_control(
         t("Kind"), ["encoder", "cross"], default="encoder", required=True, key="grammar_kind", bind=URL
     )
     st.markdown(title)
-    tags = by_tag(observed, parsed, kind)
-    draw_table(tag_rows(tags), t("Weight on each kind of word"), file="kinds-of-words")
-    st.caption(plain(tag_sentence(tags)))
+    scores = by_tag(observed, tags, kind)
+    draw_table(tag_rows(scores), t("Weight on each kind of word"), file="kinds-of-words")
+    st.caption(plain(tag_sentence(scores)))
 
 
 def draw_search(subject: Subject, measured: Measured) -> None:
@@ -127,7 +127,7 @@ def draw_search(subject: Subject, measured: Measured) -> None:
     tags = tags_of(grammar_of(subject, measured, "source"), grammar_of(subject, measured, "target"), observed)
     question = t("Where in the sample does a head look from one word to another? Leave a field empty for any word.")
     st.caption(f"{question} {tag_hint(tags)}")
-    head = choose_head(measured.probe, "search")
+    head = choose_head(subject.model.model_config, "search")
     left, middle, right = st.columns(3)
     query = left.text_input(t("From (query)"), key="search_query", bind=URL)
     key = middle.text_input(t("To (key)"), key="search_key", bind=URL)

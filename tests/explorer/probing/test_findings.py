@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from explorer.probing.findings import findings
 from explorer.probing.importance import measure_curve, measure_importance
 from explorer.probing.measured import measure
 from explorer.probing.sample import SampleChoice
+from explorer.probing.ship import findings
 from model.analysis.importance import least_first
 from model.checkpoint import load_model
 from tests.paths import CHECKPOINTS

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from explorer.decoding.attention_maps import diagonal, mirror
 from explorer.probing import formulas
-from explorer.probing.formulas import divergences, head_map, most_alike
+from explorer.probing.formulas import divergences
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
-from explorer.probing.pattern_cells import diagonal, mirror, punctuation, rarest
+from explorer.probing.pattern_cells import punctuation, rarest
 from model.analysis.word_alignment import gold_cells
 from tests.explorer.probed import HEADS, observed, one_hot, random_observed
 
@@ -183,22 +184,3 @@ def test_divergence_is_jensen_shannon() -> None:
 def test_heads_with_nothing_in_common_are_one_bit_apart() -> None:
     item = observed(encoder=(HEADS["first"], HEADS["end"]))
     assert np.isclose(divergences(item.trace.encoder, np.ones(9, dtype=bool))[0, 1], 1.0)
-
-
-def test_the_map_keeps_distances_that_fit_into_a_plane() -> None:
-    places = np.array([[0.0, 0.0], [0.3, 0.1], [0.7, -0.2], [0.1, 0.6]])
-    squared = ((places[:, None] - places[None]) ** 2).sum(-1)
-    found = head_map(squared)
-    again = ((found[:, None] - found[None]) ** 2).sum(-1)
-    assert np.allclose(again, squared)
-
-
-def test_the_map_of_one_head_or_unknown_heads_is_the_origin() -> None:
-    assert head_map(np.zeros((1, 1))).tolist() == [[0.0, 0.0]]
-    assert head_map(np.full((3, 3), np.nan)).tolist() == [[0.0, 0.0]] * 3
-
-
-def test_most_alike() -> None:
-    apart = np.array([[0, 0.5, 0.1], [0.5, 0, 0.9], [0.1, 0.9, 0]])
-    assert most_alike(apart, 0) == [(2, 0.1), (1, 0.5)]
-    assert most_alike(np.full((3, 3), np.nan), 0) == []

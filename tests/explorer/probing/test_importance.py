@@ -28,8 +28,7 @@ def importance() -> Importance:
     changes = {kind: around(values, 0.05) for kind, values in loss.items()}
     accuracy = {kind: around(-values / 10, 0.01) for kind, values in loss.items()}
     gradient = {kind: np.abs(values) for kind, values in loss.items()}
-    by_layer = {kind: values / np.sqrt((values**2).sum(axis=1, keepdims=True)) for kind, values in gradient.items()}
-    return Importance(Ablation(1.0, 0.9, changes, accuracy), gradient, by_layer, 1)
+    return Importance(Ablation(1.0, 0.9, changes, accuracy), gradient, 1)
 
 
 def test_rows_begin_with_the_most_important_head(importance: Importance) -> None:
@@ -63,7 +62,9 @@ def test_the_summary_rounds_once_and_shows_no_negative_zero(importance: Importan
 
 
 def test_the_curve_is_in_percent_of_the_whole_model() -> None:
-    curve = PruningCurve((0, 1, 2), (0.0, np.log(2), np.log(4)), (0.8, 0.76, 0.2), (None, None, None))
+    curve = PruningCurve(
+        (0, 1, 2), (0.0, np.log(2), np.log(4)), (0.8, 0.76, 0.2), (None, None, None), around(np.zeros(3), 0.1)
+    )
     quality = curve.remaining_quality()
     assert set(quality) == {"probability per token", "exact match"}
     assert quality["probability per token"] == pytest.approx([100, 50, 25])
@@ -71,16 +72,14 @@ def test_the_curve_is_in_percent_of_the_whole_model() -> None:
     assert curve.summary().startswith(
         "Exact match falls below 90 % of the whole model's with 2 of 2 heads switched off."
     )
-    whole = PruningCurve((0, 1), (0.5, 0.5), (None, None), (None, None))
+    whole = PruningCurve((0, 1), (0.5, 0.5), (None, None), (None, None), around(np.zeros(2), 0.1))
     assert whole.summary().startswith("Probability per token stays above 90 % however many of 1 head are switched off.")
 
 
 def test_the_curve_has_an_interval() -> None:
     changes = around(np.log([1.0, 2.0]), np.log(1.25))
     curve = PruningCurve((0, 1), (0.0, np.log(2)), (None, None), (None, None), changes)
-    found = curve.interval()
-    assert found is not None
-    assert np.allclose(found, ([80, 40], [125, 62.5]))
+    assert np.allclose(curve.interval(), ([80, 40], [125, 62.5]))
 
 
 def test_each_check_reports_one_part_more() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.probing.pattern_cells import diagonal, lexical_cells, mirror, partners
+from explorer.decoding.attention_maps import diagonal, mirror
+from explorer.probing.pattern_cells import lexical_cells, partners
 from tests.explorer.probed import observed
 
 ALIGNMENTS = [

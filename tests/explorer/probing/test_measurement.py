@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from explorer.decoding.attention_maps import diagonal, mirror
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe, Tally, sentence_scores
-from explorer.probing.pattern_cells import diagonal, lexical_cells, mirror
+from explorer.probing.pattern_cells import lexical_cells
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, NO_ROLE, TOO_FEW, role_of, second_job, shortfall
 from model.analysis.recorded_batches import observe, untrained_like, written_sample
 from model.checkpoint import load_model

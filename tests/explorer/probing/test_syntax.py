@@ -108,21 +108,21 @@ def test_few_words_show_no_relation(nlp: Language) -> None:
 
 def test_weight_by_part_of_speech(nlp: Language) -> None:
     parsed = parse(nlp, sample().sources)
-    found = by_tag(planted(parsed), parsed, "encoder")
+    found = by_tag(planted(parsed), [sentence.tags for sentence in parsed], "encoder")
     expected = np.mean([sum(tag == "NOUN" for tag in p.tags) / len(p.tags) for p in parsed])
     assert found.uniform["NOUN"] == pytest.approx(expected)
     assert found.mean["NOUN"][0, 2] == pytest.approx(expected)
     assert found.sentences == {"DET": 3, "ADJ": 2, "NOUN": 3, "VERB": 3}
     by_hand = np.mean([np.mean([h >= 0 and p.tags[h] == "NOUN" for h in p.heads]) for p in parsed])
     assert found.mean["NOUN"][0, 0] == pytest.approx(by_hand)
-    cross = by_tag(planted(parsed), parsed, "cross")
+    cross = by_tag(planted(parsed), [sentence.tags for sentence in parsed], "cross")
     assert cross.mean["DET"][0, 0] == 1.0
     rows = tag_rows(cross)
     assert rows[0]["head"] == "uniform"
     assert rows[1]["DET"] == 1.0
     assert "L1 H1 on DET (1.00 instead of" in tag_sentence(cross)
     with pytest.raises(ValueError, match="target words"):
-        by_tag(planted(parsed), parsed, "decoder")
+        by_tag(planted(parsed), [sentence.tags for sentence in parsed], "decoder")
 
 
 def test_tags_for_the_search(nlp: Language) -> None:

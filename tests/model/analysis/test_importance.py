@@ -19,6 +19,7 @@ from model.analysis.importance import (
     heads_of,
     least_first,
     mean_outputs,
+    normalised,
     pruning_counts,
     pruning_curve,
     sentence_gradients,
@@ -131,7 +132,7 @@ def test_sentence_gradients_are_derivatives_of_each_sentence() -> None:
 
 def test_the_score_takes_absolute_values_before_the_mean_and_normalises_by_layer() -> None:
     model, pairs = tiny_model(), some_pairs()
-    raw, normal = gradient_scores(model, pairs, normalise=False), gradient_scores(model, pairs)
+    raw, normal = gradient_scores(model, pairs), normalised(gradient_scores(model, pairs))
     singles = [sentence_gradients(model, collate(pairs, [i])) for i in range(len(pairs))]
     signed = False
     for kind in ATTENTION_KINDS:
@@ -238,7 +239,7 @@ def reverse() -> LoadedModel:
 def test_important_heads_of_reverse_hurt_more_than_unimportant_ones(reverse: LoadedModel) -> None:
     examples = get_task("reverse").splits["test"][::30]
     pairs = encode_pairs(examples, reverse.source, reverse.target)
-    order = least_first(gradient_scores(reverse.model, pairs, normalise=False))
+    order = least_first(gradient_scores(reverse.model, pairs))
     whole = edited_loss(reverse.model, pairs, None).loss
     least = edited_loss(reverse.model, pairs, without(order[:2])).loss - whole
     most = edited_loss(reverse.model, pairs, without(order[-2:])).loss - whole

@@ -23,26 +23,28 @@ def test_a_patched_layer_is_the_rest_of_the_model_run_on_the_patched_vectors(nor
     model = tiny_model(norm_first=norm_first)
     found = patch_grid(model, SRC, OTHER, READ, token=7)
     own, donor = _recorded(model, SRC), _recorded(model, OTHER)
-    assert found.encoder.shape == (3, 6)
-    assert found.decoder.shape == (4, 4)
+    assert found.log_probs["encoder"].shape == (3, 6)
+    assert found.log_probs["decoder"].shape == (4, 4)
     for point in range(3):
         for position in (0, 3):
             x = own[patched_points(model.config, "encoder")[point]].clone()
             x[0, position] = donor[patched_points(model.config, "encoder")[point]][0, position]
             log_probs = _from_encoder(model, x, point)
-            assert found.encoder[point, position] == pytest.approx(float(log_probs[7]), abs=1e-5)
-            assert found.encoder_instead[point, position] == int(log_probs.argmax())
+            assert found.log_probs["encoder"][point, position] == pytest.approx(float(log_probs[7]), abs=1e-5)
+            assert found.likeliest["encoder"][point, position] == int(log_probs.argmax())
     for point in range(4):
         for position in (1, 3):
             x = own[patched_points(model.config, "decoder")[point]].clone()
             x[0, position] = donor[patched_points(model.config, "decoder")[point]][0, position]
-            assert found.decoder[point, position] == pytest.approx(float(_from_decoder(model, x, point)[7]), abs=1e-5)
+            assert found.log_probs["decoder"][point, position] == pytest.approx(
+                float(_from_decoder(model, x, point)[7]), abs=1e-5
+            )
     assert found.own == pytest.approx(float(_from_encoder(model, own["src.positions"], 0)[7]), abs=1e-5)
     assert found.other == pytest.approx(float(_from_encoder(model, donor["src.positions"], 0)[7]), abs=1e-5)
     # Nothing after the last layer mixes positions: only the last row's own vector matters there.
-    assert np.allclose(found.decoder[-1, :-1], found.own, atol=1e-5)
-    assert found.decoder[-1, -1] == pytest.approx(found.other, abs=1e-5)
-    assert np.allclose(found.decoder[0], found.own, atol=1e-5), "both runs read the same target"
+    assert np.allclose(found.log_probs["decoder"][-1, :-1], found.own, atol=1e-5)
+    assert found.log_probs["decoder"][-1, -1] == pytest.approx(found.other, abs=1e-5)
+    assert np.allclose(found.log_probs["decoder"][0], found.own, atol=1e-5), "both runs read the same target"
 
 
 def _recorded(model: Transformer, src: list[int]) -> dict[str, torch.Tensor]:
@@ -79,15 +81,3 @@ def test_sentences_that_do_not_fit_are_refused() -> None:
         patch_grid(model, SRC, OTHER[1:], READ, token=7)
     with pytest.raises(PatchError, match="the same"):
         patch_grid(model, SRC, SRC, READ, token=7)
-
-
-def test_it_can_be_stopped() -> None:
-    calls: list[int] = []
-
-    def check() -> None:
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        patch_grid(tiny_model(), SRC, OTHER, READ, token=7, check=check)
