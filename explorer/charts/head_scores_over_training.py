@@ -38,9 +38,7 @@ def head_figure(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int
 def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> str:
     """The chosen head's score now, at first and at last, and the highest head now, in two sentences."""
     steps = sorted(scores)
-    if not steps:
-        return "Nothing has been measured yet."
-    now = scores.get(step, scores[steps[-1]])
+    now = scores[step]
     first, last = scores[steps[0]][layer - 1, head - 1], scores[steps[-1]][layer - 1, head - 1]
     best = np.unravel_index(int(now.argmax()), now.shape)
     return (

@@ -129,15 +129,6 @@ def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     return Figure(_spec("learning rate", max_steps), data, caption, "Learning rate")
 
 
-@lru_cache(maxsize=CACHED)
-def speed_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
-    """Source and target tokens per second, padding not counted."""
-    last = metrics.latest("train", "tokens_per_s")
-    caption = "No speed is measured yet." if last is None else f"{last:,.0f} source and target tokens per second now."
-    data = _columns(_rows(metrics.train, "tokens_per_s", "tokens/s"))
-    return Figure(_spec("tokens/s", max_steps), data, caption, "Tokens per second")
-
-
 def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figure:
     """The planned learning rate; `points` are (step, rate) pairs that include its peak and both ends."""
     caption = "The schedule is not known yet."

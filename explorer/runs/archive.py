@@ -8,23 +8,20 @@ on this server, is rewritten as a model folder on the way (:mod:`model.importing
 from __future__ import annotations
 
 import json
-import lzma
 import re
 import secrets
 import shutil
 import stat
-import struct
 import tempfile
 import time
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from explorer.runs.lifecycle import read_note
-from explorer.runs.viewer_mode import REASON, viewing
+from explorer.runs.viewer_mode import refuse
 from model.data.files import DATA_FILE
 from model.file_formats import Status
 from model.folder import (
@@ -54,19 +51,6 @@ MAX_TEXT_BYTES = 64 * 1024**2  # of one file that is not weights
 MAX_RATIO = 200  # unpacked to packed size; weights hardly compress, text 20 times at most
 _BLOCK = 1 << 20
 _LITTER = re.compile(r"(.*/)?(__MACOSX/.*|\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)")  # of systems that pack folders
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    EOFError,
-    NotImplementedError,  # a compression method or version that Python does not know
-    RuntimeError,  # encrypted
-    OverflowError,
-    struct.error,
-    ValueError,  # a name that is not text, an offset before the start of the file
-    OSError,  # from bz2
-    MemoryError,  # lzma allocates whatever the file asks for
-)
 _HOLDER, _LEFTOVER_SECONDS = ".import-", 6 * 3600
 _REQUIRED = (CONFIG, TOKENIZER, WEIGHTS)
 _KNOWN = (*_REQUIRED, CARD, METRICS, STATUS, NOTE, DATA_FILE)
@@ -111,12 +95,12 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
 
     Raises:
         ArchiveError: it is not a zip file, contains anything that no model folder has (paths that lead out of it,
-            links, pickles, unknown files), is too large or too strongly compressed, there is already a model of this
-            name, or this server is for looking only.
+            links, pickles, unknown files), is too large or too strongly compressed, or there is already a model of
+            this name. ViewerError: this server is for looking only.
         CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the files do not form a
             model.
     """
-    _refuse_viewers()
+    refuse("Importing is")
     with _readable():
         archive = zipfile.ZipFile(file)
     with archive:
@@ -125,16 +109,15 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
         foreign = _is_translator(members)
         chosen = _translator_members(members) if foreign else _model_members(members)
         _check_sizes(chosen)
-        with _holder(checkpoints, name or wanted) as (building, target):
-            inside = building.parent / "theirs" / (wanted or target.name) if foreign else building
+        with _holder(checkpoints, name or wanted) as building:
+            inside = building.parent / "theirs" / wanted if foreign else building
             inside.mkdir(parents=True)
             _unpack(archive, chosen, inside)
             if foreign:
                 _rewrite(inside, building)
             else:
                 _check(building)
-            replace_file(building, target)
-    return target.name
+    return building.name
 
 
 def _name_of(file: IO[bytes]) -> str:
@@ -154,13 +137,13 @@ def import_translator(folder: Path, checkpoints: Path, name: str = "") -> str:
     """Import a translator from a folder on this server and return its name: `name`, or that of the folder.
 
     Raises:
-        ArchiveError: there is already a model of this name, or this server is for looking only.
+        ArchiveError: there is already a model of this name. ViewerError: this server is for looking only.
         ImportFailed: the folder holds no translator. Whatever else may be there, or not, gets the same sentence:
             visitors of a server are told nothing of its other folders.
         CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the translator cannot be
             imported.
     """
-    _refuse_viewers()
+    refuse("Importing is")
     from model.importing.import_folder import holds_translator
     from model.importing.source_folder import ImportFailed
 
@@ -168,15 +151,9 @@ def import_translator(folder: Path, checkpoints: Path, name: str = "") -> str:
         raise ImportFailed(
             "There is no translator to import at this path: give its folder, with config.json and weights."
         )
-    with _holder(checkpoints, name or folder.name) as (building, target):
+    with _holder(checkpoints, name or folder.name) as building:
         _rewrite(folder, building)
-        replace_file(building, target)
-    return target.name
-
-
-def _refuse_viewers() -> None:
-    if viewing():
-        raise ArchiveError(f"Nothing can be imported: {REASON}.")
+    return building.name
 
 
 def _rewrite(theirs: Path, ours: Path) -> None:
@@ -186,8 +163,8 @@ def _rewrite(theirs: Path, ours: Path) -> None:
 
 
 @contextmanager
-def _holder(checkpoints: Path, name: str) -> Iterator[tuple[Path, Path]]:
-    """Where a model is put together, in a hidden folder that is deleted afterwards, and where it goes.
+def _holder(checkpoints: Path, name: str) -> Iterator[Path]:
+    """The place in a hidden folder where a model is put together; at the end it is renamed to the model's own.
 
     Raises:
         ArchiveError: there is already a model of this name. CheckpointError: the name is not allowed.
@@ -200,7 +177,8 @@ def _holder(checkpoints: Path, name: str) -> Iterator[tuple[Path, Path]]:
     holder = checkpoints / f"{_HOLDER}{secrets.token_hex(8)}"
     holder.mkdir()
     try:
-        yield holder / target.name, target
+        yield holder / target.name
+        replace_file(holder / target.name, target)
     finally:
         shutil.rmtree(holder, ignore_errors=True)
 
@@ -284,7 +262,9 @@ def _readable() -> Iterator[None]:
     """Turn whatever Python's zip readers raise into one sentence."""
     try:
         yield
-    except _UNREADABLE as error:
+    except Exception as error:  # of a dozen types, from zipfile and what unpacks for it
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the system's, such as a full disk
         reason = str(error) or "it ends too early"
         raise ArchiveError(f"This is not a zip file that can be read ({reason}).") from None
 
@@ -353,27 +333,13 @@ def _check_sizes(members: Members) -> None:
 
 
 def _unpack(archive: zipfile.ZipFile, members: Members, folder: Path) -> None:
-    """Write files into a folder, and no more bytes of each than its entry says.
+    """Write files into a folder; zipfile writes no more bytes of each than its entry says.
 
     Raises:
-        ArchiveError: a file is larger than the archive says, or cannot be read.
+        ArchiveError: a file cannot be read, or is not what the archive says.
     """
     for name, member in members.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
-        with _readable():
-            packed = archive.open(member)
-        with packed, open(path, "xb") as out:
-            for block in _blocks(packed):
-                if out.tell() + len(block) > member.file_size:
-                    raise ArchiveError(f"The zip file's {member.filename!a} is larger than it says; it is refused.")
-                out.write(block)
-
-
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
-    while True:
-        with _readable():
-            block = file.read(_BLOCK)
-        if not block:
-            return
-        yield block
+        with _readable(), archive.open(member) as packed, open(path, "xb") as out:
+            shutil.copyfileobj(packed, out, _BLOCK)

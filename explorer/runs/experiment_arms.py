@@ -146,13 +146,25 @@ def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
             "runs": len(arm.runs),
             **_columns(arm.metric.column, arm.scores(), 1),
             **_columns("loss on test", arm.losses(), 4),
+            **_split_columns(arm),
             f"runs that reached {arm.target}": sum(step is not None for step in arm.updates()),
             **_columns(f"updates until {arm.target}", arm.updates(), 0),
             "parameters": arm.runs[0].parameters if arm.runs else None,
             **_columns("tokens/s", [run.tokens_per_s for run in arm.runs], 0),
+            **_columns("different answers", [run.score("different") for run in arm.runs], 0),
+            **_columns("empty answers", [run.score("empty") for run in arm.runs], 0),
         }
         for arm in arms
     ]
+
+
+def _split_columns(arm: ArmRuns) -> dict[str, float | None]:
+    """The scores on the splits that are unlike training, in percent."""
+    columns: dict[str, float | None] = {}
+    for split in arm.recipe.base.splits:
+        shares = [run.score("exact_match", split) for run in arm.runs]
+        columns |= _columns(f"right on {split} (%)", [share and 100.0 * share for share in shares], 1)
+    return columns
 
 
 def _columns(name: str, values: Sequence[float | None], digits: int) -> dict[str, float | None]:

@@ -8,14 +8,13 @@ An arm that is ahead or behind in the mean by a point, but not so, is not told a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from explorer.locale.text import listed, plural
-from explorer.runs.experiment_arms import ENOUGH, METRICS, ArmRuns, MeanAndRange, mean_and_range, seeds_ahead
+from explorer.runs.experiment_arms import ENOUGH, ArmRuns, mean_and_range, seeds_ahead
 from model.experiments.recipe import Experiment
 
 _POINTS = 1.0  # of two arms whose scores differ by less, in % or BLEU, speed and loss say more
-_OVERLAP = "the runs overlap: no clear difference"
 
 _BETTER, _WORSE = "better than {}", "worse than {}"
 _SOONER, _LATER = "as good as {} in the end, and sooner", "as good as {} in the end, but later"
@@ -84,17 +83,13 @@ def _relation(first: ArmRuns, arm: ArmRuns) -> tuple[str, str]:
 
 
 def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
-    """The results in sentences: the target, then each arm compared with the first; all from the numbers."""
+    """What :func:`explorer.runs.experiment_arms.table` does not say: missing runs, the target, failures, and chance."""
     sentences = _missing(experiment, arms)
     reaching = next(arm for arm in arms if arm.arm == experiment.reaching)
     if reaching.runs:
         sentences.append(_target(reaching))
-    first, *others = arms
-    if first.runs:
-        sentences += [_against(first, other) for other in others if other.runs]
-        sentences += [f"'{arm.label}', seed {run.seed}: {run.error}" for arm in arms for run in arm.runs if run.error]
-        sentences += _chance([arm for arm in arms if arm.runs])
-    return sentences
+    sentences += [f"'{arm.label}', seed {run.seed}: {run.error}" for arm in arms for run in arm.runs if run.error]
+    return sentences + _chance([arm for arm in arms if arm.runs])
 
 
 def _missing(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
@@ -113,51 +108,6 @@ def _target(arm: ArmRuns) -> str:
     when = f"; on validation it first reached that after {updates.text(_whole)} updates" if updates else ""
     runs = plural(len(arm.runs), "run")
     return f"The target is {arm.target} {arm.metric.name}: '{arm.label}' reaches it in {reached} of {runs}{when}."
-
-
-def _against(first: ArmRuns, other: ArmRuns) -> str:
-    """Another arm compared with the first: score, loss and updates, each with whether the runs separate the two."""
-    parts = []
-    for name, write, words, values in (
-        (first.metric.name, first.metric.text, ("more", "less"), ArmRuns.scores),
-        ("loss on test", lambda value: f"{value:.3g}", ("higher", "lower"), ArmRuns.losses),
-    ):
-        old, new = mean_and_range(values(first)), mean_and_range(values(other))
-        if old is None or new is None:
-            continue
-        comparison = _comparison(old, new, words)
-        seeds = seeds_ahead(first.by_seed(values(first)), other.by_seed(values(other)))
-        if seeds and comparison == _OVERLAP:
-            word = words[0] if new.mean > old.mean else words[1]
-            comparison = f"the runs overlap, but with each of {seeds} seeds it is {word}"
-        parts.append(f"{name} {new.text(write)} against {old.text(write)} ({comparison})")
-    compared = "; ".join([*parts, _compared_updates(first, other)])
-    return f"'{other.label}' compared with '{first.label}': {compared}."
-
-
-def _compared_updates(first: ArmRuns, other: ArmRuns) -> str:
-    old, new = mean_and_range(first.updates()), mean_and_range(other.updates())
-    if new is None:
-        return f"none of its runs reached {first.target} on validation"
-    if old is None or old.n < len(first.runs) or new.n < len(other.runs):
-        return (
-            f"{new.n} of {plural(len(other.runs), 'run')} reached {first.target} on validation, against "
-            f"{old.n if old else 0} of {len(first.runs)}"
-        )
-    # The target may have been reached at any update since the evaluation before.
-    every = max(run.valid["step"][0] for run in (*first.runs, *other.runs))
-    return (
-        f"updates until {first.target} on validation (evaluated every {every:.0f} updates): {new.text(_whole)} "
-        f"against {old.text(_whole)} ({_comparison(old, new, ('more', 'fewer'))})"
-    )
-
-
-def _comparison(old: MeanAndRange, new: MeanAndRange, words: tuple[str, str]) -> str:
-    """Whether all runs of the second lie on one side of all runs of the first."""
-    where = "in the one run of each" if old.n == new.n == 1 else "in every run"
-    if new.apart(old):
-        return f"{words[0] if new.low > old.high else words[1]} {where}"
-    return f"the same {where}" if old.low == old.high == new.low == new.high else _OVERLAP
 
 
 def _chance(arms: Sequence[ArmRuns]) -> list[str]:
@@ -184,54 +134,6 @@ def duration_sentence(arm: ArmRuns) -> str:
         f"On {run.machine}, PyTorch {run.torch}: {took} seconds per run, including scoring and whatever else "
         f"the machine was doing{others}."
     )
-
-
-def speed_sentence(arms: Sequence[ArmRuns]) -> str:
-    """Parameters and speed of each arm that has been run; empty where all have equally many parameters."""
-    if len({arm.runs[0].parameters for arm in arms if arm.runs}) < 2:
-        return ""
-    speeds = _written({arm.label: [run.tokens_per_s for run in arm.runs] for arm in arms}, _whole)
-    parts = [f"'{arm.label}' {arm.runs[0].parameters:,}, {speeds[arm.label]}" for arm in arms if arm.runs]
-    return f"Parameters, and training tokens per second on one core: {'; '.join(parts)}."
-
-
-def other_split_sentences(arms: Sequence[ArmRuns]) -> list[str]:
-    """How many sentences of the other scored splits are right, with one sentence of text for each split."""
-    metric, sentences = METRICS["exact_match"], []
-    for split in arms[0].recipe.base.splits:
-        right = _written(_scores(arms, "exact_match", split, metric.factor), metric.text)
-        if right:
-            parts = "; ".join(f"'{label}' {text}" for label, text in right.items())
-            sentences.append(f"Right on the split '{split}', which is unlike training: {parts}.")
-    return sentences
-
-
-def answers_sentence(arms: Sequence[ArmRuns]) -> str:
-    """How many different and empty answers each arm gave to the test sentences; empty if nothing is remarkable.
-
-    A model that gives the same answer to everything has not learned to use its input.
-    """
-    runs = [run for arm in arms for run in arm.runs]
-    if all(not run.score("empty") and (run.score("exact_match") or 0) > 0.9 for run in runs):
-        return ""
-    different, empty = (_written(_scores(arms, name), _whole) for name in ("different", "empty"))
-    parts = [f"'{label}' {different[label]} different, {empty[label]} empty" for label in different if label in empty]
-    asked = max([run.score("sentences") or 0 for run in runs], default=0)
-    return f"Answers to the {asked:,.0f} test sentences: {'; '.join(parts)}." if parts else ""
-
-
-def _scores(
-    arms: Sequence[ArmRuns], name: str, split: str = "test", factor: float = 1.0
-) -> dict[str, list[float | None]]:
-    """One score of all runs, by the label of their arm."""
-    scores = {arm.label: [run.score(name, split) for run in arm.runs] for arm in arms}
-    return {label: [value and factor * value for value in values] for label, values in scores.items()}
-
-
-def _written(values: Mapping[str, Sequence[float | None]], write: Callable[[float], str]) -> dict[str, str]:
-    """Mean and range of the values of each arm; arms without any are left out."""
-    summaries = {label: mean_and_range(of) for label, of in values.items()}
-    return {label: summary.text(write) for label, summary in summaries.items() if summary is not None}
 
 
 def _whole(value: float) -> str:

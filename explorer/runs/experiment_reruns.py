@@ -91,13 +91,11 @@ def _sentence(run: Rerun, arm: ArmRuns, measure: str) -> str:
     if not values:
         return f"{who} has not measured this."
     end = f"{who}: {values[-1]:.4g}{metric.unit} after {steps[-1]:,.0f} updates"
-    stored = next((each for each in arm.runs if each.seed == run.seed), None)
-    if stored is None:
-        return f"{end}; no run with this seed is stored."
-    at = dict(zip(stored.valid["step"], stored.valid[measure], strict=True))
+    curves = [each.valid for each in arm.runs if each.seed == run.seed]
+    at = {step: value for valid in curves for step, value in zip(valid["step"], valid[measure], strict=True)}
     shared = [(value, metric.factor * at[step]) for step, value in zip(steps, values, strict=True) if step in at]
     if not shared:
-        return f"{end}; the stored run with this seed was evaluated at other updates."
+        return f"{end}; no run with this seed is stored with an evaluation there."
     # Stored curves are rounded to four digits.
     if all(abs(own - theirs) <= 1e-3 * max(abs(theirs), 1e-9) for own, theirs in shared):
         return f"{end}, at every evaluation the same as the stored run with this seed."

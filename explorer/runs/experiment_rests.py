@@ -27,13 +27,8 @@ class Place:
     uniform: float | None  # what equal weights would give; None for a measure that has no such value
 
 
-def has_rests(arms: Sequence[ArmRuns]) -> bool:
-    """Whether it was measured in any run."""
-    return any(run.rests for arm in arms for run in arm.runs)
-
-
 def places(arms: Sequence[ArmRuns], measure: str) -> list[Place]:
-    """The measure at every layer of every kind of attention; shares in percent."""
+    """The measure at every layer of every kind of attention, if it was taken in any run; shares in percent."""
     factor = 1.0 if measure == "largest" else 100.0
     found = []
     for kind in ATTENTION_KINDS:
@@ -48,28 +43,6 @@ def places(arms: Sequence[ArmRuns], measure: str) -> list[Place]:
                     uniform = None if measure == "largest" else 100 * measured[0]["uniform"][layer]
             found.append(Place(f"{kind} {short_layer(layer + 1)}", values, uniform))
     return found
-
-
-def rest_sentences(arms: Sequence[ArmRuns]) -> list[str]:
-    """Where each arm rests most, and how far its largest number stands out."""
-    sentences = []
-    for label in (arm.label for arm in arms):
-        parts = []
-        for measure in MEASURES:
-            here = [place for place in places(arms, measure) if label in place.values]
-            if not here:
-                continue
-            top = max(here, key=lambda place: place.values[label].mean - (place.uniform or 0.0))
-            value = top.values[label].text(_whole)
-            parts.append(
-                f"the largest number is {value} times the median (after {top.name})"
-                if measure == "largest"
-                else f"the {measure} token gets most in {top.name}: {value} % of the weight, where equal weights would "
-                f"give it {top.uniform:.0f} %"
-            )
-        if parts:
-            sentences.append(f"'{label}': {'; '.join(parts)}.")
-    return sentences
 
 
 def caption(found: Sequence[Place], measure: str) -> str:

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import entropy
 from explorer.locale.text import plural
+from explorer.runs.wrong_answers import validation_task
 from model.analysis.recorded_batches import Sample, observe, written_sample
 from model.checkpoint import LoadedModel, load_model, snapshot_path
 from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
-from model.data import MADE_HERE, get_task
-from model.data.files import DATA_FILE
-from model.data.task import Alignment
+from model.data.task import Alignment, DataError
 from model.decoding.decode import decode_recorded
 from model.folder import CheckpointError
 from model.scoring import evenly_spaced
@@ -87,12 +86,11 @@ def moment(loaded: LoadedModel, step: int, text: str, path: Sequence[int]) -> Mo
 
 
 def validation_sample(loaded: LoadedModel) -> Sample | None:
-    """Validation sentences of the run's own task, evenly spread; None where they would have to be downloaded."""
-    data = loaded.data_config
-    own = (loaded.folder / DATA_FILE).is_file()
-    if not own and data.task not in MADE_HERE:
+    """Validation sentences of the run's own task, evenly spread; None where they are not on this machine."""
+    try:
+        task = validation_task(loaded, loaded.folder)
+    except DataError:
         return None
-    task = get_task(data.task, split_seed=data.split_seed, data_dir=loaded.folder if own else None)
     longest = min(MAX_TOKENS, loaded.model_config.max_positions)
     sample = written_sample(task.splits["valid"], loaded.source, loaded.target, longest)
     fitting = [i for i, (src, _) in enumerate(sample.pairs.lengths) if src > 2]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.locale.text import why
-from explorer.runs.command import like_command, longer_command, resume_command
+from explorer.runs.command import longer_command, resume_command
 from explorer.runs.process import (
     Launch,
     RunError,
@@ -26,9 +26,8 @@ from explorer.runs.process import (
     start_process,
     terminate,
 )
-from explorer.runs.settings import Changes
 from explorer.runs.status import RunStatus, read_status
-from explorer.runs.viewer_mode import REASON, viewing
+from explorer.runs.viewer_mode import refuse
 from model import faults
 from model.file_formats import NOTE_CHARACTERS, FormatError, Note, check
 from model.folder import (
@@ -119,13 +118,17 @@ class Runs:
 
     def peek(self, name: str) -> RunStatus | None:
         """The same, but None where status.json is damaged, or is being written on a system that locks files."""
+        return self._status_or_problem(name)[0]
+
+    def _status_or_problem(self, name: str) -> tuple[RunStatus | None, str]:
+        """The status, and why it cannot be read: one run's failure is its own, and lists show the others."""
         try:
-            return self.status(name)
-        except CheckpointError:
-            return None
-        except Exception as fault:  # as in `entry`
+            return self.status(name), ""
+        except CheckpointError as damaged:
+            return None, str(damaged)
+        except Exception as fault:
             faults.report(fault)
-            return None
+            return None, UNFORESEEN
 
     def launch(self, name: str) -> Launch | None:
         """The process last started from a page for it, dead or alive."""
@@ -150,13 +153,9 @@ class Runs:
         """The entry of this name; None where there is none."""
         folder = self.folder(name)
         summary = summarize(folder) if folder.is_dir() else {"name": name, "error": None}
-        try:
-            status = self.status(name)
-        except CheckpointError as damaged:
-            return Entry(name, summary | {"error": str(damaged)}, None)
-        except Exception as fault:  # its failure is its own: the list shows the others
-            faults.report(fault)
-            return Entry(name, summary | {"error": UNFORESEEN}, None)
+        status, problem = self._status_or_problem(name)
+        if problem:
+            return Entry(name, summary | {"error": problem}, None)
         return Entry(name, summary, status, self.note(name)) if folder.is_dir() or status is not None else None
 
     def note(self, name: str) -> str:
@@ -183,7 +182,7 @@ class Runs:
         launch = read_launch(self.checkpoints, name)
         return (self.checkpoints / name).exists() or name in SHIPPED or (launch is not None and launch.alive)
 
-    # Actions
+    # Actions; each raises a ViewerError on a server that is for looking only.
 
     def start(self, name: str, arguments: Sequence[str]) -> None:
         """Start the process of a new run; `arguments` is the whole command, beginning with "python".
@@ -191,7 +190,7 @@ class Runs:
         Raises:
             CheckpointError: the name is not allowed. RunError: the name is taken, or HEADLIGHT_NICE is not a niceness.
         """
-        self._refuse_viewers()
+        refuse("Changing runs is")
         self._refuse_taken(name)
         start_process(self.checkpoints, name, arguments)
 
@@ -201,7 +200,7 @@ class Runs:
         Raises:
             RunError: it is active, finished, or not a run.
         """
-        self._refuse_viewers()
+        refuse("Changing runs is")
         status = self.status(name)
         if status is None or not status.resumable:
             raise RunError(f"'{name}' cannot be resumed: it is {status.state if status else 'not a run'}.")
@@ -211,33 +210,21 @@ class Runs:
             return
         start_process(self.checkpoints, name, resume_command(name, self.checkpoints))
 
-    def again(self, name: str, new: str, changes: Changes, *, from_weights: bool = False) -> None:
-        """Start a new run that trains as `name` was trained, but for the changes.
-
-        Raises:
-            CheckpointError: the new name is not allowed. RunError: it is taken.
-        """
-        self.start(new, like_command(name, new, changes, self.checkpoints, from_weights=from_weights))
-
     def longer(self, name: str, steps: int) -> None:
         """Train a finished run on, to `steps` updates in all.
 
         Raises:
             RunError: it has not finished.
         """
-        self._refuse_viewers()
+        refuse("Changing runs is")
         status = self.status(name)
         if status is None or status.state != "finished":
             raise RunError(f"'{name}' cannot be trained longer: it is {status.state if status else 'not a run'}.")
         start_process(self.checkpoints, name, longer_command(name, steps, self.checkpoints))
 
     def stop(self, name: str) -> None:
-        """Ask the run's process to end after its current batch, with everything saved.
-
-        Raises:
-            RunError: this server is for looking only.
-        """
-        self._refuse_viewers()
+        """Ask the run's process to end after its current batch, with everything saved."""
+        refuse("Changing runs is")
         folder, launch = self.folder(name), self.launch(name)
         status = self.status(name)
         if status is None or not status.busy:
@@ -250,12 +237,8 @@ class Runs:
         write_bytes(folder / STOP, b"")
 
     def watch(self, name: str, text: str) -> None:
-        """Ask the run to record its attention on this sentence at each evaluation.
-
-        Raises:
-            RunError: this server is for looking only.
-        """
-        self._refuse_viewers()
+        """Ask the run to record its attention on this sentence at each evaluation."""
+        refuse("Changing runs is")
         write_json(self.folder(name) / PROBE, {"source": text[:MAX_PROBE_TEXT]})
 
     def watched(self, name: str) -> str:
@@ -270,10 +253,9 @@ class Runs:
         """Store a note about a run or model, also while it is being trained; an empty one takes it away.
 
         Raises:
-            CheckpointError: it is too long or has control characters. RunError: it came with Headlight, or this server
-                is for looking only.
+            CheckpointError: it is too long or has control characters. RunError: it came with Headlight.
         """
-        self._refuse_viewers()
+        refuse("Changing runs is")
         if name in SHIPPED:
             raise RunError(f"'{name}' came with Headlight and cannot be given a note; export it and import a copy.")
         write_note(self.folder(name), text)
@@ -313,17 +295,13 @@ class Runs:
             shutil.rmtree(doomed, ignore_errors=True)
         forget_launch(self.checkpoints, name)
 
-    def _refuse_viewers(self) -> None:
-        if viewing():
-            raise RunError(f"Runs can be watched here, but not changed: {REASON}.")
-
     def _refuse_taken(self, name: str) -> None:
         check_name(name)
         if self._taken(name):
             raise RunError(f"There is already a run or model '{name}'; choose another name.")
 
     def _refuse_bundled(self, name: str, participle: str) -> None:
-        self._refuse_viewers()
+        refuse("Changing runs is")
         if name in SHIPPED:
             raise RunError(f"'{name}' came with Headlight and cannot be {participle}; export it and import a copy.")
         status, launch = self.peek(name), self.launch(name)

@@ -9,7 +9,7 @@ from typing import Any
 from explorer.decoding.model_summary import headline
 from explorer.locale.text import plural, shortened
 from explorer.runs.lifecycle import Entry
-from explorer.runs.status import RunStatus, age
+from explorer.runs.status import age
 from explorer.runs.viewer_mode import REASON
 from model.headline import headline_name
 
@@ -62,10 +62,6 @@ def state_label(entry: Entry) -> str:
     if status is None:
         bundled = "came with Headlight" if entry.bundled else "finished"
         return bundled if entry.summary.get("trained") else "untrained"
-    return _with_share(status)
-
-
-def _with_share(status: RunStatus) -> str:
     return f"{status.state} ({100 * status.share:.0f} %)" if status.state in ("running", "stopped") else status.state
 
 

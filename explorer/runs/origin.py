@@ -41,11 +41,6 @@ class Repeatable:
     missing: str = ""
 
     @property
-    def next_seed(self) -> int:
-        """Another seed than the run's own."""
-        return self.seed + 1
-
-    @property
     def longer_sentence(self) -> str:
         """What happens to the learning rate of a run that is trained longer."""
         if self.schedule == "cosine":
@@ -136,7 +131,11 @@ def settings_of(folder: Path) -> dict[str, Any]:
     if settings.get("tokenizer") != "subwords":
         settings.pop("vocab_size", None)
     first = config.get("first")
-    added = [_added(entry) for entry in _list(config, "added_data") if isinstance(entry, dict)]
+    added = [
+        _pairs(str(entry.get("file")), _whole(entry.get("pairs"), 0), str(entry.get("sha256")))
+        for entry in _list(config, "added_data")
+        if isinstance(entry, dict)
+    ]
     longer = [f"to {plural(steps, 'update')}" for steps in _list(config, "extended") if isinstance(steps, int)]
     origin = {
         "starts_from": str(config.get("init") or ""),
@@ -156,17 +155,11 @@ def _own_pairs(words: Sequence[str], stored: Path) -> str:
         content = stored.read_bytes() if words else b""
     except OSError:
         return files
-    pairs, digest = plural(content.count(b"\n"), "pair"), hashlib.sha256(content).hexdigest()
-    return f"{files} ({pairs}, {_sum(digest)})" if words else ""
+    return _pairs(files, content.count(b"\n"), hashlib.sha256(content).hexdigest()) if words else ""
 
 
-def _added(entry: Mapping[str, Any]) -> str:
-    pairs, digest = entry.get("pairs"), str(entry.get("sha256"))
-    return f"{entry.get('file')} ({plural(pairs, 'pair') if isinstance(pairs, int) else '? pairs'}, {_sum(digest)})"
-
-
-def _sum(digest: str) -> str:
-    return f"check sum {digest[:8]}"
+def _pairs(files: str, pairs: int, digest: str) -> str:
+    return f"{files} ({plural(pairs, 'pair')}, check sum {digest[:8]})"
 
 
 def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:

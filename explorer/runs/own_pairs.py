@@ -15,7 +15,6 @@ from model.config import DataConfig
 from model.data.files import VALID_FRACTION, Pairs, given_splits, read_pairs, read_parallel, split_pairs
 from model.data.proposal import Proposal, propose
 from model.data.tables import read_table
-from model.data.task import Splits
 
 FIRST = 3  # pairs under "How it is read"
 
@@ -115,7 +114,11 @@ def divide(reading: Reading) -> Division:
     Raises:
         DataError: they cannot be divided so.
     """
-    splits = _splits(reading.source, reading.share, reading.valid)
+    pairs = _pairs(reading.source)
+    if reading.valid is None:
+        splits = split_pairs(pairs, valid_fraction=reading.share)
+    else:
+        splits = given_splits(pairs, _pairs(reading.valid))
     data = DataConfig(task="files", src_lang=reading.src_lang, tgt_lang=reading.tgt_lang)
     return Division(len(splits["train"]), len(splits["valid"]), propose(splits, data))
 
@@ -143,9 +146,3 @@ def _pairs(source: Source) -> Pairs:
         return read_parallel(*paths)
     src, tgt = source.columns or (None, None)
     return read_pairs(paths[0], source_column=src, target_column=tgt, header=source.header)
-
-
-@cached
-def _splits(source: Source, share: float, valid: Source | None) -> Splits:
-    pairs = _pairs(source)
-    return split_pairs(pairs, valid_fraction=share) if valid is None else given_splits(pairs, _pairs(valid))

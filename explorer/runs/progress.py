@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from explorer.decoding.cache import cached
-from explorer.locale.text import count, plural
+from explorer.locale.messages import t
+from explorer.locale.text import count, listed, plural
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State, clock
 from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, diagnose
@@ -62,17 +62,10 @@ def _loss(value: float | None) -> str:
     return _UNKNOWN if value is None else f"{value:.3f}"
 
 
-@dataclass(frozen=True)
-class SampleTable:
-    """Sample translations of the newest evaluation, beside those of the one before, by columns."""
-
-    step: int
-    columns: dict[str, list[str]]
-    caption: str
-
-
-def sample_table(samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]]) -> SampleTable | None:
-    """The newest sample translations as a table; None before the first evaluation."""
+def sample_table(
+    samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]],
+) -> tuple[dict[str, list[str]], str] | None:
+    """The newest sample translations beside those of the evaluation before, and a caption; None before the first."""
     if not samples:
         return None
     step, now = samples[-1]
@@ -86,7 +79,7 @@ def sample_table(samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]]) -
     }
     right = sum(sample.prediction == sample.target for sample in now)
     sentences = plural(len(now), "validation sentence")
-    return SampleTable(step, columns, f"Exactly right at step {step:,}: {right} of {sentences}.")
+    return columns, f"Exactly right at step {step:,}: {right} of {sentences}."
 
 
 def watched_trace(folder: Path) -> AttentionTrace | None:
@@ -117,36 +110,25 @@ def written_text(trace: AttentionTrace) -> str:
     return text
 
 
-def busy_sentence(statuses: Sequence[RunStatus]) -> str:
-    """Which run is being trained, which wait, and for how long, for somebody about to start another; empty if none.
+def queue_sentence(statuses: Sequence[RunStatus], name: str = "") -> str:
+    """Which runs have their turn before the one called `name`, or before a new one, and how long they take.
 
-    `statuses` are in the order of :meth:`explorer.runs.lifecycle.Runs.statuses`.
+    `statuses` are in the order of :meth:`explorer.runs.lifecycle.Runs.statuses`. Empty if a new run need not wait.
     """
     busy = [status for status in statuses if status.busy]
-    if not busy:
-        return ""
-    left = _seconds_of(busy[:1])
-    first = f"'{busy[0].name}' is {busy[0].state} on this machine" + (f" (about {clock(left)} left)" if left else "")
-    if len(busy) == 1:
-        return f"{first}; a new run waits until it has ended."
-    waiting, total = ", ".join(f"'{status.name}'" for status in busy[1:]), _seconds_of(busy)
-    when = f", in about {clock(total)}" if total is not None else ""
-    return f"{first}; in line after it: {waiting}. A new run comes after them{when}."
-
-
-def queue_sentence(name: str, statuses: Sequence[RunStatus]) -> str:
-    """A waiting run's place in the line, and when its turn comes; `statuses` as for :func:`busy_sentence`."""
-    busy = [status for status in statuses if status.busy]
-    before = next((busy[:at] for at, status in enumerate(busy) if status.name == name), [])
-    own = next((status for status in busy if status.name == name), None)
-    if not before or own is None:
-        return STATE_SENTENCES["queued"]
-    place = "it is next" if len(before) == 1 else f"it is number {len(before)} in the line"
-    names = ", ".join(f"'{status.name}'" for status in before)
-    wait, takes = _seconds_of(before), own.eta_s
-    when = f" Its turn comes in about {clock(wait)}" if wait is not None else " When its turn comes is not known yet"
-    lasts = f", and it takes about {clock(takes)} then." if takes is not None else "."
-    return f"Waiting for {names}: {place}.{when}{lasts}"
+    names = [status.name for status in busy]
+    before = busy[: names.index(name)] if name in names else busy
+    if not before:
+        return STATE_SENTENCES["queued"] if name else ""
+    runs, n = listed(f"'{status.name}'" for status in before), len(before)
+    if name:
+        sentence = t("It waits until {runs} has ended.", "It waits until {runs} have ended.", n=n, runs=runs)
+    else:
+        sentence = t(
+            "A new run waits until {runs} has ended.", "A new run waits until {runs} have ended.", n=n, runs=runs
+        )
+    wait = _seconds_of(before)
+    return sentence if wait is None else f"{sentence} {t('That takes about {duration}.', duration=clock(wait))}"
 
 
 def _seconds_of(statuses: Sequence[RunStatus]) -> float | None:

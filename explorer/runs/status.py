@@ -25,6 +25,7 @@ STATES: tuple[State, ...] = (*BUSY, "stopped", "finished", "failed")
 
 _MAX_NUMBER = 10**15  # steps, seconds; no run writes larger numbers
 _LATEST = 1e11  # seconds since 1970: the year 5138; calendars end soon after
+_DISK_FULL = "The disk is full: free some space."
 _FULL_DISK_BYTES = 20 * 1024**2
 _OUT_OF_MEMORY = ("out of memory", "memoryerror", "bad_alloc", "can't allocate memory", "cannot allocate memory")
 _SAVE_MEMORY = "lower 'Tokens per batch' (max_tokens) or choose a smaller model"
@@ -165,18 +166,13 @@ def _why_gone(checkpoints: Path, name: str, values: dict[str, Any]) -> str:
     advice = "Resume continues from the last save." if step else "Resume starts it again."
     if psutil.boot_time() > _updated(values) > 0:
         return f"The computer was switched off or restarted while this run was at step {step}. {advice}"
-    if shutil.disk_usage(checkpoints).free < _FULL_DISK_BYTES:
-        advice = advice[0].lower() + advice[1:]
-        return f"The disk is full, and the process ended at step {step}. Free some space; then {advice}"
-    reason = _in_log(last_lines(checkpoints, name))
-    if reason:
+    full = shutil.disk_usage(checkpoints).free < _FULL_DISK_BYTES
+    if reason := _DISK_FULL if full else _in_log(last_lines(checkpoints, name)):
         return f"{reason} {advice}"
     pid = values.get("pid")
     code = exit_code(pid) if isinstance(pid, int) else None
-    if code is not None and code < 0 and code != -_SIGKILL:
-        return f"The process was killed at step {step}{_how(code)}. {advice}"
-    if code is not None and code > 0:
-        return f"The program failed at step {step}{_how(code)}; its log says more. {advice}"
+    if code not in (None, -_SIGKILL):
+        return f"The process ended at step {step}{_how(code)}. {advice}"
     return (
         f"The process was killed at step {step}, most likely by the system because memory ran out, or by hand. If it "
         f"happens again, {_SAVE_MEMORY}. {advice}"
@@ -188,7 +184,7 @@ def _in_log(lines: list[str]) -> str:
     if any(sign in text for sign in _OUT_OF_MEMORY):
         return f"Memory ran out: {_SAVE_MEMORY}."
     if any(sign in text for sign in _NO_SPACE):
-        return "The disk is full: free some space."
+        return _DISK_FULL
     return ""
 
 

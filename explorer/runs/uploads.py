@@ -7,9 +7,7 @@ import os
 import re
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from explorer.runs.viewer_mode import refuse
 from model.folder import STATUS, CheckpointError, modified, read_json, write_bytes
@@ -29,37 +27,15 @@ LANGUAGES = {
 }
 
 
-class Uploaded(Protocol):
-    """A file that the browser sent: its name there, and its content."""
-
-    name: str
-
-    def getvalue(self) -> bytes:
-        """The whole content."""
-
-
-@dataclass
-class Text:
-    """Pasted text in the shape of an uploaded file."""
-
-    name: str
-    text: str
-
-    def getvalue(self) -> bytes:
-        """The text in UTF-8."""
-        return self.text.encode("utf-8", errors="replace")
-
-
-def store(file: Uploaded, checkpoints: Path) -> Path:
-    """Write an uploaded file where a training process can read it; equal content is stored once.
+def store(name: str, content: bytes, checkpoints: Path) -> Path:
+    """Write an uploaded file, called `name`, where a training process can read it; equal content is stored once.
 
     Raises:
         ViewerError: this server is for looking only.
     """
     refuse("Uploads are")
-    content = file.getvalue()
     folder = checkpoints / UPLOADS / hashlib.sha256(content).hexdigest()[:16]
-    path = folder / _safe_name(file.name)
+    path = folder / _safe_name(name)
     if not path.is_file():
         _delete_old(checkpoints)
         folder.mkdir(parents=True, exist_ok=True)

@@ -5,10 +5,8 @@ Nothing here imports torch before it is needed: the pages Train and Runs open wi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
@@ -16,9 +14,9 @@ import streamlit as st
 from explorer.locale.text import plain, plural, why
 from explorer.runs.command import like_command, longer_command, quoted_command
 from explorer.runs.lifecycle import Runs
-from explorer.runs.metrics import Metrics, MetricsReader
+from explorer.runs.made_pairs import MadePairs
+from explorer.runs.metrics import Metrics, load_metrics
 from explorer.runs.origin import Repeatable, repeatable
-from explorer.runs.process import RunError
 from explorer.runs.settings import ALWAYS_DRAWN, KINDS, TOKENS, refusal, value_of
 from explorer.runs.viewer_mode import viewing
 from explorer.web import address, runtime
@@ -27,7 +25,7 @@ from explorer.web.long_work import asked, with_progress
 from model.config import nearest
 from model.data.task import DataError
 from model.folder import METRICS, CheckpointError
-from model.user_error import readable
+from model.user_error import UserError, readable
 
 if TYPE_CHECKING:
     from explorer.probing.reporting import Report
@@ -40,8 +38,8 @@ Option = TypeVar("Option", bound=str)
 WRONG_ANSWERS = "Find all wrong validation answers"
 _IN_ADDRESS = {RUN: address.RUN, ENTRY: address.ENTRY}
 _NEXT, _MISSING = "_run_next", "_run_missing"
-_REFUSED, _WATCH = "_again_refused", "_again_watch"
-_FILLED, _MADE, _FILLED_AT = "train_filled_from", "train_made_", "_train_filled_at"
+_REFUSED, _WATCH = "_refused_", "_again_watch"
+_FILLED, _MADE = "train_filled_from", "train_made_"
 _MORE_SETTINGS = ("train_init", "train_device", "train_precision", "train_threads", "train_compile")
 
 
@@ -101,15 +99,23 @@ def _forget_missing() -> None:
     st.session_state.pop(_MISSING, None)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def metrics_reader(path: str) -> MetricsReader:
-    """The single reader of a metrics.jsonl file, shared by all sessions."""
-    return MetricsReader(Path(path))
+def attempt(place: str, action: Callable[..., object], *arguments: object) -> None:
+    """Carry out what a button asks for; :func:`draw_refused` says at this place what refused it, if anything did."""
+    try:
+        action(*arguments)
+    except (UserError, OSError) as refused:
+        st.session_state[_REFUSED + place] = why(refused)
+
+
+def draw_refused(place: str) -> None:
+    """Say why the last action that belongs to this place was refused; nothing if it was not."""
+    if reason := st.session_state.pop(_REFUSED + place, ""):
+        st.error(plain(reason))
 
 
 def metrics_of(runs: Runs, name: str) -> Metrics:
     """Everything the run has logged so far."""
-    return metrics_reader(str(runs.folder(name) / METRICS)).read()
+    return load_metrics(runs.folder(name) / METRICS)
 
 
 def draw_again(runs: Runs, name: str, key: str) -> None:
@@ -130,30 +136,23 @@ def draw_again(runs: Runs, name: str, key: str) -> None:
     if run.can_go_on:
         with st.popover("Train longer"):
             _longer(runs, name, run, key)
-    if refused := st.session_state.pop(_REFUSED, ""):
-        st.error(plain(refused))
+    draw_refused("again")
 
 
 def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
     st.caption(plain(f"The same data and settings as '{name}'. The same seed gives the same weights. {run.computed}"))
     # Without bounds, here and below: the browser marks a number beyond them red, but Start would use the one before.
-    seed = int(st.number_input("Seed", value=run.next_seed, step=1, key=f"{key}_seed_{name}"))
+    seed = int(st.number_input("Seed", value=run.seed + 1, step=1, key=f"{key}_seed_{name}"))
     new = st.text_input("Name of the new model", value=runs.free_name(name), max_chars=64, key=f"{key}_name_{name}")
     warm = st.toggle(
         "Start from its weights",
         key=f"{key}_warm_{name}",
         help="Train on what it has learned, instead of from random weights.",
     )
-    if unfit := refusal("seed", seed):
-        st.error(plain(unfit))
-    changes = (("seed", str(seed)),)
     new = new.strip() or runs.free_name(name)
+    changes = (("seed", str(seed)),)
     command = like_command(name, new, changes, runs.checkpoints, from_weights=warm)
-    st.code(quoted_command(command), language="bash", wrap_lines=True)
-    start: Callable[[], None] = lambda: runs.again(name, new, changes, from_weights=warm)  # noqa: E731
-    st.button(
-        "Start", key=f"{key}_like_{name}", type="primary", disabled=bool(unfit), on_click=_begin, args=(start, new)
-    )
+    _draw_start(command, refusal("seed", seed), f"{key}_like_{name}", new, lambda: runs.start(new, command))
 
 
 def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
@@ -163,23 +162,22 @@ def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
     unfit = refusal("max_steps", steps)
     if not unfit and steps <= run.steps:
         unfit = f"It has made {plural(run.steps, 'update')} already; choose more than that."
+    command = longer_command(name, steps, runs.checkpoints)
+    _draw_start(command, unfit, f"{key}_longer_{name}", name, lambda: runs.longer(name, steps))
+
+
+def _draw_start(command: Sequence[str], unfit: str, key: str, watched: str, start: Callable[[], None]) -> None:
+    """The command and its button, or why these choices are `unfit`; the run called `watched` is then on the page."""
     if unfit:
         st.error(plain(unfit))
-    command = longer_command(name, steps, runs.checkpoints)
     st.code(quoted_command(command), language="bash", wrap_lines=True)
-    start: Callable[[], None] = lambda: runs.longer(name, steps)  # noqa: E731
-    st.button(
-        "Start", key=f"{key}_longer_{name}", type="primary", disabled=bool(unfit), on_click=_begin, args=(start, name)
-    )
+    begin = ("again", _begin, start, watched)
+    st.button("Start", key=key, type="primary", disabled=bool(unfit), on_click=attempt, args=begin)
 
 
 def _begin(start: Callable[[], None], watched: str) -> None:
     """Start the process, and watch it on the Train page."""
-    try:
-        start()
-    except (RunError, CheckpointError, OSError) as refused:
-        st.session_state[_REFUSED] = why(refused)
-        return
+    start()
     choose_run(watched)
     st.session_state[_WATCH] = True
 
@@ -221,14 +219,6 @@ def made_key(name: str) -> str:
     return f"{_MADE}{name}"
 
 
-def ticked_at_first(made: float) -> bool:
-    """Whether a file of pairs made then (seconds since 1970) is ticked before anybody has chosen.
-
-    It is not where the form was filled later: that run is to be as the one that it was filled from.
-    """
-    return made > float(st.session_state.get(_FILLED_AT, 0.0))
-
-
 def fill_form(
     task: str,
     preset: str,
@@ -248,7 +238,8 @@ def fill_form(
         del st.session_state[key]
     for key in (*_MORE_SETTINGS, "train_name"):
         st.session_state.pop(key, None)
-    st.session_state[_FILLED_AT] = time.time()
+    for making in MadePairs(runtime.CHECKPOINTS).all():  # that run is to be as the one that it was filled from
+        st.session_state[made_key(making.name)] = False
     st.session_state["train_task"] = task
     st.session_state[f"train_preset_{task}"] = preset
     computed = {"train_device": device, "train_precision": precision, "train_threads": threads}

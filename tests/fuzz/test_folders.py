@@ -17,7 +17,7 @@ from explorer.decoding.model_summary import facts, title
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description
-from explorer.runs.metrics import MetricsReader
+from explorer.runs.metrics import load_metrics
 from explorer.runs.process import LAUNCHES
 from explorer.runs.status import age, clock
 from model.checkpoint import load_model
@@ -107,7 +107,7 @@ def test_a_launch_that_says_anything(shared: Path, launch: Any) -> None:
 def test_curves_that_say_anything(tmp_path_factory: pytest.TempPathFactory, lines: list[Any]) -> None:
     path = tmp_path_factory.mktemp("curves") / METRICS
     path.write_text("".join(json.dumps(line) + "\n" for line in (*LINES, *lines)), encoding="utf-8")
-    found = MetricsReader(path).read()
+    found = load_metrics(path)
     assert found.train
     assert all(point["step"] >= 0 for point in (*found.train, *found.evals))
 
@@ -117,7 +117,7 @@ def test_curves_that_say_anything(tmp_path_factory: pytest.TempPathFactory, line
 def test_curves_with_damage(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.mktemp("curves") / METRICS
     path.write_bytes(data.draw(damaged("".join(json.dumps(line) + "\n" for line in LINES).encode())))
-    MetricsReader(path).read()
+    load_metrics(path)
 
 
 @pytest.mark.parametrize("content", [b"[" * 9000, b'{"source": "\\ud800"}', b'{"source": 1}', b"\xff", b"null", b""])

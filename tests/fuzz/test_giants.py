@@ -12,9 +12,10 @@ import pytest
 
 from explorer.decoding.examples import examples_of
 from explorer.decoding.model_summary import facts, story, title
+from explorer.runs import metrics
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description, rows
-from explorer.runs.metrics import MetricsReader
+from explorer.runs.metrics import load_metrics
 from model.checkpoint import load_model
 from model.folder import CARD, CONFIG, METRICS, NOTE, PROBE, STATE, STATUS, TOKENIZER, CheckpointError, list_models
 from model.importing.import_folder import holds_translator
@@ -109,8 +110,8 @@ def test_a_sparse_giant_is_not_read_to_its_end(checkpoints: Path, file: str) -> 
     begun = bytes_read()
     listed(checkpoints)
     said = refusal(checkpoints / "odd")
-    reader = MetricsReader(checkpoints / "odd" / METRICS)
-    assert [point["step"] for point in reader.read().train] == [10, 20, 30]
+    metrics = load_metrics(checkpoints / "odd" / METRICS)
+    assert [point["step"] for point in metrics.train] == [10, 20, 30]
     if file == METRICS:
         with pytest.raises(CheckpointError, match=r"odd/metrics.jsonl is larger than 64 MB"):
             read_metrics(path)
@@ -123,9 +124,9 @@ def test_a_file_of_short_lines_is_not_parsed_line_by_line(checkpoints: Path, mon
     path = checkpoints / "odd" / METRICS
     path.write_bytes(path.read_bytes() + b"1\n" * 1_000_000)
     parsed = []
-    parse = MetricsReader._read_line
-    monkeypatch.setattr(MetricsReader, "_read_line", lambda reader, line: parsed.append(line) or parse(reader, line))
-    assert len(MetricsReader(path).read().train) == 3
+    decode = metrics.decode
+    monkeypatch.setattr(metrics, "decode", lambda line: parsed.append(line) or decode(line))
+    assert len(load_metrics(path).train) == 3
     assert len(parsed) < 20
 
 

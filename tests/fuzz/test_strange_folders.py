@@ -20,7 +20,7 @@ from explorer.runs.archive import ArchiveError, export, import_zip
 from explorer.runs.head_history import load_snapshot
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description, rows, summary
-from explorer.runs.metrics import MetricsReader
+from explorer.runs.metrics import load_metrics
 from explorer.runs.progress import headline_numbers, sample_table
 from explorer.web import model_list
 from model.checkpoint import load_model
@@ -74,7 +74,7 @@ def shown(checkpoints: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     for entry in entries:
         (description(entry) + entry.problem + runs.watched(entry.name)).encode()
     summary(entries)
-    metrics = MetricsReader(checkpoints / "odd" / METRICS).read()
+    metrics = load_metrics(checkpoints / "odd" / METRICS)
     status = runs.peek("odd")
     if status is not None:
         headline_numbers(metrics, status, "exact_match")

@@ -97,16 +97,6 @@ def test_any_lesson(name: str, data: st.DataObject) -> None:
         parse_lesson(data.draw(damaged(content)), name)
 
 
-class Upload:
-    """A file as the browser sends it."""
-
-    def __init__(self, name: str, content: bytes) -> None:
-        self.name, self.content = name, content
-
-    def getvalue(self) -> bytes:
-        return self.content
-
-
 PAIRS = b"source\ttarget\nI read\tje lis\nyou read\ttu lis\n"
 JSONL = b'{"source": "I read", "target": "je lis"}\n{"source": "you read", "target": "tu lis"}\n'
 
@@ -121,7 +111,7 @@ def test_any_pairs_are_read_or_refused_and_stay_in_their_folder(
     suffix = data.draw(st.sampled_from([".tsv", ".csv", ".jsonl", ".txt", ""]))
     name = data.draw(TEXTS.filter(lambda text: "\ud800" not in text)) + suffix
     content = data.draw(damaged(JSONL if suffix == ".jsonl" else PAIRS) | st.binary(max_size=80))
-    path = store(Upload(name, content), checkpoints)
+    path = store(name, content, checkpoints)
     assert path.resolve().is_relative_to(checkpoints.resolve())
     assert {found.name for found in root.iterdir()} == {"checkpoints"}
     for read in (lambda: read_pairs(path), lambda: read_parallel(path, path)):

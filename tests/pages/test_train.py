@@ -265,7 +265,7 @@ def test_a_running_run_is_watched_after_a_reload(app: AppTest, checkpoints: Path
 def test_the_form_says_which_run_is_active(app: AppTest, checkpoints: Path) -> None:
     save_run(checkpoints / "mine", state="running")
     at = planned(app)
-    assert "'mine' is running on this machine; a new run waits until it has ended." in words(at)
+    assert "A new run waits until 'mine' has ended." in words(at)
 
 
 def test_stop_is_requested_and_resume_continues(app: AppTest, checkpoints: Path) -> None:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.runs.made_pairs import MADE, MadePairs
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.web import runtime
-from explorer.web.runs import ticked_at_first
+from explorer.web.runs import fill_form, made_key
 from model import relabel
 from model.train import parser
 from tests.explorer.toy_runs import save_run
@@ -181,11 +181,15 @@ def test_own_data_is_named_in_the_command(app: AppTest, checkpoints: Path) -> No
     assert (of_making.model, of_making.reverse) == (None, "mine")
 
 
-def test_a_form_filled_from_elsewhere_leaves_older_pairs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_form_filled_from_elsewhere_leaves_older_pairs_out(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A run of an experiment is repeated as it was."""
-    session = {"_train_filled_at": 100.0}
+    made = MadePairs(checkpoints)
+    made.folder.mkdir()
+    (made.folder / f"{NAME}.json").write_text('{"task": "reverse", "model": "mine"}', encoding="utf-8")
+    (made.folder / f"{NAME}.jsonl").write_text(PAIRS, encoding="utf-8")
+    session: dict[str, object] = {made_key(NAME): True}
     monkeypatch.setattr("explorer.web.runs.st.session_state", session)
-    assert not ticked_at_first(99.0)
-    assert ticked_at_first(101.0)
-    session.clear()
-    assert ticked_at_first(99.0)
+    fill_form("reverse", "tiny", {})
+    assert session[made_key(NAME)] is False

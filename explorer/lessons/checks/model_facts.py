@@ -7,7 +7,7 @@ from typing import Literal
 
 from explorer.lessons.checks.registry import Live, check, item_at
 from explorer.lessons.expressions import Value
-from explorer.runs.metrics import MetricsReader
+from explorer.runs.metrics import load_metrics
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.folder import METRICS, read_card
 
@@ -75,7 +75,7 @@ def step_reaching(live: Live, name: Literal["exact_match", "token_accuracy"], va
 
 def _curve(live: Live, name: str) -> list[tuple[float, float]]:
     """(step, value) of each line of the run's metrics that has this value; losses are those of training."""
-    metrics = MetricsReader(Path(live.summary["folder"]) / METRICS).read()
+    metrics = load_metrics(Path(live.summary["folder"]) / METRICS)
     points, key = (metrics.train if name == "loss" else metrics.evals), name.removeprefix("valid_")
     return [(point["step"], point[key]) for point in points if key in point]
 

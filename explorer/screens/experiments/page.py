@@ -24,9 +24,8 @@ from explorer.runs.experiment_arms import (
 from explorer.runs.experiment_reruns import reruns
 from explorer.runs.experiment_reruns import sentences as rerun_sentences
 from explorer.runs.experiment_rests import MEASURES as REST_MEASURES
-from explorer.runs.experiment_rests import has_rests, places, rest_sentences
+from explorer.runs.experiment_rests import places
 from explorer.runs.lifecycle import Runs
-from explorer.screens.experiments.cross_attention import draw_maps
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.page_parts import draw_plot
@@ -43,6 +42,8 @@ MEASURES = {
     "bleu": ("BLEU", "BLEU on validation", ""),
     "loss": ("loss", "Loss on validation, in nats per target token", ""),
 }
+SHIPPED_PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm")}
+TEXT = "headlight"  # for both models
 _NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test": "%.1f"}
 
 
@@ -106,7 +107,7 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     curves, longest = length_curves(arms)
     if longest:
         _by_length(curves, longest)
-    if has_rests(arms):
+    if any(run.rests for arm in arms for run in arm.runs):
         _rests(arms)
     with st.expander(t("What the models answer")):
         draw_table(
@@ -115,13 +116,21 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             file="answers",
         )
         st.caption(t("The first run of each variant; an empty cell is an empty answer."))
-    draw_maps(experiment)
+    _draw_links(experiment)
+
+
+def _draw_links(experiment: Experiment) -> None:
+    """Links to the maps of the shipped models that an experiment compares, with the same text; none for most."""
+    here = [name for name in SHIPPED_PAIRS.get(experiment.name, ()) if name in runtime.models()]
+    with st.container(horizontal=True):
+        for name in here:
+            label = t("Where {name} looks", name=name)
+            st.page_link("pages/attention.py", label=label, query_params={"model": name, "text": TEXT})
 
 
 def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """What the runs show in sentences, and the table of their scores."""
-    sentences = results.findings(experiment, arms) + results.other_split_sentences(arms)
-    _draw_list([*sentences, results.speed_sentence(arms), results.answers_sentence(arms)])
+    _draw_list(results.findings(experiment, arms))
     formats = {
         f"{name}{of}": st.column_config.NumberColumn(format=form)
         for name, form in _NUMBERS.items()
@@ -138,7 +147,7 @@ def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
 
 
 def _draw_list(sentences: Sequence[str]) -> None:
-    for sentence in filter(None, sentences):
+    for sentence in sentences:
         st.markdown(f"- {plain(sentence)}")
 
 
@@ -187,7 +196,6 @@ def _rests(arms: Sequence[ArmRuns]) -> None:
     shared = {"format_func": REST_MEASURES.__getitem__, "persist_state": "session"}
     measure = choose_one(t("Rest measure"), list(REST_MEASURES), key="experiment_rests", **shared)
     draw_plot(rests_plot(places(arms, measure), measure), f"experiment_rests_{measure}")
-    _draw_list(rest_sentences(arms))
     st.caption(
         t(
             "Means over 200 test sentences and over all heads of a layer. In decoder self-attention the first token is "

@@ -9,26 +9,25 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.locale.messages import t
-from explorer.locale.text import count, plain, why
+from explorer.locale.text import count, plain
 from explorer.runs.archive import export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.viewer_mode import viewing
 from explorer.web import runtime
 from explorer.web.downloads import download_button, megabytes
-from explorer.web.runs import ENTRY, choose_run, draw_again
+from explorer.web.runs import ENTRY, attempt, choose_run, draw_again, draw_refused
 from explorer.web.security import closed
 from model.file_formats import NOTE_CHARACTERS
-from model.user_error import UserError
 
 MAX_ZIP_MEGABYTES = 1024  # where the server accepts so much
-_OUTCOME, _NOTE_REFUSED = "_runs_outcome", "_note_refused"
+_PLACE, _SUCCESS = "runs", "_runs_success"
 
 
 def draw_outcome() -> None:
     """The outcome of the last action; it disappears with the user's next action."""
-    if outcome := st.session_state.pop(_OUTCOME, None):
-        succeeded, sentence = outcome
-        (st.success if succeeded else st.error)(plain(sentence))
+    draw_refused(_PLACE)
+    if success := st.session_state.pop(_SUCCESS, ""):
+        st.success(plain(success))
 
 
 def draw_links(entry: Entry) -> None:
@@ -48,7 +47,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         changes, exists = not viewing(), runs.folder(entry.name).is_dir()
         if changes and entry.status is not None and entry.status.resumable:
-            st.button(t("Resume"), key="runs_resume", on_click=_resume, args=(runs, entry.name))
+            st.button(t("Resume"), key="runs_resume", on_click=attempt, args=(_PLACE, _resume, runs, entry.name))
         if not entry.problem:
             draw_again(runs, entry.name, "runs")
         if changes and exists and not entry.bundled:
@@ -73,20 +72,15 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
             _delete(runs, entry)
 
 
-def _attempt(action: Callable[[], object], success: str) -> bool:
-    """Carry out an action and store the outcome for the next draw; returns whether it succeeded."""
-    try:
-        action()
-    except (UserError, OSError) as refused:
-        st.session_state[_OUTCOME] = (False, why(refused))
-        return False
+def _succeeded(sentence: str) -> None:
+    """Store what an action has done for the next draw."""
     runtime.models_changed()
-    st.session_state[_OUTCOME] = (True, success)
-    return True
+    st.session_state[_SUCCESS] = sentence
 
 
 def _resume(runs: Runs, name: str) -> None:
-    _attempt(lambda: runs.resume(name), t("'{name}' continues.", name=name))
+    runs.resume(name)
+    _succeeded(t("'{name}' continues.", name=name))
 
 
 def _exported(runs: Runs, entry: Entry) -> bytes:
@@ -101,14 +95,16 @@ def _exported(runs: Runs, entry: Entry) -> bytes:
 @st.dialog("Rename")
 def _rename(runs: Runs, name: str) -> None:
     st.text_input(t("New name"), value=name, max_chars=64, key="runs_new_name")
-    if st.button(t("Rename"), key="runs_rename_go", type="primary", on_click=_rename_now, args=(runs, name)):
+    rename = (_PLACE, _rename_now, runs, name)
+    if st.button(t("Rename"), key="runs_rename_go", type="primary", on_click=attempt, args=rename):
         st.rerun()  # closes the dialog
 
 
 def _rename_now(runs: Runs, name: str) -> None:
     new = str(st.session_state["runs_new_name"]).strip()
-    if _attempt(lambda: runs.rename(name, new), t("'{name}' is now called '{new}'.", name=name, new=new)):
-        choose_run(new, ENTRY)
+    runs.rename(name, new)
+    choose_run(new, ENTRY)
+    _succeeded(t("'{name}' is now called '{new}'.", name=name, new=new))
 
 
 @st.dialog("Delete for good?")
@@ -127,23 +123,22 @@ def _delete(runs: Runs, entry: Entry) -> None:
         )
     st.markdown(plain(warning))
     with st.container(horizontal=True):
-        gone = (runs, entry.name)
-        if st.button(t("Delete"), key="runs_delete_go", type="primary", on_click=_delete_now, args=gone):
+        delete = (_PLACE, _delete_now, runs, entry.name)
+        if st.button(t("Delete"), key="runs_delete_go", type="primary", on_click=attempt, args=delete):
             st.rerun()  # closes the dialog
         if st.button(t("Keep it"), key="runs_delete_no"):
             st.rerun()
 
 
 def _delete_now(runs: Runs, name: str) -> None:
-    _attempt(lambda: runs.delete(name), t("'{name}' has been deleted.", name=name))
+    runs.delete(name)
+    _succeeded(t("'{name}' has been deleted.", name=name))
 
 
 def draw_note(entry: Entry) -> None:
     """The note about an entry, where there is one."""
     if entry.note:
         st.markdown("  \n".join(plain(line) for line in entry.note.splitlines()))
-    if refused := st.session_state.pop(_NOTE_REFUSED, ""):
-        st.error(plain(refused))
 
 
 def _draw_note_form(runs: Runs, entry: Entry) -> None:
@@ -156,15 +151,12 @@ def _draw_note_form(runs: Runs, entry: Entry) -> None:
             key=key,
             placeholder=t("Why it was trained, and what came of it"),
         )
-        kept = (runs, entry.name, key)
-        st.button(t("Keep the note"), key=f"{key}_go", type="primary", on_click=_keep_note, args=kept)
+        keep = (_PLACE, _keep_note, runs, entry.name, key)
+        st.button(t("Keep the note"), key=f"{key}_go", type="primary", on_click=attempt, args=keep)
 
 
 def _keep_note(runs: Runs, name: str, key: str) -> None:
-    try:
-        runs.write_note(name, str(st.session_state.get(key) or ""))
-    except (UserError, OSError) as refused:
-        st.session_state[_NOTE_REFUSED] = why(refused)
+    runs.write_note(name, str(st.session_state.get(key) or ""))
 
 
 def draw_import(runs: Runs) -> None:
@@ -199,19 +191,14 @@ def draw_import(runs: Runs) -> None:
     if st.button(t("Import"), key="runs_import", disabled=file is None and not folder):
         with st.spinner(t("Importing …")):
             if file is not None:
-                _import(lambda: import_zip(file, runs.checkpoints, name))
+                attempt(_PLACE, _import, lambda: import_zip(file, runs.checkpoints, name))
             else:
-                _import(lambda: import_translator(Path(os.path.expanduser(folder)), runs.checkpoints, name))
+                path = Path(os.path.expanduser(folder))
+                attempt(_PLACE, _import, lambda: import_translator(path, runs.checkpoints, name))
         st.rerun()
 
 
 def _import(work: Callable[[], str]) -> None:
-    """Import something and store the outcome for the next draw."""
-    try:
-        imported = work()
-    except (UserError, OSError) as refused:
-        st.session_state[_OUTCOME] = (False, why(refused))
-        return
-    runtime.models_changed()
-    st.session_state[_OUTCOME] = (True, t("'{name}' has been imported.", name=imported))
+    imported = work()
     choose_run(imported, ENTRY)
+    _succeeded(t("'{name}' has been imported.", name=imported))

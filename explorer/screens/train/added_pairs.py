@@ -6,7 +6,6 @@ The latter is data diversification: choose models that write pairs, start them, 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import streamlit as st
 
@@ -16,17 +15,15 @@ from explorer.runs.command import WHERE, PairsOrder, quoted_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.made_pairs import MadePairs, Making, Writers, writers
 from explorer.runs.own_pairs import added_overview
-from explorer.runs.process import RunError
 from explorer.runs.uploads import store
-from explorer.runs.viewer_mode import ViewerError
 from explorer.screens.train.data import TABLES, Data, upload_megabytes
 from explorer.web import runtime
 from explorer.web.faults import contained
-from explorer.web.runs import made_key, ticked_at_first
+from explorer.web.runs import attempt, draw_refused, made_key
 from model.data import DataError
 from model.folder import modified
 
-_REFUSED = "_train_made_refused"
+_PLACE = "made_pairs"  # of refusals
 _SEEN = "_train_made_seen"  # in the session: the names of those that it has seen being made
 _NEWS_SECONDS = 1.0
 _TEMPERATURE = 0.7
@@ -57,7 +54,7 @@ def _uploaded(data: Data, made: MadePairs) -> tuple[str, ...]:
     paths = []
     for file in files:
         try:
-            path = store(file, made.checkpoints)
+            path = store(file.name, file.getvalue(), made.checkpoints)
             summary = added_overview(str(path), modified(path), data.data.src_lang, data.data.tgt_lang)
         except (DataError, OSError) as unusable:
             st.error(plain(why(unusable)))
@@ -79,10 +76,11 @@ def _made(data: Data, made: MadePairs) -> tuple[str, ...]:
             _draw_removal(made, making)
             continue
         tick, removal = st.columns([3, 1], vertical_alignment="center")
+        key = made_key(making.name)
+        st.session_state[key] = bool(st.session_state.get(key, True))  # at every run, as below
         chosen = tick.checkbox(
             plain(making.name),
-            value=ticked_at_first(making.made),
-            key=made_key(making.name),
+            key=key,
             persist_state="session",
             help=t("Ticked: the training reads these pairs, too."),
         )
@@ -103,7 +101,7 @@ def _draw_removal(made: MadePairs, making: Making) -> None:
         )
         st.caption(plain(warning))
         key = f"train_remove_go_{making.name}"
-        st.button(t("Remove these pairs"), key=key, on_click=_attempt, args=(made.remove, making.name))
+        st.button(t("Remove these pairs"), key=key, on_click=attempt, args=(_PLACE, made.remove, making.name))
 
 
 def _choose_writers(data: Data, made: MadePairs, device: str) -> None:
@@ -133,7 +131,7 @@ def _choose_writers(data: Data, made: MadePairs, device: str) -> None:
     there = next((making.name for making in made.finished(data.task, data.arguments) if making.order == order), "")
     possible = bool(forward or back) and not there and not running
     label = t("Make the pairs")
-    st.button(label, key="train_make", disabled=not possible, on_click=_attempt, args=(made.start, order))
+    st.button(label, key="train_make", disabled=not possible, on_click=attempt, args=(_PLACE, made.start, order))
     draw_unfinished(made)
     if there:
         st.caption(plain(t("These pairs are made: '{name}' is in the list.", name=there)))
@@ -195,7 +193,7 @@ def draw_unfinished(made: MadePairs, *, apart: bool = False) -> None:
 
     `apart`: the list of made pairs is not on the page, so that an end is told here, too.
     """
-    _say_refused()
+    draw_refused(_PLACE)
     makings = {making.name: making for making in made.all()}
     running = [name for name, making in makings.items() if making.state == "running"]
     seen = st.session_state.setdefault(_SEEN, set())
@@ -218,7 +216,7 @@ def _news(made: MadePairs, drawn: list[str]) -> None:
     if [making.name for making in unfinished if making.state == "running"] != drawn:
         st.rerun()
         return
-    _say_refused()
+    draw_refused(_PLACE)
     for making in unfinished:
         with st.container(horizontal=True, vertical_alignment="center"):
             if making.state == "running":
@@ -228,17 +226,4 @@ def _news(made: MadePairs, drawn: list[str]) -> None:
                 st.error(plain(t("{name} was not made: {error}", name=making.name, error=making.error)))
                 label, hint = t("Close"), t("Removes this message.")
             key = f"train_making_{'Stop' if making.state == 'running' else 'Close'}_{making.name}"
-            st.button(label, key=key, help=hint, on_click=_attempt, args=(made.remove, making.name))
-
-
-def _attempt(action: Callable[..., object], *arguments: object) -> None:
-    """Carry out an action of a button; what refuses it is said when the page is drawn."""
-    try:
-        action(*arguments)
-    except (RunError, ViewerError, OSError) as refused:
-        st.session_state[_REFUSED] = why(refused)
-
-
-def _say_refused() -> None:
-    if refused := st.session_state.pop(_REFUSED, ""):
-        st.error(plain(refused))
+            st.button(label, key=key, help=hint, on_click=attempt, args=(_PLACE, made.remove, making.name))

@@ -12,7 +12,7 @@ from explorer.locale.messages import t
 from explorer.locale.text import percent, plain, why
 from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
 from explorer.runs.settings import Changes
-from explorer.runs.uploads import LANGUAGES, Text, Uploaded, store
+from explorer.runs.uploads import LANGUAGES, store
 from explorer.web.downloads import download_button, megabytes
 from explorer.web.figures import draw_table
 from explorer.web.runs import choose_one
@@ -230,7 +230,7 @@ def _choose_division(source: Source, checkpoints: Path) -> Reading:
     )
     if file is None:
         raise DataError(t("Choose the file of validation pairs, or another share to hold out."))
-    return Reading(source, valid=replace(source, paths=(str(store(file, checkpoints)),)))
+    return Reading(source, valid=replace(source, paths=(str(store(file.name, file.getvalue(), checkpoints)),)))
 
 
 def upload_megabytes() -> int:
@@ -244,13 +244,13 @@ def _choose_files(checkpoints: Path) -> tuple[Path, ...]:
     label = t("Where the pairs come from")
     shape = choose_one(label, list(names), key="train_shape", format_func=names.__getitem__)
     try:
-        return tuple(store(upload, checkpoints) for upload in (_two_files() if shape == TWO else _one_table()))
+        return tuple(store(*file, checkpoints) for file in (_two_files() if shape == TWO else _one_table()))
     except (OSError, DataError) as unusable:
         st.error(plain(why(unusable)))
         return ()
 
 
-def _one_table() -> Sequence[Uploaded]:
+def _one_table() -> Sequence[tuple[str, bytes]]:
     """Draw the file and the box to paste into; a file, as long as there is one, comes first."""
     file = st.file_uploader(
         t("A TSV, CSV or JSONL file with a pair in each row"),
@@ -260,7 +260,7 @@ def _one_table() -> Sequence[Uploaded]:
         label_visibility="collapsed",
     )
     if file is not None:
-        return (file,)
+        return [(file.name, file.getvalue())]
     text = st.text_area(
         t("Or paste pairs, one on each line"),
         key=_PASTED,
@@ -275,7 +275,7 @@ def _one_table() -> Sequence[Uploaded]:
     )
     if (text or "").strip():
         pasted = pasted_table(text)
-        return (Text(f"pasted{pasted.ending}", pasted.text),)
+        return [(f"pasted{pasted.ending}", pasted.text.encode(errors="replace"))]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(t("Fill in a sample"), on_click=_fill_in_sample)
         download_button(t("Sample file"), sample_file, FILE_NAME, "text/tab-separated-values", key="train_sample")
@@ -291,7 +291,7 @@ def _fill_in_sample() -> None:
     st.session_state[_PASTED] = sample_file().rstrip("\n")
 
 
-def _two_files() -> Sequence[Uploaded]:
+def _two_files() -> Sequence[tuple[str, bytes]]:
     files = st.file_uploader(
         t("Two text files, line by line: the source first"),
         accept_multiple_files=True,
@@ -301,4 +301,4 @@ def _two_files() -> Sequence[Uploaded]:
     if len(files) < 2:
         st.caption(_privacy())
         return ()
-    return files[:2]
+    return [(file.name, file.getvalue()) for file in files[:2]]

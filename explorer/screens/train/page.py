@@ -14,8 +14,7 @@ from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService
 from explorer.runs.lifecycle import Runs
 from explorer.runs.made_pairs import MadePairs
-from explorer.runs.process import RunError
-from explorer.runs.progress import busy_sentence
+from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
 from explorer.runs.status import clock
 from explorer.screens.train.added_pairs import choose_added, draw_unfinished
@@ -36,8 +35,8 @@ from explorer.web.figures import draw_figure
 from explorer.web.runs import NEW, RUN, choose_run, draw_missing, filled_from, forget_filling, run_box
 from explorer.web.security import closed
 from model.data import TASKS
-from model.folder import CheckpointError
 from model.presets import PRESETS, Preset
+from model.user_error import UserError
 
 _ASKER, _SEEN = "_plan_asker", "_plan_seen"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
@@ -130,7 +129,7 @@ def _draw_form(runs: Runs) -> None:
 def _draw_busy(runs: Runs) -> None:
     """A line about the run that is being trained here, with a button to watch it."""
     statuses = runs.statuses()
-    if not (sentence := busy_sentence(statuses)):
+    if not (sentence := queue_sentence(statuses)):
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(plain(sentence), width="content")
@@ -216,9 +215,7 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
     elif plan is None:
         st.caption(t("Reading the data, counting parameters, and timing a few updates on this machine …"))
     else:
-        busy = any(run.busy for run in runs.statuses())
-        hint = t("Another run is being trained: once it has ended, this machine is faster.") if busy else ""
-        st.caption(plain(f"{plan.summary()} {hint}".strip()))
+        st.caption(plain(plan.summary()))
         if st.session_state.get(_SEEN) != order.command(runs.checkpoints):
             st.session_state[_SEEN] = order.command(runs.checkpoints)
             st.rerun()  # the timer stops, and the schedule is drawn
@@ -228,7 +225,7 @@ def _start(runs: Runs, order: TrainingOrder) -> None:
     choose_run(order.name)  # first: another script run may take over at any access to the session
     try:
         runs.start(order.name, order.command(runs.checkpoints))
-    except (CheckpointError, RunError, OSError) as error:
+    except (UserError, OSError) as error:
         choose_run(NEW)
         st.session_state[_REFUSED] = (order.name, why(error))
         return

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from explorer.browser.film import Film, Frame, film_view
-from explorer.charts.chart import Table
 from explorer.charts.training_curves import (
     evaluation_table,
     loss_figure,
     rate_figure,
     score_figure,
     score_name,
-    speed_figure,
 )
 from explorer.decoding.examples import examples_of
 from explorer.decoding.names import name_in_kind
 from explorer.locale.messages import t
-from explorer.locale.text import plain, quoted, why
+from explorer.locale.text import plain, quoted
 from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.metrics import Metrics
 from explorer.runs.origin import repeatable
-from explorer.runs.process import RunError
 from explorer.runs.progress import (
     ALARMING,
     STATE_SENTENCES,
@@ -41,15 +36,23 @@ from explorer.runs.viewer_mode import viewing
 from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure, draw_table
-from explorer.web.runs import NEW, choose_one, choose_run, draw_again, draw_wrong_answers, metrics_of
+from explorer.web.runs import (
+    NEW,
+    attempt,
+    choose_one,
+    choose_run,
+    draw_again,
+    draw_refused,
+    draw_wrong_answers,
+    metrics_of,
+)
 from explorer.web.security import closed
-from model.folder import CheckpointError
 
 # Seconds between updates of an active run. Only two parts update: each costs Streamlit more than it costs us.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
-_REFUSED, _SENTENCE_REFUSED = "_watch_refused", "_probe_refused"
+_RUN, _SENTENCE = "run", "sentence"  # places of refusals
 _METRIC_PIXELS = 170
-_FIGURES = {"score": score_figure, "learning rate": rate_figure, "tokens/s": speed_figure}
+_FIGURES = {"score": score_figure, "learning rate": rate_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 
 
@@ -106,11 +109,11 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.markdown(f"**{plain(status.name)}**", width="stretch")
         _buttons(runs, status)
     st.progress(status.share, text=plain(progress(status)))
-    _say_refused(_REFUSED)
+    draw_refused(_RUN)
     if status.error:
         st.error(plain(status.error))
     elif status.state == "queued":
-        st.info(plain(queue_sentence(status.name, runs.statuses())))
+        st.info(plain(queue_sentence(runs.statuses(), status.name)))
     elif status.state in STATE_SENTENCES:
         st.info(plain(STATE_SENTENCES[status.state]))
     course = diagnosis(metrics, not status.busy)
@@ -129,34 +132,21 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
                 key="run_stop",
                 disabled=status.state == "stopping",
                 help=t("Ends after the current batch, with everything saved. Resume continues from there."),
-                on_click=_attempt,
-                args=(_REFUSED, runs.stop, status.name),
+                on_click=attempt,
+                args=(_RUN, runs.stop, status.name),
             )
         return
     if not viewing() and st.button(t("New run"), key="run_new", on_click=choose_run, args=(NEW,)):
         st.rerun()  # the whole page, not only this fragment
     if status.resumable and not viewing():
-        resume = (_REFUSED, runs.resume, status.name)
-        st.button(t("Resume"), key="run_resume", type="primary", on_click=_attempt, args=resume)
+        resume = (_RUN, runs.resume, status.name)
+        st.button(t("Resume"), key="run_resume", type="primary", on_click=attempt, args=resume)
     draw_again(runs, status.name, "watch")
     entry = runs.entry(status.name)
     if entry is not None and entry.summary.get("model") and not entry.problem:
         label = t("Open in Translate") if status.state == "finished" else t("Open as it is")
         at = {"model": status.name}
         st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)
-
-
-def _attempt(key: str, action: Callable[..., None], *arguments: str) -> None:
-    """Carry out an action; what refuses it is kept under `key` until the page is drawn."""
-    try:
-        action(*arguments)
-    except (RunError, CheckpointError, OSError) as refused:
-        st.session_state[key] = why(refused)
-
-
-def _say_refused(key: str) -> None:
-    if refused := st.session_state.pop(key, ""):
-        st.error(plain(refused))
 
 
 def _numbers(metrics: Metrics, status: RunStatus) -> None:
@@ -186,9 +176,9 @@ def _samples(metrics: Metrics) -> None:
     if table is None:
         st.caption(t("Translations of a few validation sentences appear here after the first evaluation."))
         return
-    columns: Table = {name: list(values) for name, values in table.columns.items()}
-    draw_table(columns, t("Sample translations at step {step}", step=table.step))
-    st.caption(table.caption)
+    columns, caption = table
+    draw_table(columns, t("Sample translations"))
+    st.caption(caption)
 
 
 def _draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
@@ -203,7 +193,7 @@ def _draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
         entry = runs.entry(name)
         examples = examples_of(entry.summary) if entry is not None and entry.summary.get("task") else ()
         if examples and (asked := examples[0].source):
-            _attempt(_SENTENCE_REFUSED, runs.watch, name, asked)
+            attempt(_SENTENCE, runs.watch, name, asked)
     if not watching:
         if asked:
             st.caption(plain(t("The watched sentence was: {sentence}", sentence=asked)))
@@ -222,13 +212,13 @@ def _draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
         on_change=_watch,
         args=(runs, name, key),
     )
-    _say_refused(_SENTENCE_REFUSED)
+    draw_refused(_SENTENCE)
 
 
 def _watch(runs: Runs, name: str, key: str) -> None:
     text = str(st.session_state[key]).strip()
     if text and runs.folder(name).is_dir():
-        _attempt(_SENTENCE_REFUSED, runs.watch, name, text)
+        attempt(_SENTENCE, runs.watch, name, text)
 
 
 def _draw_heads(runs: Runs, name: str) -> None:

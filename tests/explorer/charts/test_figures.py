@@ -21,16 +21,15 @@ from explorer.charts.training_curves import (
     rate_figure,
     schedule_figure,
     score_figure,
-    speed_figure,
 )
 from explorer.decoding.labelled_map import head_caption, head_table
-from explorer.runs.metrics import Metrics, MetricsReader
+from explorer.runs.metrics import Metrics, load_metrics
 from tests.explorer.toy_runs import eval_line, train_line, write_metrics
 
 
 @pytest.fixture
 def metrics(tmp_path: Path) -> Metrics:
-    return MetricsReader(write_metrics(tmp_path)).read()
+    return load_metrics(write_metrics(tmp_path))
 
 
 def check(figure: Figure) -> Figure:
@@ -42,7 +41,7 @@ def check(figure: Figure) -> Figure:
     return figure
 
 
-ALL = (loss_figure, score_figure, rate_figure, speed_figure)
+ALL = (loss_figure, score_figure, rate_figure)
 
 
 @pytest.mark.parametrize("draw", ALL)
@@ -67,7 +66,7 @@ def test_loss(metrics: Metrics) -> None:
 
 def test_the_optimised_loss_is_a_curve_of_its_own_where_it_is_another_number(tmp_path: Path) -> None:
     lines = [train_line(step, 2.0 / step, nll=1.0 / step) for step in (1, 2)]
-    metrics = MetricsReader(write_metrics(tmp_path, [*lines, eval_line(2, 0.75, 0.1)])).read()
+    metrics = load_metrics(write_metrics(tmp_path, [*lines, eval_line(2, 0.75, 0.1)]))
     figure = check(loss_figure(metrics))
     rows = set(zip(figure.data["curve"], figure.data["step"], figure.data["value"], strict=True))
     assert rows == {
@@ -87,7 +86,7 @@ def test_the_optimised_loss_is_a_curve_of_its_own_where_it_is_another_number(tmp
 def test_a_run_that_logged_only_what_it_optimised_says_so(tmp_path: Path) -> None:
     lines = [train_line(10, 2.05), eval_line(10, 1.46, 0.1)]
     del lines[0]["nll"]
-    figure = check(loss_figure(MetricsReader(write_metrics(tmp_path, lines)).read()))
+    figure = check(loss_figure(load_metrics(write_metrics(tmp_path, lines))))
     assert set(figure.data["curve"]) == {"training, as optimised", "validation"}
     assert figure.caption.endswith(
         "Training is drawn as it is optimised, with dropout and any label smoothing, which validation is without: "
@@ -97,7 +96,7 @@ def test_a_run_that_logged_only_what_it_optimised_says_so(tmp_path: Path) -> Non
 
 def test_the_lowest_loss_is_named_when_it_has_passed(tmp_path: Path) -> None:
     lines = (eval_line(10, 0.04, 0.1), eval_line(20, 0.5, 0.2))
-    caption = loss_figure(MetricsReader(write_metrics(tmp_path, lines)).read()).caption
+    caption = loss_figure(load_metrics(write_metrics(tmp_path, lines))).caption
     assert caption == "Validation loss 0.50 at step 20; lowest 0.04 at step 10."
 
 
@@ -110,13 +109,13 @@ def test_scores_are_in_percent_and_bleu_takes_their_place(metrics: Metrics, tmp_
     assert max(figure.data["value"]) == 50.0
     assert figure.caption == "50.0 % exactly right at step 30; best so far 50.0 % exactly right."
     lines = (eval_line(10, 1.0, 0.1, bleu=20.0), eval_line(20, 1.0, 0.1, bleu=12.345))
-    bleu = check(score_figure(MetricsReader(write_metrics(tmp_path, lines)).read()))
+    bleu = check(score_figure(load_metrics(write_metrics(tmp_path, lines))))
     assert bleu.caption == "BLEU 12.3 at step 20; best so far BLEU 20.0."
 
 
 def test_curves_are_thinned_but_keep_their_end(tmp_path: Path) -> None:
     lines = [train_line(step, 1.0) for step in range(1, 1500)]
-    data = loss_figure(MetricsReader(write_metrics(tmp_path, lines)).read()).data
+    data = loss_figure(load_metrics(write_metrics(tmp_path, lines))).data
     assert len(data["step"]) <= MAX_DRAWN + 1
     assert data["step"][-1] == 1499
 
@@ -136,7 +135,7 @@ def test_runs_side_by_side(metrics: Metrics) -> None:
 
 def test_runs_over_time_and_on_a_logarithmic_axis(metrics: Metrics, tmp_path: Path) -> None:
     untimed = [{key: value for key, value in train_line(10, 1.0).items() if key != "seconds"}]
-    runs = {"timed": metrics, "untimed": MetricsReader(write_metrics(tmp_path, untimed)).read()}
+    runs = {"timed": metrics, "untimed": load_metrics(write_metrics(tmp_path, untimed))}
     figure = check(comparison_figure(runs, "training_loss", over_time=True, log=True))
     assert set(zip(figure.data["curve"], figure.data["step"], figure.data["value"], strict=True)) == {
         ("timed", 1.0, 3.0),
@@ -154,7 +153,7 @@ def test_runs_over_time_and_on_a_logarithmic_axis(metrics: Metrics, tmp_path: Pa
 
 
 def test_a_first_evaluation_alone_is_a_dot(tmp_path: Path) -> None:
-    figure = check(loss_figure(MetricsReader(write_metrics(tmp_path, (eval_line(10, 0.4, 0.1),))).read()))
+    figure = check(loss_figure(load_metrics(write_metrics(tmp_path, (eval_line(10, 0.4, 0.1),)))))
     line, dots = figure.spec["layer"]
     assert (line["mark"]["type"], dots["mark"]["type"]) == ("line", "circle")
     assert "validation" in str(dots["transform"])

@@ -96,7 +96,7 @@ def test_folders_that_say_something_odd_are_left_out(make: Callable[..., Path], 
     [
         (1, (0.5, 1.0), "100 % after 20 updates, at every evaluation the same as the stored run with this seed."),
         (1, (0.5, 0.9), "90 % after 20 updates; the stored run with this seed had 100 % there."),
-        (2, (0.5, 0.9), "90 % after 20 updates; no run with this seed is stored."),
+        (2, (0.5, 0.9), "90 % after 20 updates; no run with this seed is stored with an evaluation there."),
     ],
 )
 def test_it_is_compared_with_the_stored_run_of_its_seed(
@@ -109,7 +109,7 @@ def test_it_is_compared_with_the_stored_run_of_its_seed(
 def test_evaluations_at_other_updates_cannot_be_compared(make: Callable[..., Path]) -> None:
     shifted = Metrics(evals=({"step": 15.0, "exact_match": 0.5},))
     own = reruns(ARMS, [make("mine", SAME)], lambda folder: shifted)
-    assert "was evaluated at other updates" in sentences(own, ARMS, "exact_match")[0]
+    assert "no run with this seed is stored with an evaluation there" in sentences(own, ARMS, "exact_match")[0]
     assert sentences(own, ARMS, "bleu") == ["mine (one, seed 1) has not measured this."]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.charts.rests import rests_plot
-from explorer.runs.experiment_rests import caption, has_rests, places, rest_sentences
+from explorer.runs.experiment_rests import caption, places
 from tests.explorer.runs.test_experiment_findings import GOOD, planted
 
 ENCODER = {"first": [0.2, 0.7], "last": [0.25, 0.1], "uniform": [0.2, 0.2], "largest": [4.0, 30.0]}
@@ -31,14 +31,7 @@ def test_every_place_has_mean_and_range_of_each_arm() -> None:
     assert largest[1].uniform is None
 
 
-def test_the_sentences_name_the_highest_places() -> None:
-    one, two = rest_sentences(planted(RUNS, RUNS[:1]))
-    assert one == (
-        "'one': the first token gets most in encoder L2: 80 (70 to 90) % of the weight, where equal weights would give "
-        "it 20 %; the last token gets most in cross L2: 60 % of the weight, where equal weights would give it 20 %; "
-        "the largest number is 40 (30 to 50) times the median (after encoder L2)."
-    )
-    assert two.startswith("'two': the first token gets most in encoder L2: 70 %")
+def test_the_caption_names_the_highest_places() -> None:
     assert "one 80 (70 to 90) in encoder L2; two 70 in encoder L2" in caption(
         places(planted(RUNS, RUNS[:1]), "first"), "first"
     )
@@ -55,7 +48,4 @@ def test_the_figure_has_the_numbers_of_its_table() -> None:
 
 def test_runs_without_measurements_have_no_places() -> None:
     arms = planted(GOOD, GOOD)
-    assert not has_rests(arms)
-    assert has_rests(planted(GOOD, RUNS))
     assert places(arms, "first") == []
-    assert rest_sentences(arms) == []

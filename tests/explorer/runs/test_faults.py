@@ -88,21 +88,17 @@ def test_leftovers_of_a_killed_import_are_removed_later(tmp_path: Path) -> None:
     assert {path.name for path in checkpoints.iterdir()} == {".import-new", "theirs"}
 
 
-class Upload:
-    name = "pairs.tsv"
-
-    def getvalue(self) -> bytes:
-        return b"a\tb\n" * 200_000
+UPLOAD = ("pairs.tsv", b"a\tb\n" * 200_000)
 
 
 @forked
 @pytest.mark.parametrize("number", range(3))
 def test_an_upload_is_complete_or_absent(tmp_path: Path, number: int) -> None:
     killed_while(
-        lambda: [path.unlink() for path in (store(Upload(), tmp_path),)],  # type: ignore[func-returns-value]
+        lambda: [path.unlink() for path in (store(*UPLOAD, tmp_path),)],  # type: ignore[func-returns-value]
         chance("an upload", number).uniform(0.005, 0.05),
     )
-    assert store(Upload(), tmp_path).read_bytes() == Upload().getvalue()
+    assert store(*UPLOAD, tmp_path).read_bytes() == UPLOAD[1]
 
 
 @pytest.mark.parametrize(

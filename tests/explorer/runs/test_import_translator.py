@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.runs.archive import ArchiveError, import_translator, import_zip
-from explorer.runs.viewer_mode import VARIABLE
+from explorer.runs.viewer_mode import VARIABLE, ViewerError
 from model.checkpoint import load_model
 from model.folder import CheckpointError
 from model.importing.source_folder import ImportFailed
@@ -135,7 +135,7 @@ def test_no_folder_no_name_and_damaged_files_leave_nothing(tmp_path: Path) -> No
 
 def test_viewers_import_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "1")
-    with pytest.raises(ArchiveError, match="Nothing can be imported"):
+    with pytest.raises(ViewerError, match="Importing is switched off"):
         import_translator(peer.standard(), tmp_path)
-    with pytest.raises(ArchiveError, match="Nothing can be imported"):
+    with pytest.raises(ViewerError, match="Importing is switched off"):
         import_zip(io.BytesIO(), tmp_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from explorer.runs.metrics import Metrics, SampleTranslation
 from explorer.runs.progress import (
     STATE_SENTENCES,
-    busy_sentence,
     headline_numbers,
     progress,
     queue_sentence,
@@ -42,31 +41,27 @@ def test_samples_are_shown_beside_those_of_the_previous_evaluation() -> None:
     first = (10, (SampleTranslation("ab", "ba", "b"),))
     alone = sample_table([first])
     assert alone is not None
-    assert alone.columns["one evaluation earlier"] == [""]
-    assert alone.caption == "Exactly right at step 10: 0 of 1 validation sentence."
+    assert alone[0]["one evaluation earlier"] == [""]
+    assert alone[1] == "Exactly right at step 10: 0 of 1 validation sentence."
     second = (1_020, (SampleTranslation("ab", "ba", "ba"), SampleTranslation("c", "c", "d")))
     both = sample_table([first, second])
     assert both is not None
-    assert both.step == 1_020
-    assert both.columns["one evaluation earlier"] == ["b", ""]
-    assert both.columns[""] == ["right", ""]
-    assert both.caption == "Exactly right at step 1,020: 1 of 2 validation sentences."
+    assert both[0]["one evaluation earlier"] == ["b", ""]
+    assert both[0][""] == ["right", ""]
+    assert both[1] == "Exactly right at step 1,020: 1 of 2 validation sentences."
 
 
-def test_who_is_being_trained() -> None:
-    assert busy_sentence([RunStatus("a", "finished")]) == ""
+def test_a_new_run_is_told_for_what_it_waits() -> None:
+    assert queue_sentence([RunStatus("a", "finished")]) == ""
     running, waits = RunStatus("a", "running", 5, 10, eta_s=60.0), RunStatus("b", "queued", eta_s=120.0)
-    assert busy_sentence([running, RunStatus("c", "failed")]) == (
-        "'a' is running on this machine (about 1 min 00 s left); a new run waits until it has ended."
+    assert queue_sentence([running, RunStatus("c", "failed")]) == (
+        "A new run waits until 'a' has ended. That takes about 1 min 00 s."
     )
-    assert busy_sentence([running, waits, RunStatus("c", "failed")]) == (
-        "'a' is running on this machine (about 1 min 00 s left); in line after it: 'b'. A new run comes after them, in "
-        "about 3 min 00 s."
+    assert queue_sentence([running, waits, RunStatus("c", "failed")]) == (
+        "A new run waits until 'a' and 'b' have ended. That takes about 3 min 00 s."
     )
     unknown = [RunStatus("a", "running"), RunStatus("b", "queued"), RunStatus("d", "starting")]
-    assert busy_sentence(unknown) == (
-        "'a' is running on this machine; in line after it: 'b', 'd'. A new run comes after them."
-    )
+    assert queue_sentence(unknown) == "A new run waits until 'a', 'b' and 'd' have ended."
 
 
 def test_a_waiting_run_knows_its_place_and_when_its_turn_comes() -> None:
@@ -75,13 +70,8 @@ def test_a_waiting_run_knows_its_place_and_when_its_turn_comes() -> None:
         RunStatus("b", "queued", eta_s=120.0),
         RunStatus("c", "queued", eta_s=20.0),
     ]
-    assert queue_sentence("b", line) == (
-        "Waiting for 'a': it is next. Its turn comes in about 1 min 00 s, and it takes about 2 min 00 s then."
-    )
-    assert queue_sentence("c", line) == (
-        "Waiting for 'a', 'b': it is number 2 in the line. Its turn comes in about 3 min 00 s, and it takes about 20 s "
-        "then."
-    )
-    untold = [RunStatus("a", "starting"), RunStatus("b", "queued")]
-    assert queue_sentence("b", untold) == "Waiting for 'a': it is next. When its turn comes is not known yet."
-    assert queue_sentence("b", [RunStatus("b", "queued")]) == STATE_SENTENCES["queued"]
+    assert queue_sentence(line, "b") == "It waits until 'a' has ended. That takes about 1 min 00 s."
+    assert queue_sentence(line, "c") == "It waits until 'a' and 'b' have ended. That takes about 3 min 00 s."
+    unknown = [RunStatus("a", "starting"), RunStatus("b", "queued")]
+    assert queue_sentence(unknown, "b") == "It waits until 'a' has ended."
+    assert queue_sentence([RunStatus("b", "queued")], "b") == STATE_SENTENCES["queued"]

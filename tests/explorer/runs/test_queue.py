@@ -65,7 +65,7 @@ def test_runs_take_turns_in_the_order_of_their_start_and_a_resumed_one_comes_las
         wait_until(lambda name=name: state(runs, name) == "queued", PATIENCE)
     statuses = runs.statuses()
     assert [status.name for status in statuses] == ["first", "second", "third"]
-    assert queue_sentence("third", statuses).startswith("Waiting for 'first', 'second': it is number 2 in the line.")
+    assert queue_sentence(statuses, "third").startswith("It waits until 'first' and 'second' have ended.")
     wait_until(lambda: (runs.peek("third") or statuses[0]).eta_s is not None, PATIENCE)
     assert not (runs.folder("second") / METRICS).exists()
 

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from explorer.runs.uploads import KEPT_SECONDS, UPLOADS, store
 from model.folder import STATUS, write_json
-
-
-@dataclass
-class Sent:
-    name: str
-    content: bytes
-
-    def getvalue(self) -> bytes:
-        return self.content
 
 
 @pytest.mark.parametrize(
@@ -37,20 +27,20 @@ class Sent:
     ],
 )
 def test_names_are_harmless(tmp_path: Path, name: str, kept: str) -> None:
-    path = store(Sent(name, b"a\tb\n"), tmp_path)
+    path = store(name, b"a\tb\n", tmp_path)
     assert path.name == kept
     assert path.parent.parent == tmp_path / UPLOADS
     assert path.read_bytes() == b"a\tb\n"
 
 
 def test_the_same_content_is_kept_once(tmp_path: Path) -> None:
-    first = store(Sent("a.tsv", b"x"), tmp_path)
-    assert store(Sent("a.tsv", b"x"), tmp_path) == first
-    assert store(Sent("a.tsv", b"y"), tmp_path) != first
+    first = store("a.tsv", b"x", tmp_path)
+    assert store("a.tsv", b"x", tmp_path) == first
+    assert store("a.tsv", b"y", tmp_path) != first
 
 
 def test_old_uploads_go_unless_a_run_added_them_to_its_training(tmp_path: Path) -> None:
-    old, added = store(Sent("old.tsv", b"old"), tmp_path), store(Sent("added.tsv", b"added"), tmp_path)
+    old, added = store("old.tsv", b"old", tmp_path), store("added.tsv", b"added", tmp_path)
     (run := tmp_path / "run").mkdir()
     write_json(run / STATUS, {"state": "stopped", "added_data": [str(added)]})
     (odd := tmp_path / "odd").mkdir()
@@ -60,13 +50,13 @@ def test_old_uploads_go_unless_a_run_added_them_to_its_training(tmp_path: Path) 
     past = time.time() - KEPT_SECONDS - 60
     for upload in (old, added):
         os.utime(upload.parent, (past, past))
-    store(Sent("new.tsv", b"new"), tmp_path)
+    store("new.tsv", b"new", tmp_path)
     assert not old.exists()
     assert added.read_bytes() == b"added"
     (run / STATUS).unlink()
-    assert store(Sent("added.tsv", b"added"), tmp_path) == added
-    store(Sent("newer.tsv", b"newer"), tmp_path)
+    assert store("added.tsv", b"added", tmp_path) == added
+    store("newer.tsv", b"newer", tmp_path)
     assert added.exists(), "it was sent again a moment ago"
     os.utime(added.parent, (past, past))
-    store(Sent("newest.tsv", b"newest"), tmp_path)
+    store("newest.tsv", b"newest", tmp_path)
     assert not added.exists()
