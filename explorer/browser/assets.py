@@ -27,7 +27,7 @@ _IMPORTED = re.compile(r'^(?:import|\}) [^;]*?from "\./([\w-]+\.js)";$|^\} from 
 _LINK, _MOUNT = "link.js", "mount.js"
 _KEPT = "public, max-age=31536000, immutable"
 
-_FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_keeper", "top_line", "walk")
+_FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_keeper", "top_line")
 # What is fetched together: what is small, or on every page, in one go.
 _PACKS: dict[str, tuple[str, ...]] = {
     "frame": _FRAME,
@@ -50,7 +50,6 @@ _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "stepper": (("views", "stepper"), "stepper"),
     "top_line": (("top_line",), "top_line"),
     "tour": (("tour",), "tour"),
-    "walk": (("walk",), "walk"),
 }
 
 FIRST = {"": "stepper", "start": "stepper", "translate": "stepper", "attention": "heads", "inside": "machine"}

@@ -400,31 +400,3 @@ class GridHead:
     kind: AttentionKind
     layer: int
     head: int
-
-
-@dataclass(frozen=True)
-class WalkRow:
-    """An operation in the ledger; `reads` are its inputs, rows of the same part counted from 0; `words` names them.
-
-    A `learned` operation has parameters, a `sum` adds its inputs (a residual connection), and a `given` one was
-    computed in another part.
-    """
-
-    name: str
-    title: str
-    cells: list[str]
-    words: str
-    reads: list[int]
-    learned: bool
-    sum: bool
-    given: bool
-
-
-@dataclass(frozen=True)
-class WalkData:
-    """The operations of one part, and the open one."""
-
-    part: str
-    chosen: str
-    columns: list[str]
-    rows: list[WalkRow]

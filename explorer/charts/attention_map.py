@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from explorer.charts.chart import GREY
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.locale.text import cell_number, shortened
-from model.trace import VISIBLE
+from model.trace import FUTURE, PADDING, VISIBLE
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -22,15 +22,21 @@ TICKS_UP_TO = 80
 # Blue below zero, orange above, neutral grey at zero; readable on white and on black.
 DIVERGING = [[0.0, "#2a6da3"], [0.25, "#8fb8d9"], [0.5, "#d9dde1"], [0.75, "#efb178"], [1.0, "#bf641c"]]
 
+# Why a cell is masked, as the sign in it: ╱ and ╳.
+_SIGNS = {FUTURE: "line-ne", PADDING: "x-thin"}
 
-def map_figure(shown: LabelledMap, *, wide: bool = False) -> go.Figure:
-    """The heatmap with query 1 in the top row, key labels above, titled axes, and numbers in the cells if they fit."""
+
+def map_figure(shown: LabelledMap, *, wide: bool = False, numbers: bool = True) -> go.Figure:
+    """The heatmap with query 1 in the top row, key labels above and titled axes.
+
+    The cells have `numbers` if they fit into half of the page's width, or into all of it if the map is `wide`.
+    """
     import plotly.graph_objects as go  # takes half a second, which only pages with such a map should pay for
 
     n_rows, n_columns = shown.values.shape
     seen = shown.seen()
     across = NUMBERS_ACROSS_WIDE if wide else NUMBERS_ACROSS
-    numbers = shown.values.size <= NUMBERS_UP_TO and n_columns <= across
+    numbers = numbers and shown.values.size <= NUMBERS_UP_TO and n_columns <= across
     scale = {"colorscale": DIVERGING, "zmid": 0} if shown.signed else {}
     figure = go.Figure(
         go.Heatmap(
@@ -60,8 +66,12 @@ def map_figure(shown: LabelledMap, *, wide: bool = False) -> go.Figure:
             x=[column for _, column in closed],
             y=[row for row, _ in closed],
             mode="markers",
-            marker={"symbol": "x-thin", "size": 6, "line": {"color": GREY, "width": 1}},
-            hovertext=[f"masked: {'future' if shown.mask[cell] == 1 else 'padding'}" for cell in closed],
+            marker={
+                "symbol": [_SIGNS[int(shown.mask[cell])] for cell in closed],
+                "size": 6,
+                "line": {"color": GREY, "width": 1},
+            },
+            hovertext=[f"masked: {'future' if shown.mask[cell] == FUTURE else 'padding'}" for cell in closed],
             hoverinfo="text",
             showlegend=False,
         )

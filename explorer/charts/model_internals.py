@@ -15,14 +15,12 @@ from explorer.charts.plotly_charts import (
     Plot,
     bars,
     beside,
-    curves,
     heatmap,
     label,
     labels,
     margin,
     names_at,
     numbered,
-    width_of,
 )
 from explorer.locale.messages import t
 from explorer.locale.text import count, quoted
@@ -56,44 +54,16 @@ def activation_plot(values: Floats, tokens: Sequence[str], title: str, *, side: 
     return Plot(figure, caption, title, columns)
 
 
-def matrix_plot(
-    values: Floats, rows: Sequence[str], columns: Sequence[str], title: str, *, weights: bool, first: int = 1
-) -> Plot:
-    """Scores or weights of one head, [query, key]; masked cells stay empty. `first` is the first query's position."""
-    lowest = float(np.finfo(np.float32).min)
-    shown = np.where(values <= lowest, np.nan, values)
-    top = float(np.nanmax(np.abs(shown))) or 1.0
-    figure = heatmap(
-        shown,
-        x=labels(columns),
-        y=labels(rows, first),
-        x_title="key",
-        y_title="query",
-        span=(0.0, 1.0) if weights else (-top, top),
+def active_units(activations: Floats) -> str:
+    """How many feed-forward units are above zero, in a sentence; activations [position, d_ff]."""
+    above = activations > 0
+    return t(
+        "Of {n} units, {share:.0f} % are active on average; {never} are never active in view, {always} always.",
+        n=activations.shape[1],
+        share=100 * above.mean(),
+        never=int((~above).all(axis=0).sum()),
+        always=int(above.all(axis=0).sum()),
     )
-    row, column = divmod(int(np.nanargmax(shown)), shown.shape[1])
-    unit = f"{100 * shown[row, column]:.0f} %" if weights else f"{shown[row, column]:.2f}"
-    caption = (
-        f"The largest is {unit}: query {row + first} {quoted(rows[row])}, key {column + 1} {quoted(columns[column])}."
-    )
-    table: Columns = {"query": numbered(rows, first)}
-    for i, key in enumerate(numbered(columns)):
-        table[key] = [None if np.isnan(value) else round(float(value), 4) for value in shown[:, i]]
-    return Plot(figure, caption, title, table)
-
-
-def firing_plot(activations: Floats, tokens: Sequence[str], *, first: int = 1) -> Plot:
-    """How many feed-forward units are above zero at each position; activations [position, d_ff]."""
-    share = 100 * (activations > 0).mean(axis=1)
-    never = int((activations <= 0).all(axis=0).sum())
-    always = int((activations > 0).all(axis=0).sum())
-    figure = bars({"units": share.tolist()}, tokens, y_title="units above zero (%)", top=100, height=260, first=first)
-    caption = (
-        f"Of {activations.shape[1]} units, {share.mean():.0f} % are active on average; {never} are never "
-        f"active in view, {always} always."
-    )
-    columns: Columns = {"position": numbered(tokens, first), "units above zero (%)": share.round(1).tolist()}
-    return Plot(figure, caption, "Active units", columns)
 
 
 def _roomy(values: NDArray[Any], share: float) -> list[float]:
@@ -194,91 +164,62 @@ def chances_plot(tokens: Sequence[str], series: Mapping[str, Sequence[float]], c
     return Plot(figure, caption, title, columns)
 
 
-def smoothing_plot(epsilons: Sequence[float], losses: Sequence[float], least: Sequence[float], chosen: float) -> Plot:
-    """The loss of one prediction, and the lowest that is possible, over ε."""
-    figure = curves(
-        {"this prediction": (epsilons, losses), "lowest possible": (epsilons, least)},
-        x_title="label smoothing ε",
-        y_title="loss (nats)",
-    )
-    at = int(np.abs(np.asarray(epsilons) - chosen).argmin())
-    caption = (
-        f"At ε = {epsilons[at]:.2f} the loss of this prediction is {losses[at]:.3f} nats; no prediction could have "
-        f"less than {least[at]:.3f}. The more confident the model, the more smoothing costs it."
-    )
-    columns: Columns = {
-        "ε": [round(e, 3) for e in epsilons],
-        "this prediction (nats)": [round(v, 4) for v in losses],
-        "lowest possible (nats)": [round(v, 4) for v in least],
+def budget_plot(parts: Sequence[Part]) -> Plot:
+    """The share of each part in the parameters and in the FLOPs of one pass."""
+    counts = {
+        t("parameters"): [part.parameters for part in parts],
+        t("FLOPs of one pass"): [part.flops for part in parts],
     }
-    return Plot(figure, caption, "What label smoothing costs", columns)
-
-
-def budget_plot(parts: Sequence[Part], *, flops: bool) -> Plot:
-    """Parameters or FLOPs by part, as bars from left to right."""
-    values = [part.flops if flops else part.parameters for part in parts]
-    total = sum(values) or 1
-    known = [(part.name, value) for part, value in zip(parts, values, strict=True) if value]
-    names = [name for name, _ in known][::-1]
-    figure = go.Figure(
-        go.Bar(
-            x=[value for _, value in known][::-1],
-            y=names,
-            orientation="h",
-            text=[f"{count(value)} ({100 * value / total:.0f} %)" for _, value in known][::-1],
-            textposition="auto",
-            marker={"color": COLOURS[0]},
+    shares = {unit: [100 * value / (sum(values) or 1) for value in values] for unit, values in counts.items()}
+    names = [part.name for part in parts]
+    figure = bars(shares, (), y_title="share (%)", height=400, also=names)
+    table: Columns = {t("part"): names}
+    sentences = []
+    for unit, values in counts.items():
+        table |= {unit: values, f"{unit} (%)": [round(share, 2) for share in shares[unit]]}
+        most = max(range(len(parts)), key=lambda i: values[i])
+        sentences.append(
+            t(
+                "{total} {unit}; the largest part is the {part} ({share:.0f} %).",
+                total=count(sum(values)),
+                unit=unit,
+                part=names[most],
+                share=shares[unit][most],
+            )
         )
-    )
-    unit = "FLOPs of one pass" if flops else "parameters"
-    room = margin(left=14 + max(width_of(name) for name in names))
-    figure.update_layout(
-        height=110 + 28 * len(names),
-        margin=room,
-        xaxis={"title": {"text": unit, "standoff": 10}, "nticks": 4, "tickangle": 0, "automargin": False},
-        yaxis={"automargin": False},
-    )
-    most, value = max(known, key=lambda each: each[1])
-    caption = f"{count(sum(values))} {unit}; the largest part is the {most} ({100 * value / total:.0f} %)."
-    table: Columns = {
-        "part": [part.name for part in parts],
-        unit: list(values),
-        "share (%)": [round(100 * value / total, 2) for value in values],
-    }
-    return Plot(figure, caption, "Where the FLOPs are" if flops else "Where the parameters are", table)
-
-
-def row_table(tokens: Sequence[str], first: int = 1, **numbers: Sequence[float] | NDArray[Any]) -> Columns:
-    """One row per position, counted from `first`; underscores in names become spaces."""
-    table: Columns = {"position": numbered(tokens, first)}
-    return table | {name.replace("_", " "): [round(float(v), 4) for v in values] for name, values in numbers.items()}
+    return Plot(figure, " ".join(sentences), t("Where the parameters and the FLOPs are"), table)
 
 
 def operation_table(run: Walk, operation: Operation, tokens: Sequence[str], first: int) -> tuple[Columns, str] | None:
     """What a norm, residual, scaling or embedding does to each position, and what the table says; otherwise None."""
     value, before = operation.numbers, [run[name].numbers for name in operation.reads]
+    numbers: dict[str, Sequence[float] | NDArray[Any]]
     if operation.short.startswith("norm"):
-        table = row_table(
-            tokens,
-            first,
-            mean_before=before[0].mean(axis=1),
-            standard_deviation_before=before[0].std(axis=1),
-            mean_after=value.mean(axis=1),
-            standard_deviation_after=value.std(axis=1),
-        )
-        return table, t("Mean and standard deviation of each position before and after the norm")
-    if operation.short.startswith("residual"):
-        names = ("length_of_input", "length_of_sublayer", "length_of_sum")
-        sizes = {name: np.linalg.norm(each, axis=1) for name, each in zip(names, (*before, value), strict=True)}
-        return row_table(tokens, first, **sizes), t("Length of the input, of what the sublayer added, and of their sum")
-    if operation.short in ("scaled", "positions"):
-        sizes = {"length_before": np.linalg.norm(before[0], axis=1), "length_after": np.linalg.norm(value, axis=1)}
-        return row_table(tokens, first, **sizes), t("Length of each vector before and after")
-    if operation.short == "embedding":
+        says = t("Mean and standard deviation of each position before and after the norm")
+        numbers = {
+            t("mean before"): before[0].mean(axis=1),
+            t("standard deviation before"): before[0].std(axis=1),
+            t("mean after"): value.mean(axis=1),
+            t("standard deviation after"): value.std(axis=1),
+        }
+    elif operation.short.startswith("residual"):
+        says = t("Length of the input, of what the sublayer added, and of their sum")
+        names = (t("length of input"), t("length of sublayer"), t("length of sum"))
+        numbers = {name: np.linalg.norm(each, axis=1) for name, each in zip(names, (*before, value), strict=True)}
+    elif operation.short in ("scaled", "positions"):
+        says = t("Length of each vector before and after")
+        numbers = {
+            t("length before"): np.linalg.norm(before[0], axis=1),
+            t("length after"): np.linalg.norm(value, axis=1),
+        }
+    elif operation.short == "embedding":
+        says = t("The id of each token, which is its row in the embedding table")
         ids = run.src_ids if operation.name.startswith("src") else run.read_ids
-        table = row_table(tokens, first, id=ids[-len(tokens) :])
-        return table, t("The id of each token, which is its row in the embedding table")
-    return None
+        numbers = {t("id"): ids[-len(tokens) :]}
+    else:
+        return None
+    table: Columns = {"position": numbered(tokens, first)}
+    return table | {name: [round(float(v), 4) for v in values] for name, values in numbers.items()}, says
 
 
 def highest_values(operation: Operation, label_of: Callable[[int], str]) -> Columns:

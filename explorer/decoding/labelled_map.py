@@ -12,9 +12,11 @@ from explorer.decoding.attention_maps import AttentionMaps, effective_keys
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import AXIS_TITLES, head_title, numbered
 from explorer.locale.text import fixed, plural, quoted, weight_percent
-from model.trace import VISIBLE
+from model.config import AttentionKind
+from model.trace import VISIBLE, Codes
 
 Floats = NDArray[np.float32]
+SCORE = "score"  # the unit of maps of scores before softmax
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +27,8 @@ class LabelledMap:
         values: [query, key] float32; mask: [query, key] codes as in model.trace; rows, predicted: [query] and
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
     `title` says kind, layer and head; `unit` what the numbers are; `top` is the end of the colour scale (None: the
-    largest number); `signed` maps are differences, on a scale from -top to top. `first_row` is the position of the
-    first row: 1, except in a map that was cut out of another.
+    largest number); `signed` maps are differences or scores, on a scale from -top to top. `first_row` is the position
+    of the first row: 1, except in a map that was cut out of another.
     """
 
     title: str
@@ -81,18 +83,22 @@ def head_map(maps: AttentionMaps, layer: int, head: int) -> LabelledMap:
 
 def labelled(maps: AttentionMaps, values: Floats, title: str, **changes: Any) -> LabelledMap:
     """Other numbers of the same shape [query, key], with the labels and masks of `maps`."""
-    row_title, column_title = AXIS_TITLES[maps.kind]
-    return LabelledMap(
-        title=title,
-        values=values,
-        mask=maps.mask,
-        rows=maps.rows,
-        columns=maps.columns,
-        row_title=row_title,
-        column_title=column_title,
-        predicted=maps.predicted,
-        **changes,
-    )
+    return token_map(maps.kind, values, maps.rows, maps.columns, title, maps.mask, predicted=maps.predicted, **changes)
+
+
+def token_map(
+    kind: AttentionKind,
+    values: Floats,
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    title: str,
+    mask: Codes | None = None,
+    **changes: Any,
+) -> LabelledMap:
+    """Numbers [query, key] between tokens, with the axis titles of a kind of attention; without `mask`, all visible."""
+    row_title, column_title = AXIS_TITLES[kind]
+    codes = np.full(values.shape, VISIBLE, dtype=np.uint8) if mask is None else mask
+    return LabelledMap(title, values, codes, rows, columns, row_title, column_title, **changes)
 
 
 def difference(one: LabelledMap, other: LabelledMap, title: str) -> LabelledMap | None:
@@ -137,9 +143,11 @@ def map_caption(shown: LabelledMap) -> str:
     cells = f" {closed} of {plural(shown.mask.size, 'cell')} are masked." if closed else ""
     if shown.signed and not np.nanmax(strength):
         return f"Both maps are equal in every cell.{cells}"
-    largest = "largest difference" if shown.signed else f"largest {shown.unit}"
     value = fixed(float(seen[row, column]), 3, signed=shown.signed)
     query, key = quoted(shown.row_labels[row]), quoted(shown.column_labels[column])
+    if shown.unit == SCORE:
+        return f"The score furthest from 0 is {value}, of query {query} and key {key}.{cells}"
+    largest = "largest difference" if shown.signed else f"largest {shown.unit}"
     return f"The {largest} is {value}, where {query} looks at {key}.{cells}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,19 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.examples import examples_of
+from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.translator import Translation
+from explorer.locale.messages import t
 from model.analysis.mask_comparison import attention_to_keys
 from model.analysis.mask_effects import PaddedBatch, Switches, padded_batch, read, why_closed
 from model.config import PAD, AttentionKind
-from model.data import TASKS, get_task
 from model.points import Head
 from model.text.tokenizer import Tokenizer
-from model.trace import Codes
+from model.trace import FUTURE, PADDING, Codes
 from model.transformer import Transformer
 
 MAX_SENTENCES = 4  # in one batch; more make no clearer picture
-MOST_OWN = 40  # sentences of the task's own splits among which a companion of another length is looked for
-MOST_PADDING = 3  # tokens by which such a companion is longer
 
 Weights = NDArray[np.float32]
 
@@ -51,8 +50,8 @@ class MaskedReading:
     """One sentence of a batch that was read with some masks; its labels cover padding, too.
 
     Shapes:
-        scores, masked, weights: [query, key] of the head that was asked for. encoder, decoder: all weights [layer,
-        head, query, key]. probabilities: [tgt] of the token that each row must predict, likeliest: [tgt] ids.
+        scores, weights: [query, key] of the head that was asked for. decoder: all weights of decoder self-attention
+        [layer, head, query, key]. probabilities: [tgt] of the token that each row must predict, likeliest: [tgt] ids.
     """
 
     text: str
@@ -62,9 +61,7 @@ class MaskedReading:
     read_tokens: tuple[str, ...]
     label_tokens: tuple[str, ...]
     scores: Weights
-    masked: Weights
     weights: Weights
-    encoder: Weights
     decoder: Weights
     probabilities: NDArray[np.float32]
     likeliest: NDArray[np.int64]
@@ -85,6 +82,13 @@ class MaskedReading:
     def codes(self, kind: AttentionKind, switches: Switches) -> Codes:
         """Why the cells of a map are open or closed, [query, key]."""
         return why_closed(self.batch.src, self.batch.tgt, kind, self.row, switches)
+
+    def map(
+        self, kind: AttentionKind, values: Weights, title: str, switches: Switches | None = None, **changes: Any
+    ) -> LabelledMap:
+        """Numbers [query, key] with the labels of a kind of attention; with `switches`, closed cells are masked."""
+        codes = None if switches is None else self.codes(kind, switches)
+        return token_map(kind, values, self.queries(kind), self.keys(kind), title, codes, **changes)
 
     def n_padding(self, kind: AttentionKind) -> int:
         """The number of columns of a map that are padding."""
@@ -124,9 +128,7 @@ def read_masked(
             filled(each.read_tokens, n_tgt),
             filled(each.label_tokens, n_tgt),
             details["scores"][row].numpy(),
-            details["masked"][row].numpy(),
             details["weights"][row].numpy(),
-            reading.recorder.weights("encoder", row=row),
             reading.recorder.weights("decoder", row=row),
             reading.probabilities[row].numpy(),
             reading.likeliest[row].numpy(),
@@ -135,19 +137,29 @@ def read_masked(
     )
 
 
+def closed_cells(codes: Codes) -> str:
+    """The number of closed cells by reason, in a sentence."""
+    future, padding = int((codes == FUTURE).sum()), int((codes == PADDING).sum())
+    n, n_open = codes.size, codes.size - future - padding
+    if not future + padding:
+        return t("The only cell is open.", "None of {n:,} cells is closed.", n=n)
+    if not padding:
+        return t("{open} of {n} cells are open; closed: {future} the future ╱.", open=n_open, n=n, future=future)
+    if not future:
+        return t("{open} of {n} cells are open; closed: {padding} padding ╳.", open=n_open, n=n, padding=padding)
+    return t(
+        "{open} of {n} cells are open; closed: {future} the future ╱, {padding} padding ╳.",
+        open=n_open,
+        n=n,
+        future=future,
+        padding=padding,
+    )
+
+
 def companions_of(sentence: Sentence, tokenizer: Tokenizer, summary: dict[str, Any]) -> tuple[str, ...]:
     """Examples of a model whose lengths differ from the sentence's, shortest and longest first."""
-    examples = _lengths(tokenizer, [example.source for example in examples_of(summary)])
-    here = len(sentence.ids)
-    if summary["task"] in TASKS:  # one that is a little longer gives the sentence some padding
-        for split in get_task(summary["task"]).own_splits.values():
-            own = _lengths(tokenizer, [example.source for example in split()[:MOST_OWN]])
-            examples |= {source: length for source, length in own.items() if here < length <= here + MOST_PADDING}
-    return companions_among(sentence.text, here, examples)
-
-
-def _lengths(tokenizer: Tokenizer, sources: Sequence[str]) -> dict[str, int]:
-    return {source: len(tokenizer.encode(source)) for source in sources}
+    examples = {example.source: len(tokenizer.encode(example.source)) for example in examples_of(summary)}
+    return companions_among(sentence.text, len(sentence.ids), examples)
 
 
 def companions_among(text: str, length: int, examples: Mapping[str, int]) -> tuple[str, ...]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from explorer.decoding.labelled_map import SCORE, LabelledMap, token_map
+from explorer.decoding.names import name_in_layer
 from explorer.locale.messages import t
 from explorer.locale.text import count
 from model.analysis.operations import Operation, Walk
-from model.config import ModelConfig
+from model.config import AttentionKind, ModelConfig
+from model.trace import FUTURE, VISIBLE
 
 SOURCE, TARGET, OUTPUT = "Source in", "Target in", "Prediction"
 
@@ -170,3 +175,18 @@ def run_summary(run: Walk) -> str:
         parameters=count(parameters),
         numbers=count(numbers),
     )
+
+
+def operation_map(
+    operation: Operation, head: int, rows: tuple[str, ...], keys: tuple[str, ...], first: int
+) -> LabelledMap:
+    """Scores or weights of a head (from 0), [query, key]; `first` is the position of the first query."""
+    values = operation.numbers[head]
+    codes = np.where(values <= np.finfo(np.float32).min, FUTURE, VISIBLE).astype(np.uint8)
+    kind: AttentionKind = "cross" if ".cross_attn." in operation.name else "decoder"
+    if operation.name.startswith("encoder."):
+        kind = "encoder"
+    title = name_in_layer(head + 1).capitalize()
+    if operation.short == "weights":
+        return token_map(kind, values, rows, keys, title, codes, first_row=first)
+    return token_map(kind, values, rows, keys, title, codes, first_row=first, unit=SCORE, signed=True, top=None)

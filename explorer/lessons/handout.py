@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererProtocol
-from markdown_it.token import Token
-from markdown_it.utils import OptionsDict
 
 from explorer.decoding.selection import Selection
 from explorer.files.html_page import STYLE, document, inline
@@ -193,29 +189,15 @@ def _row(lesson: Lesson, at: int, record: StepRecord, question: str, solution: s
         inline_html(question),
         escape(said),
         f"{OUTCOMES.get(record.outcome, 'open')}{tries}" if step.question else "",
-        ("yes" if record.done else "no") if step.do else "",
+        ("yes" if record.done else "no") if step.done else "",
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-
-
-def _fence(
-    renderer: RendererProtocol, tokens: Sequence[Token], i: int, options: OptionsDict, env: MutableMapping[str, Any]
-) -> str:
-    return f"<pre>{escape(tokens[i].content.rstrip())}</pre>\n"
-
-
-def _link_open(
-    renderer: RendererProtocol, tokens: Sequence[Token], i: int, options: OptionsDict, env: MutableMapping[str, Any]
-) -> str:
-    return f'<a href="{escape(str(tokens[i].attrGet("href")))}" rel="noreferrer">'
 
 
 def _parser() -> MarkdownIt:
     """Paragraphs, lists, fenced code, strong, emphasis, code spans and links; no HTML, images or other schemes."""
     parser = MarkdownIt("zero", {"html": False}).enable(["list", "fence", "backticks", "emphasis", "link", "escape"])
     parser.validateLink = lambda url: _HTTP.match(url) is not None  # type: ignore[method-assign]
-    parser.add_render_rule("fence", _fence)
-    parser.add_render_rule("link_open", _link_open)
     return parser
 
 

@@ -87,7 +87,7 @@ class Question:
 class Step:
     """One step. `line` is its first line in the file; with `after`, the view is hidden until the question is answered.
 
-    `do` is the exercise and `done` its check; without a check the reader says when it is done. At least one of the
+    `do` is the exercise and `done` its check, if the app can check it. At least one of the
     models in `needs` must be available. `controls` are those of `CONTROLS` that the view has in the lesson.
     """
 

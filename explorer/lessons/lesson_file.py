@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from explorer.decoding.selection import from_query, to_query
 from explorer.lessons.checks import validate
 from explorer.lessons.exercises import is_exercise, validate_exercise
 from explorer.lessons.expressions import Expression, TermError, as_number, read_expression
-from explorer.lessons.lesson import Choice, Lesson, LessonError, Link, Question, Step
-from explorer.lessons.lesson_format import FRONT, LABELS, MAX_RECAP, NEEDED, RECAP, misfit, misfit_in_front
+from explorer.lessons.lesson import PAGES, Choice, Lesson, LessonError, Link, Question, Step
+from explorer.lessons.lesson_format import LABELS, Front, StepParts
+from model.file_formats import FormatError, Kind, checked
 
 MAX_BYTES, MAX_STEPS = 100_000, 30
 PLACEHOLDER = re.compile(r"\{([a-z][^{}\n]*)\}")
@@ -95,25 +96,29 @@ def _lesson(name: str, content: bytes) -> Lesson:
         raise _Fault(len(lines) or 1, "there is no step: a step begins with a heading, '## Title'")
     if len(drafts) > MAX_STEPS:
         raise _Fault(drafts[MAX_STEPS].line, f"a lesson has at most {MAX_STEPS} steps")
-    defaults: dict[str, str] = {key: front[key] for key in ("model", "text") if key in front}
+    defaults = {key: value for key, value in (("model", front.model), ("text", front.text)) if value is not None}
     return Lesson(
         name=name,
-        title=front["title"],
-        about=front["about"],
-        minutes=front["minutes"],
-        order=front.get("order", 1000),
+        title=front.title,
+        about=front.about,
+        minutes=front.minutes,
+        order=front.order,
         steps=tuple(_step(draft, defaults) for draft in drafts),
-        language=front.get("language", "en"),
-        recap=_recap(front.get("recap", []), _line_of("recap", lines)),
+        language=front.language,
+        recap=tuple(front.recap),
     )
 
 
-def _line_of(key: str, lines: list[str]) -> int:
-    """The line of the front matter that begins with a key."""
-    return next((i for i, text in enumerate(lines, start=1) if text.strip().startswith(key)), 1)
+def _converted(values: Mapping[str, Any], kind: type[Kind], what: str, lines: Mapping[str, int], line: int) -> Kind:
+    """The parts of `what` by name as a struct; a fault stands in the part's line, or else in `line`."""
+    try:
+        return checked(values, kind)[0]
+    except FormatError as error:
+        named = re.findall(r"['`]([A-Za-z][\w ]*)", str(error))
+        raise _Fault(next((lines[name] for name in named if name in lines), line), f"{what} {error}") from None
 
 
-def _front(lines: list[str]) -> tuple[dict[str, Any], int]:
+def _front(lines: list[str]) -> tuple[Front, int]:
     """The front matter and the index of the first line after it."""
     if not lines or lines[0].strip() != "+++":
         raise _Fault(1, "a lesson begins with a line '+++', then title = \"…\", about and minutes, then '+++' again")
@@ -127,24 +132,15 @@ def _front(lines: list[str]) -> tuple[dict[str, Any], int]:
         raise _Fault(int(match[1]) + 1 if match else end, f"the front matter is not TOML: {error}") from None
     except ValueError:  # what Python says to a number of thousands of digits
         raise _Fault(end, "the front matter holds a number that is too large") from None
-    for key, value in values.items():
-        if key not in FRONT:
-            raise _Fault(_line_of(key, lines[:end]), f"'{key}' is unknown here; known are {', '.join(FRONT)}")
-        if fault := misfit_in_front(key, value):
-            raise _Fault(_line_of(key, lines[:end]), fault)
-    if missing := [key for key in NEEDED if not values.get(key)]:
-        raise _Fault(end + 1, f"the front matter lacks {', '.join(missing)}")
-    return values, end + 1
-
-
-def _recap(sentences: list[Any], line: int) -> tuple[str, ...]:
-    if len(sentences) > MAX_RECAP or not all(isinstance(each, str) and each.strip() for each in sentences):
-        raise _Fault(line, RECAP)
-    for sentence in sentences:
-        _check_prose(sentence, line)
+    where = {
+        key: next((i for i, text in enumerate(lines, start=1) if text.strip().startswith(key)), 1) for key in values
+    }
+    front = _converted(values, Front, "the front matter", where, end + 1)
+    for sentence in front.recap:
+        _check_prose(sentence, where["recap"])
         if next(placeholders(sentence), None):
-            raise _Fault(line, "recap has no placeholders: it stands outside of any step")
-    return tuple(sentences)
+            raise _Fault(where["recap"], "recap has no placeholders: it stands outside of any step")
+    return front, end + 1
 
 
 def _drafts(lines: list[str], start: int) -> list[_Draft]:
@@ -180,50 +176,51 @@ def _drafts(lines: list[str], start: int) -> list[_Draft]:
 
 
 def _step(draft: _Draft, defaults: dict[str, str]) -> Step:
-    if not draft.title:
-        raise _Fault(draft.line, "a step needs a title after '##'")
     text = "\n".join(draft.text).strip()
-    _fit("title", draft.title, draft.line)
-    _fit("text", text, draft.line)
     blank = next((i for i, line in enumerate(draft.text) if line), 0)
     _check_prose(text, draft.line + 1 + blank)
-    parts: dict[str, str] = {}
-    lines: dict[str, int] = {}
+    values: dict[str, Any] = {"title": draft.title, "text": text, "Claim": []}
+    lines = {"title": draft.line, "text": draft.line}
     claims = []
     for label, line, words in draft.parts:
         joined = " ".join(words).strip()
         if not joined:
             raise _Fault(line, f"there is nothing after '{label}:'")
-        _fit(label, _value(label, joined, line), line)
         if label == "Claim":
+            values[label].append(joined)
             claims.append(_expression(joined, line))
-        elif label in parts:
+        elif label in values:
             raise _Fault(line, f"a step has one '{label}:' only")
         else:
-            parts[label], lines[label] = joined, line
-            if label in ("Do", "Ask", "Right", "Wrong"):
-                _check_prose(joined, line, answered=label in ("Right", "Wrong"))
-    if "Open" in parts and "Then open" in parts:
+            values[label] = _value(label, joined, line)
+        lines[label] = line
+        if label in ("Do", "Ask", "Right", "Wrong"):
+            _check_prose(joined, line, answered=label in ("Right", "Wrong"))
+    if draft.choices:
+        values["choices"], lines["choices"] = [choice for _, choice in draft.choices], lines["Ask"]
+    parts = _converted(values, StepParts, "the step", lines, draft.line)
+    if parts.open and parts.then_open:
         raise _Fault(lines["Then open"], "a step has 'Open:' or 'Then open:', not both")
-    opened = "Open" if "Open" in parts else "Then open"
-    link = _link(parts[opened], defaults, lines[opened]) if opened in parts else None
-    if "Then open" in parts and "Ask" not in parts:
+    if parts.then_open and not parts.ask:
         raise _Fault(lines["Then open"], "'Then open:' waits for an answer, but there is no 'Ask:'")
     for label, needed in _NEEDS.items():
-        if label in parts and needed not in parts:
+        if label in values and needed not in values:
             raise _Fault(lines[label], f"'{label}:' without '{needed}:'")
+    link = Link("", tuple(_query(defaults)), _models(defaults)) if defaults else None
+    if opened := parts.open or parts.then_open:
+        link = _link(opened, defaults, lines["Open" if parts.open else "Then open"])
     return Step(
         title=draft.title,
         text=text,
         line=draft.line,
-        link=link or (Link("", tuple(_query(defaults)), _models(defaults)) if defaults else None),
-        after="Then open" in parts,
-        do=parts.get("Do", ""),
-        done=_expression(parts["Done"], lines["Done"], exercise=True) if "Done" in parts else None,
-        question=_question(draft, parts, lines) if "Ask" in parts else None,
+        link=link,
+        after=parts.then_open is not None,
+        do=parts.do or "",
+        done=_expression(parts.done, lines["Done"], exercise=True) if parts.done else None,
+        question=_question(draft, parts, lines) if parts.ask else None,
         claims=tuple(claims),
-        needs=_names(parts.get("Needs", "")),
-        controls=_names(parts.get("Controls", "")),
+        needs=tuple(parts.needs),
+        controls=tuple(parts.controls),
     )
 
 
@@ -235,29 +232,17 @@ def _value(label: str, written: str, line: int) -> Any:
             raise _Fault(line, f"'{written}' is not a number")
         return number
     if label in ("Needs", "Controls"):
-        return list(_names(written))
-    return [written] if label == "Claim" else written
+        return [name.strip() for name in written.split(",") if name.strip()]
+    return written
 
 
-def _fit(part: str, value: Any, line: int) -> None:
-    """Refuse a part of a step that is not what :class:`StepParts` says."""
-    if fault := misfit(part, value):
-        raise _Fault(line, fault)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _question(draft: _Draft, parts: dict[str, str], lines: dict[str, int]) -> Question:
-    if missing := next((label for label in ("Check", "Right", "Wrong") if label not in parts), None):
+def _question(draft: _Draft, parts: StepParts, lines: dict[str, int]) -> Question:
+    if missing := next((label for label in ("Check", "Right", "Wrong") if label not in lines), None):
         raise _Fault(lines["Ask"], f"the question lacks '{missing}:'")
-    if draft.choices:
-        _fit("choices", [text for _, text in draft.choices], lines["Ask"])
     choices = tuple(_choice(text, line) for line, text in draft.choices)
     if len({choice.text for choice in choices}) < len(choices):
         raise _Fault(lines["Ask"], "two choices are the same")
-    written, line = parts["Check"], lines["Check"]
+    written, line = parts.check or "", lines["Check"]
     pick = written if written in ("largest", "smallest") else ""
     compared = [choice for choice in choices if choice.expression]
     if pick and (not choices or len(compared) < len(choices)):
@@ -267,8 +252,7 @@ def _question(draft: _Draft, parts: dict[str, str], lines: dict[str, int]) -> Qu
     check = None if pick else _expression(written, line)
     if check is not None and check.op and len(choices) != 2:
         raise _Fault(line, "a comparison is answered by two choices: the first if it holds, the second if not")
-    within = as_number(parts["Within"]) if "Within" in parts else None
-    return Question(parts["Ask"], choices, check, pick, parts["Right"], parts["Wrong"], within)
+    return Question(parts.ask or "", choices, check, pick, parts.right or "", parts.wrong or "", parts.within)
 
 
 def _choice(written: str, line: int) -> Choice:
@@ -324,6 +308,8 @@ def _query(query: dict[str, str]) -> list[tuple[str, str]]:
 
 def _link(text: str, defaults: dict[str, str], line: int) -> Link:
     page, _, written = text.removeprefix("/").partition("?")
+    if page not in PAGES:
+        raise _Fault(line, f"there is no page '{page}'; the pages are {', '.join(PAGES)}")
     try:
         given = dict(parse_qsl(written, keep_blank_values=True, strict_parsing=bool(written), max_num_fields=20))
     except ValueError:

@@ -105,10 +105,10 @@ class Progress:
         return lesson in dict(self.codes)
 
     def is_complete(self, lesson: Lesson, step: int) -> bool:
-        """Whether nothing in a step is left to answer or to do."""
+        """Whether nothing in a step is left to answer, or to do where the app can check it."""
         wanted = lesson.step(step)
         answered = wanted.question is None or self.outcome(lesson.name, step) != Outcome.UNANSWERED
-        return answered and (not wanted.do or self.is_done(lesson.name, step))
+        return answered and (wanted.done is None or self.is_done(lesson.name, step))
 
     def steps_complete(self, lesson: Lesson) -> int:
         """The number of complete steps of a lesson."""

@@ -51,25 +51,31 @@ def _arrow(columns: dict[str, Any]) -> pa.Table:
 
 
 def draw_map(
-    shown: LabelledMap, *, key: str, prefix: str = "", table: bool = True, away: str = "", wide: bool = False
+    shown: LabelledMap,
+    *,
+    key: str,
+    prefix: str = "",
+    away: str = "",
+    wide: bool = False,
+    numbers: bool = True,
 ) -> None:
     """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
 
-    `wide` means that the map has the page's full width. `away` is the prefix of its file names; without a prefix, or
-    without the table, there are no files.
+    `wide` means that the map has the page's full width; `numbers` are written into its cells if they fit. `away` is the
+    prefix of its file names; without a prefix, there are no files.
     """
     from explorer.charts.attention_map import map_figure
 
     st.markdown(f"##### {plain(shown.title)}")
     caption = f"{prefix} {map_caption(shown)}".strip()
     with st.container(key=f"wide_{key}"):  # scrolls horizontally on a phone; see explorer/web/frame.css
-        st.plotly_chart(map_figure(shown, wide=wide), key=key, width="stretch", config=CONFIG)
+        figure = map_figure(shown, wide=wide, numbers=numbers)
+        st.plotly_chart(figure, key=key, width="stretch", config=CONFIG, alt=caption)
     st.caption(plain(caption))
-    if table:
-        with st.expander("The numbers"):
-            draw_table(map_table(shown), caption, file="" if away else key)
-            if away:
-                _draw_files(shown, caption, key, away)
+    with st.expander("The numbers"):
+        draw_table(map_table(shown), caption, file="" if away else key)
+        if away:
+            _draw_files(shown, caption, key, away)
 
 
 def _draw_files(shown: LabelledMap, caption: str, key: str, away: str) -> None:

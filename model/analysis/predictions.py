@@ -76,21 +76,17 @@ def softmax_at(logits: Tensor, right: int, temperature: float, most: int) -> Sof
 class Smoothing:
     """Label smoothing of one prediction: the target's shares of some ids, of the right token and of any other.
 
-    `losses` are those of the prediction (nats) for each ε, `least` the lowest that are possible, `loss` that of the
-    chosen ε.
+    `loss` is that of the prediction (nats), `least` the lowest that is possible.
     """
 
     shares: list[float]
     right: float
     other: float
     loss: float
-    losses: list[float]
-    least: list[float]
+    least: float
 
 
-def smoothing_at(
-    logits: Tensor, right: int, ids: Sequence[int], epsilon: float, epsilons: Sequence[float]
-) -> Smoothing:
+def smoothing_at(logits: Tensor, right: int, ids: Sequence[int], epsilon: float) -> Smoothing:
     """Label smoothing with ε of logits [vocab] whose right token is `right`."""
     target = smoothed(len(logits), right, epsilon)
     return Smoothing(
@@ -98,8 +94,7 @@ def smoothing_at(
         float(target[right]),
         epsilon / len(logits),
         smoothed_loss(logits, right, epsilon),
-        [smoothed_loss(logits, right, each) for each in epsilons],
-        [least_loss(len(logits), each) for each in epsilons],
+        least_loss(len(logits), epsilon),
     )
 
 

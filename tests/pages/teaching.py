@@ -58,10 +58,3 @@ def role_grids(at: AppTest) -> list[dict[str, Any]]:
 def tables(at: AppTest) -> list[pd.DataFrame]:
     """Every table on the page."""
     return [element.value for element in at.dataframe]
-
-
-def walk_data(at: AppTest) -> dict[str, Any]:
-    """The data of the diagram of operations."""
-    found = [json.loads(element.proto.json) for element in at.get("bidi_component") if element.proto.json]
-    (data,) = (each for each in found if isinstance(each, dict) and "rows" in each)
-    return data

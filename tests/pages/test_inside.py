@@ -10,14 +10,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.examples import opening_step
-from explorer.decoding.operation_names import parts
-from explorer.screens.inside.operations import rows_of
+from explorer.decoding.operation_names import part_of, parts, title_of
 from explorer.web import runtime
 from model.analysis.operations import walk
 from model.checkpoint import load_model
 from model.embeddings import count_parameters
 from tests.explorer.toy_models import save_toy
-from tests.pages.teaching import assert_shows_something, plotted, tables, walk_data, words
+from tests.pages.teaching import assert_shows_something, plotted, tables, words
 from tests.paths import ROOT
 
 TABS = ("The machine", "All operations", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
@@ -53,16 +52,14 @@ def step_on(at: AppTest) -> int:
     return value
 
 
-def opened(at: AppTest, part: str, name: str) -> AppTest:
-    """Open another part, and choose one of its operations as the browser reports it."""
+def on_part(at: AppTest, part: str) -> AppTest:
     (chooser,) = (box for box in at.segmented_control if box.label == "Part of the model")
-    chooser.set_value(part)
-    at.session_state["inside_walk"] = {"chosen": {"part": part, "name": name}}
-    return at.run()
+    return chooser.set_value(part).run()
 
 
-def shown_rows(at: AppTest) -> dict[str, dict[str, Any]]:
-    return {row["name"]: row for row in walk_data(at)["rows"]}
+def opened(at: AppTest, part: str, name: str) -> AppTest:
+    """Open another part, and choose one of its operations."""
+    return on_part(at, part).selectbox(key=f"inside_operation_{part}").set_value(name).run()
 
 
 @pytest.mark.parametrize("name", ["post", "pre"])
@@ -71,22 +68,19 @@ def test_shapes_counts_and_means_are_the_modules(app: AppTest, checkpoints: Path
     loaded = load_model(checkpoints / name)
     seen: dict[str, dict[str, Any]] = {}
     for part in parts(loaded.model_config):
-        (chooser,) = (box for box in at.segmented_control if box.label == "Part of the model")
-        chooser.set_value(part).run()
+        on_part(at, part)
         assert not at.exception
-        seen |= {key: row for key, row in shown_rows(at).items() if not row["given"]}
+        seen |= {row["name in the code"]: row for row in tables(at)[0].to_dict("records")}
     text = at.text_input(key="text").value
     shown = runtime.translate(name, text, _greedy())
     found = walk(loaded.model, shown.source.ids, shown.path, step_on(at), whole=True)
     assert seen.keys() == found.operations.keys()
     for each, row in seen.items():
         operation = found[each]
-        assert row["cells"][0] == " × ".join(str(n) for n in operation.value.shape[1:])
-        assert float(row["cells"][2]) == pytest.approx(operation.mean, abs=6e-4)
-        assert float(row["cells"][3]) == pytest.approx(operation.standard_deviation, abs=6e-4)
-        assert row["cells"][4] == ", ".join(str(i + 1) for i in row["reads"])
-    counted = [row["cells"][1].replace(",", "") for row in seen.values()]
-    assert sum(int(cell) for cell in counted if cell.isdecimal()) == count_parameters(loaded.model)
+        assert row["shape"] == " × ".join(str(n) for n in operation.value.shape[1:])
+        assert row["mean"] == pytest.approx(operation.mean, abs=6e-5)
+        assert row["standard deviation"] == pytest.approx(operation.standard_deviation, abs=6e-5)
+    assert sum(row["parameters"] for row in seen.values()) == count_parameters(loaded.model)
 
 
 def _greedy() -> Any:
@@ -95,17 +89,28 @@ def _greedy() -> Any:
     return DecodeConfig()
 
 
-def test_post_norm_and_pre_norm_are_drawn_as_they_are(app: AppTest) -> None:
-    names = [name.rsplit(".", 1)[-1] for name in shown_rows(app)]
-    assert names.index("residual1") + 1 == names.index("norm1")
+def test_post_norm_and_pre_norm_are_listed_as_they_are(app: AppTest) -> None:
+    def names() -> list[str]:
+        return [name.rsplit(".", 1)[-1] for name in tables(app)[0]["name in the code"]]
+
+    assert names().index("residual1") + 1 == names().index("norm1")
     assert "post-norm" in words(app)
     app.selectbox(key="model").set_value("pre").run()
-    rows = walk_data(app)["rows"]
-    names = [row["name"].rsplit(".", 1)[-1] for row in rows]
-    assert names[:2] == ["positions", "norm1"]
-    assert rows[names.index("residual1")]["reads"] == [0, names.index("out_proj")], "around norm and sublayer"
-    assert names.index("out_proj") + 1 == names.index("residual1")
+    assert names()[0] == "norm1"
+    assert names().index("out_proj") + 1 == names().index("residual1")
+    reads = tables(app)[0].set_index("name in the code")["reads"]
+    assert reads["encoder.0.residual1"] == (
+        "Add position (positional encoding) (Source in) and Output projection W_O"
+    ), "around norm and sublayer"
     assert "pre-norm" in words(app)
+
+
+def test_a_link_opens_its_operation(app: AppTest) -> None:
+    at = opened(app, "Decoder 1", "decoder.0.cross_attn.weights")
+    assert at.query_params["op"] in ("decoder.0.cross_attn.weights", ["decoder.0.cross_attn.weights"])
+    at.query_params["op"] = "decoder.layers.0.norm2"  # a link of an earlier version
+    at.run()
+    assert "In the code: decoder.0.norm2." in words(at)
 
 
 @pytest.mark.slow
@@ -117,11 +122,11 @@ def test_every_operation_can_be_opened(app: AppTest, checkpoints: Path, way: int
     shown = runtime.translate("post", app.text_input(key="text").value, _greedy())
     found = walk(load_model(checkpoints / "post").model, shown.source.ids, shown.path, len(shown.path), whole=bool(way))
     for part in parts(config):
-        for row in rows_of(found, part, config):
-            at = opened(app, part, row.name)
-            assert not at.exception, row.name
-            assert f"In the code: {row.name}." in words(at)
-            assert row.given or row.title in words(at)
+        for name in (name for name in found.operations if part_of(name, config) == part):
+            at = opened(app, part, name)
+            assert not at.exception, name
+            assert f"In the code: {name}." in words(at)
+            assert title_of(name) in words(at)
 
 
 def test_what_is_open_is_what_was_computed(app: AppTest, checkpoints: Path) -> None:
@@ -130,11 +135,11 @@ def test_what_is_open_is_what_was_computed(app: AppTest, checkpoints: Path) -> N
     shown = runtime.translate("post", at.text_input(key="text").value, _greedy())
     found = walk(loaded.model, shown.source.ids, shown.path, step_on(at), whole=True)
     value = found["decoder.1.feed_forward.activation"].value[0]
-    first, firing = plotted(at)
+    (first,) = plotted(at)
     assert np.array_equal(first["data"][0]["z"], value.numpy())
-    assert np.allclose(firing["data"][0]["y"], 100 * (value > 0).float().mean(dim=1).numpy())
+    assert f"Of {value.shape[1]} units, {100 * (value > 0).float().mean():.0f} % are active on average" in words(at)
     at = opened(at, "Decoder 1", "decoder.0.norm2")
-    (table,) = tables(at)
+    _, table = tables(at)
     assert np.allclose(table["mean before"], found["decoder.0.residual2"].value[0].mean(dim=1), atol=1e-4)
     assert np.allclose(table["standard deviation after"], 1, atol=0.05)
 
@@ -231,7 +236,8 @@ def test_a_link_opens_an_operation(app: AppTest, name: str) -> None:
     app.query_params["op"] = name
     at = app.run()
     assert not at.exception
-    assert "Active units" in words(at)
+    assert "units, " in words(at)
+    assert "are active on average" in words(at)
     assert at.query_params["op"] == "encoder.0.feed_forward.activation"
     at.query_params["op"] = "<b>no such operation</b>"
     at = at.run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -56,48 +57,44 @@ def on_tab(at: AppTest, tab: str) -> AppTest:
 
 
 def opened(plot: dict) -> np.ndarray:  # type: ignore[type-arg]
-    """Which cells of a drawn mask are open."""
-    return ~np.isnan(plot["data"][0]["z"])
+    """Which cells of a drawn map are open."""
+    return ~np.isnan(np.array(plot["data"][0]["z"], dtype=float))
 
 
-def test_the_pictures_are_the_masks_of_the_model(app: AppTest) -> None:
+def test_the_masks_on_screen_are_those_of_the_model(app: AppTest) -> None:
     assert not app.exception
-    padding, causal, both = (opened(plot) for plot in plotted(app)[:3])
-    length = len(both)
-    real = int(padding[0].sum())
+    _, both = plotted(app)
+    app.toggle(key="masks_causal").set_value(False).run()
+    padding = opened(plotted(app)[1])
+    length, real = len(padding), int(padding[0].sum())
     assert 0 < real < length, "a sentence with padding is in view"
     tokens = torch.ones(1, length, dtype=torch.long)
     tokens[0, real:] = 0
-    assert np.array_equal(both, target_mask(tokens)[0, 0].numpy())
-    assert np.array_equal(both, padding & causal)
-    assert np.array_equal(causal, np.tril(np.ones((length, length), dtype=bool)))
+    assert np.array_equal(opened(both), target_mask(tokens)[0, 0].numpy())
+    assert np.array_equal(opened(both), padding & np.tril(np.ones((length, length), dtype=bool)))
 
 
-def test_hover_says_why_a_cell_is_closed(app: AppTest) -> None:
-    both = plotted(app)[2]
-    closed = both["data"][1]["customdata"]
-    flat = {str(cell) for row in closed for cell in row}
-    assert flat == {"open", "closed: the future", "closed: padding"}
-    assert closed[0][-1] == "closed: padding"
-    assert closed[0][1] == "closed: the future"
+def test_hover_and_sign_say_why_a_cell_is_closed(app: AppTest) -> None:
+    signs = plotted(app)[1]["data"][2]
+    reasons = set(zip(signs["hovertext"], signs["marker"]["symbol"], strict=True))
+    assert reasons == {("masked: future", "line-ne"), ("masked: padding", "x-thin")}
+    for why, name in (("future", "the future ╱"), ("padding", "padding ╳")):
+        assert f"{signs['hovertext'].count(f'masked: {why}')} {name}" in words(app)
 
 
-def test_scores_before_after_and_softmax_belong_together(app: AppTest) -> None:
-    *_, before, after, weights = plotted(app)
-    scores, masked, open_weights = (plot["data"][0]["z"] for plot in (before, after, weights))
-    is_open = ~np.isnan(masked)
-    assert np.array_equal(masked[is_open], scores[is_open])
-    assert not np.isnan(scores).any()
-    exponents = np.where(is_open, np.exp(scores.astype(np.float64)), 0.0)
+def test_scores_and_weights_belong_together(app: AppTest) -> None:
+    before, after = plotted(app)
+    scores, weights = (np.array(plot["data"][0]["z"], dtype=float) for plot in (before, after))
+    assert not np.isnan(scores).any(), "scores are computed for every cell"
+    exponents = np.where(opened(after), np.exp(scores), 0.0)
     expected = exponents / exponents.sum(axis=1, keepdims=True)
-    assert np.allclose(open_weights[is_open], expected[is_open], atol=1e-5)
+    assert np.allclose(weights[opened(after)], expected[opened(after)], atol=1e-5)
 
 
 def test_switches_open_what_they_say(app: AppTest) -> None:
     app.toggle(key="masks_causal").set_value(False).run()
-    assert opened(plotted(app)[1]).all()
     app.toggle(key="masks_padding").set_value(False).run()
-    assert opened(plotted(app)[2]).all()
+    assert opened(plotted(app)[1]).all()
     assert "None of " in words(app)
     assert "cells is closed" in words(app)
     assert not app.exception
@@ -107,26 +104,26 @@ def test_switches_open_what_they_say(app: AppTest) -> None:
 def test_the_source_knows_no_future(app: AppTest, kind: str) -> None:
     app.segmented_control(key="masks_kind").set_value(kind).run()
     assert not app.exception
-    assert len(plotted(app)) == 5
-    assert "every row may look at all of it" in words(app)
+    assert len(plotted(app)) == 2
+    assert "no row has a future to hide" in words(app)
 
 
 def test_one_sentence_has_no_padding(app: AppTest) -> None:
     app.segmented_control(key="masks_batch").set_value("this sentence").run()
-    assert opened(plotted(app)[0]).all()
+    assert "padding ╳" not in words(app)
+    assert "the future ╱" in words(app)
     assert not app.exception
 
 
 def test_lifting_the_mask_on_a_given_target(shipped: AppTest) -> None:
     at = on_tab(shipped, "Given target")
     assert not at.exception
-    before = plotted(at)[0]["data"][0]["z"]
-    assert np.isnan(before[0, 1])
+    assert not opened(plotted(at)[0])[0, 1]
     at.toggle(key="lift_mask").set_value(True).run()
-    after = plotted(at)[0]["data"][0]["z"]
-    assert not np.isnan(after).any()
-    assert np.allclose(after.sum(axis=1), 1, atol=1e-5)
-    (table,) = tables(at)
+    after = plotted(at)[0]
+    assert opened(after).all()
+    assert np.allclose(np.array(after["data"][0]["z"]).sum(axis=1), 1, atol=1e-5)
+    table = tables(at)[-1]
     assert table["masked (%)"].min() > 99
     assert len(table) == 5
 
@@ -137,16 +134,16 @@ def test_the_right_translation_comes_from_the_data_or_is_typed(shipped: AppTest)
     field = at.text_input(key="given_reference")
     assert field.value == ""
     assert field.placeholder == "je lis livres rouge"
-    (table,) = tables(at)
+    table = tables(at)[-1]
     assert table["must predict"].tolist() == ["je", "lis", "livres", "rouge", "<eos>"]
     assert table["masked (%)"][0] < 50 < 95 < table["lifted (%)"][0], "it can only copy"
     assert "has learned to copy it" in words(at)
     field.set_value("je lis pommes vert").run()
     assert not at.exception
-    assert tables(at)[0]["must predict"].tolist() == ["je", "lis", "pommes", "vert", "<eos>"]
+    assert tables(at)[-1]["must predict"].tolist() == ["je", "lis", "pommes", "vert", "<eos>"]
     at.text_input(key="text").set_value("We eat green apples").run()
     assert at.text_input(key="given_reference").value == "", "it was the translation of another sentence"
-    assert tables(at)[0]["must predict"][0] == "nous"
+    assert tables(at)[-1]["must predict"][0] == "nous"
 
 
 def test_without_a_known_translation_the_models_own_stands_in_and_is_called_that(shipped: AppTest) -> None:
@@ -166,21 +163,20 @@ def test_lifting_the_mask_while_decoding_runs_the_prefix_again(shipped: AppTest)
     assert not at.exception
     loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
     spoken = say(loaded.model, (*loaded.source.encode(SENTENCE).ids, EOS), causal=False)
-    (table,) = tables(at)
+    table = tables(at)[-1]
     said = table["lifted"][: len(spoken.path)].tolist()
     assert said == [loaded.target.label(i) for i in spoken.path]
-    assert not np.isnan(plotted(at)[0]["data"][0]["z"]).any()
+    assert opened(plotted(at)[0]).all()
     at.slider(key=f"decode_step_{len(spoken.path)}").set_value(2).run()
-    assert plotted(at)[0]["data"][0]["z"].shape == (2, 2)
+    assert opened(plotted(at)[0]).shape == (2, 2)
 
 
 def test_the_model_without_the_mask_has_a_low_loss_and_a_wrong_translation(shipped: AppTest) -> None:
     at = on_tab(shipped, "Trained without it")
     assert not at.exception
-    losses, right = plotted(at)[:2]
-    assert [trace["y"][-1] < 0.01 for trace in losses["data"]] == [True, True]
-    assert [trace["y"][-1] for trace in right["data"]] == [100.0, 0.0]
-    (table,) = tables(at)
+    assert re.search(r"Training loss at the end, best first: with the mask 0\.00.*without it 0\.00", words(at))
+    assert re.search(r"exact match at the end, best first: with the mask 100.* without it 0", words(at))
+    table = tables(at)[0]
     assert table["target given: right token (%)"].min() > 95
     assert table["on its own it says"].tolist()[0] == "je lis livres rouge"
     assert table["on its own it says"].tolist()[1] != "je lis livres rouge"

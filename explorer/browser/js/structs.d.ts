@@ -291,21 +291,3 @@ export interface GridHead {
   layer: number;
   head: number;
 }
-
-export interface WalkRow {
-  name: string;
-  title: string;
-  cells: string[];
-  words: string;
-  reads: number[];
-  learned: boolean;
-  sum: boolean;
-  given: boolean;
-}
-
-export interface WalkData {
-  part: string;
-  chosen: string;
-  columns: string[];
-  rows: WalkRow[];
-}

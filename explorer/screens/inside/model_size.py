@@ -7,6 +7,7 @@ import streamlit as st
 from explorer.charts import model_internals as figures
 from explorer.decoding.model_description import ModelDescription
 from explorer.locale.text import count
+from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.config import ModelConfig
@@ -43,11 +44,12 @@ def draw_size_tab(model: ModelDescription) -> None:
         st.info(f"{sizes['d_model']} does not divide into {sizes['heads']} equal heads; choose fewer heads.")
         return
     parts = budget(config_of(sizes), sizes["tokens"], sizes["tokens"])
+    plot = figures.budget_plot(parts)
     left, right = st.columns(2, gap="large")
     with left:
-        draw_plot(figures.budget_plot(parts, flops=False), "budget_parameters")
+        draw_plot(plot, "budget", numbers=False)
     with right:
-        draw_plot(figures.budget_plot(parts, flops=True), "budget_flops")
+        draw_table(plot.table, plot.caption)
     total = sum(part.parameters for part in parts)
     draw_caption(beside_the_paper(sizes, total))
     loaded = sum(part.parameters for part in budget(model.model_config, 1, 1))

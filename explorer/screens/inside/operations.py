@@ -1,4 +1,4 @@
-"""The tab All operations: the operations of one part of the model as a diagram, and one operation in numbers."""
+"""The tab All operations: the operations of one part of the model as a table, and one operation in numbers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.browser.structs import WalkRow
-from explorer.browser.walk import walk_view
 from explorer.charts import model_internals as figures
 from explorer.charts.plotly_charts import Columns
 from explorer.decoding.examples import opening_step
@@ -17,6 +15,7 @@ from explorer.decoding.operation_names import (
     axes_of,
     meaning_of,
     name_from_link,
+    operation_map,
     parameter_words,
     part_of,
     parts,
@@ -30,8 +29,8 @@ from explorer.locale.glossary import explained
 from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
 from explorer.web import address, runtime, session
-from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_numbers, draw_plot
+from explorer.web.figures import draw_map, draw_table
+from explorer.web.page_parts import URL, draw_caption, draw_plot
 from model.analysis.operations import Operation, Walk, walk
 from model.config import ModelConfig
 
@@ -68,7 +67,7 @@ def walked(shown: Translation, step: int, *, whole: bool) -> Walk:
 
 
 def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
-    """Draw the diagram of one part, and the operation chosen in it."""
+    """Draw the operations of one part, and the one that is chosen among them."""
     config = model.model_config
     left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
     with left:
@@ -90,72 +89,43 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
     names = parts(config)
     label, key = t("Part of the model"), f"inside_part_{len(names)}"
     part = st.segmented_control(label, names, default="Encoder 1", required=True, key=key, bind=URL) or names[0]
-    left, right = st.columns([9, 4], gap="small")
+    operations = [operation for operation in run.operations.values() if part_of(operation.name, config) == part]
+    left, right = st.columns([9, 7], gap="large")
     with left:
-        opened = _choose_operation(part, rows_of(run, part, config))
+        opened = _choose_operation(part, [operation.name for operation in operations])
+        draw_table(operation_columns(operations, config), t("The operations of this part, in order"))
         norm = (
             t("{part}, pre-norm: the norm stands before each sublayer.", part=part)
             if config.norm_first
             else t("{part}, post-norm: after each sum.", part=part)
         )
-        diagram = t(
-            "A line leads from a result to the operation that reads it, and the last column names the rows; heavy "
-            "lines are residual connections, filled dots have parameters. Choose an operation to open it."
-        )
-        draw_caption(f"{norm} {diagram}")
+        draw_caption(f"{norm} {run_summary(run)}")
     with right:
         _open(model, shown, run, run[opened], config)
-    draw_caption(run_summary(run))
-    alt, fold = t("Every operation of the run"), t("Every operation in order, as a table")
-    draw_numbers(_everything(run, config), alt, "inside_all", fold)
 
 
-def _choose_operation(part: str, rows: Sequence[WalkRow]) -> str:
-    """Draw the diagram; return the open operation, which the address names unless it is the first of its part."""
-    asked = (address.OPERATION.asked() or address.OPERATION.written()).get("op", "")
-    opened = walk_view(part, rows, key="inside_walk", asked=name_from_link(asked))
-    address.OPERATION.write({"op": "" if opened == rows[0].name else opened})
+def _choose_operation(part: str, names: Sequence[str]) -> str:
+    """Draw the list of operations; return the chosen one, which the address names unless it is the first."""
+    key = f"inside_operation_{part}"
+    asked = address.OPERATION.asked()
+    if asked or key not in st.session_state:
+        name = name_from_link((asked or address.OPERATION.written()).get("op", ""))
+        st.session_state[key] = name if name in names else names[0]
+    opened: str = st.selectbox(t("Operation"), names, format_func=title_of, key=key)
+    address.OPERATION.write({"op": "" if opened == names[0] else opened})
     return opened
 
 
-def rows_of(run: Walk, part: str, config: ModelConfig) -> list[WalkRow]:
-    """The operations of one part as rows of the diagram, preceded by their inputs from other parts."""
-    own = [operation for name, operation in run.operations.items() if part_of(name, config) == part]
-    ours = {operation.name for operation in own}
-    given = dict.fromkeys(name for operation in own for name in operation.reads if name not in ours)
-    operations = [*(run[name] for name in given), *own]
-    names = [operation.name for operation in operations]
-    rows = []
-    for operation in operations:
-        name, is_own = operation.name, operation.name in ours
-        reads = [names.index(each) for each in operation.reads if is_own]
-        cells = [
-            shape_words(operation),
-            parameter_words(operation) if is_own else "",
-            f"{operation.mean:.3f}",
-            f"{operation.standard_deviation:.3f}",
-            ", ".join(str(i + 1) for i in reads),
-        ]
-        title = title_of(name) if is_own else t("In: {part}", part=part_of(name, config))
-        words = read_words(operation, part_of(name, config), config)
-        learned = bool(operation.parameters or operation.shared_with)
-        is_sum = is_own and operation.short.startswith("residual")
-        rows.append(WalkRow(name, title, cells, words, reads, learned, is_sum, given=not is_own))
-    return rows
-
-
-def _everything(run: Walk, config: ModelConfig) -> Columns:
-    operations = list(run.operations.values())
+def operation_columns(operations: Sequence[Operation], config: ModelConfig) -> Columns:
+    """Operations of one part with their shapes, numbers and inputs, as the columns of a table."""
     return {
-        t("order"): list(range(1, len(operations) + 1)),
-        t("part"): [part_of(o.name, config) for o in operations],
         t("operation"): [title_of(o.name) for o in operations],
         t("shape"): [shape_words(o) for o in operations],
-        t("axes"): [axes_of(o) for o in operations],
         t("parameters"): [o.parameters for o in operations],
         t("mean"): [round(o.mean, 4) for o in operations],
         t("standard deviation"): [round(o.standard_deviation, 4) for o in operations],
         t("reads"): [read_words(o, part_of(o.name, config), config) for o in operations],
+        t("axes"): [axes_of(o) for o in operations],
         t("name in the code"): [o.name for o in operations],
     }
 
@@ -186,8 +156,7 @@ def _open(model: ModelDescription, shown: Translation, run: Walk, operation: Ope
         head = _choose_head(value.shape[0])
         title, numbers = name_in_layer(head + 1).capitalize(), value[head]
         if short in ("scores", "masked", "weights"):
-            plot = figures.matrix_plot(numbers, rows, keys, title, weights=short == "weights", first=first)
-            draw_plot(plot, f"open_{short}")
+            draw_map(operation_map(operation, head, rows, keys, first), key=f"open_{short}", numbers=False)
         elif short in ("key", "value"):
             draw_plot(figures.activation_plot(numbers, keys, title, side="position (key)", first=1), "open_head")
         else:
@@ -197,7 +166,7 @@ def _open(model: ModelDescription, shown: Translation, run: Walk, operation: Ope
         rows, first = shown.trace.src_tokens, 1
     draw_plot(figures.activation_plot(value, rows, "", side="position", first=first), "open_plain")
     if short == "activation":
-        draw_plot(figures.firing_plot(value, rows, first=first), "open_firing")
+        draw_caption(figures.active_units(value))
     elif table := figures.operation_table(run, operation, rows, first):
         draw_table(*table)
 

@@ -20,7 +20,6 @@ from model.text.tokenizer import Tokenizer
 
 BARS = 8
 TEMPERATURE = 1.5  # at first: high enough to be seen beside 1
-EPSILONS = [round(0.01 * i, 2) for i in range(51)]
 
 
 def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
@@ -63,7 +62,7 @@ def stage_columns(predictions: LayerPredictions, stages: list[str], target: Toke
 
 
 def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
-    """Draw softmax with temperature, label smoothing, and the cost of smoothing."""
+    """Draw softmax with temperature, and label smoothing with what it costs."""
     step = choose_step(shown, "chance_step")
     logits, right_id = walked(shown, step, whole=False).logits, shown.path[step - 1]
     left, right = st.columns(2, gap="large")
@@ -71,7 +70,7 @@ def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
     temperature = float(left.slider(label, 0.1, 5.0, TEMPERATURE, 0.1, key="chance_temperature", bind=URL))
     epsilon = float(right.slider(t("Label smoothing ε"), 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
     softmax = softmax_at(logits, right_id, temperature, BARS)
-    smoothing = smoothing_at(logits, right_id, softmax.ids, epsilon, EPSILONS)
+    smoothing = smoothing_at(logits, right_id, softmax.ids, epsilon)
     tokens = [model.target.label(i) for i in softmax.ids]
     plain_shares, warm_shares = softmax.shares
     left, right = st.columns(2, gap="large")
@@ -93,14 +92,15 @@ def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
         series = {t("the model"): plain_shares, t("target"): smoothing.shares}
         caption = t(
             "If {token} is the right token, label smoothing asks for {right:.1f} % there and {other:.3f} % everywhere "
-            "else: a loss of {loss:.3f} nats.",
+            "else: a loss of {loss:.3f} nats, where no prediction could have less than {least:.3f}. The more confident "
+            "the model, the more smoothing costs it.",
             token=quoted(model.target.label(right_id)),
             right=100 * smoothing.right,
             other=100 * smoothing.other,
             loss=smoothing.loss,
+            least=smoothing.least,
         )
         draw_plot(figures.chances_plot(tokens, series, caption, t("Label smoothing")), "smooth_plot")
-    draw_plot(figures.smoothing_plot(EPSILONS, smoothing.losses, smoothing.least, epsilon), "smooth_curve")
     draw_caption(
         t(
             "This model was trained with label smoothing {trained:g}. Temperature is for sampling; greedy search "

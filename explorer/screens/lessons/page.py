@@ -180,7 +180,7 @@ def _draw_turn_button(label: str, key: str, shortcut: str, lesson: Lesson, at: i
 
 
 def _draw_ending(lesson: Lesson) -> None:
-    """What there was to learn, the score, the steps that are still open, and a button to the next lesson."""
+    """What there was to learn, the score, and a button to the next lesson."""
     with st.container(border=True, key="lesson_ending"):
         st.markdown(t("**That was “{lesson}”.**", lesson=plain(lesson.title)))
         last = len(lesson.steps)
@@ -189,7 +189,6 @@ def _draw_ending(lesson: Lesson) -> None:
         else:
             st.caption(t("What there was to learn is summed up here once you have answered the last question."))
         st.markdown(_score(lesson))
-        _draw_open_steps(lesson)
         following = library().after(lesson.name)
         if following is None:
             st.markdown(t("This was the last lesson. Every page of the app is now yours to explore."))
@@ -210,21 +209,3 @@ def _score(lesson: Lesson) -> str:
     counts = [f"{outcomes.count(outcome)} {name}" for outcome, name in OUTCOMES.items() if outcome in outcomes]
     score = listed(counts) if counts else t("none answered yet")
     return t("{n} question: {score}.", "{n} questions: {score}.", n=len(outcomes), score=score)
-
-
-def _draw_open_steps(lesson: Lesson) -> None:
-    """Buttons to the steps in which something is left to answer or to do."""
-    progress = lesson_session.position().progress
-    left = [at for at in range(1, len(lesson.steps)) if not progress.is_complete(lesson, at)]
-    if not left:
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(t("Still open:"), width="content")
-        for at in left:
-            st.button(
-                t("Step {at}", at=at),
-                key=f"lesson_open_step_{at}",
-                help=plain(lesson.step(at).title),
-                on_click=lesson_session.go,
-                args=(lesson.name, at),
-            )

@@ -128,24 +128,25 @@ def reader() -> Selection:
 
 
 def draw_exercise(lesson: Lesson, at: int, start: Selection) -> None:
-    """The step's exercise, and whether it was done."""
+    """The step's exercise and, where the app can check it, whether it was done."""
     step = lesson.step(at)
     if not step.do:
         return
     st.markdown(t("**Do:** {exercise}", exercise=_filled(step.do, start)))
+    if step.done is None:
+        return
     if lesson_session.record(lesson.name, at).done:
         st.markdown(f":material/check: {t('Done.')}")
         return
-    label = t("Check what I did") if step.done is not None else t("I have done it")
     key = f"lesson_do_{lesson.name}_{at}"
-    if not st.button(label, key=key, on_click=_check_exercise, args=(lesson.name, at, step, start)):
+    if not st.button(t("Check what I did"), key=key, on_click=_check_exercise, args=(lesson.name, at, step, start)):
         return
     if not lesson_session.record(lesson.name, at).done:
         st.caption(t("Not yet. Views report a moment after your last move: wait a second, then check again."))
 
 
 def _check_exercise(name: str, at: int, step: Step, start: Selection) -> None:
-    if step.done is None or has_done(step, start):
+    if has_done(step, start):
         lesson_session.set_done(name, at)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.charts import masks as figures
 from explorer.charts.plotly_charts import Columns, numbered
+from explorer.charts.training_curves import TRAINING_LOSS, comparison_figure
 from explorer.decoding.cache import cached
 from explorer.decoding.examples import examples_of, reference, references
 from explorer.decoding.masked_reading import sentence_of
@@ -18,8 +18,8 @@ from explorer.runs.lifecycle import Runs
 from explorer.screens.masks.readings import readings
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
-from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.figures import draw_figure, draw_map, draw_table
+from explorer.web.page_parts import URL, draw_caption
 from explorer.web.runs import metrics_of
 from model.analysis.mask_comparison import attention_to_future, most_ahead
 from model.analysis.mask_effects import Switches
@@ -50,8 +50,7 @@ def draw_target_tab(shown: Translation, model: ModelDescription) -> None:
             share=100 * attention_to_future(weights),
         )
         title = t("Decoder self-attention, mask lifted") if lifted else t("Decoder self-attention, masked")
-        places = figures.MapLabels("decoder", tokens, tokens, closed.codes("decoder", Switches(causal=not lifted)))
-        draw_plot(figures.weight_plot(weights, places, title, caption), "lift_map")
+        draw_map(closed.map("decoder", weights, title, Switches(causal=not lifted)), key="lift_map", prefix=caption)
     with right:
         columns: Columns = {
             t("reads"): numbered(tokens),
@@ -106,40 +105,25 @@ def target_caption(masked: float, bare: float, *, causal: bool, token: str) -> s
 
     `causal` says whether the model was trained with the mask; `token` is "right token" or "model's own token".
     """
-    change = bare - masked
-    helps, hurts = change > _SAME, change < -_SAME
     first = t(
         "The {token} gets {masked:.1f} % on average with the mask and {bare:.1f} % without it.",
         token=token,
         masked=100 * masked,
         bare=100 * bare,
     )
-    if causal and hurts:
+    if causal:
         second = t(
-            "This model was trained with the mask, so open cells show it rows in a state that it never met: it does "
-            "worse."
+            "This model was trained with the mask, so open cells show it rows in a state that it never met. For a "
+            "model trained without the mask, see 'Trained without it'."
         )
-    elif causal and helps:
-        second = t(
-            "This model was trained with the mask, so open cells show it rows in a state that it never met: here they "
-            "help."
-        )
-    elif causal:
-        second = t(
-            "This model was trained with the mask, so open cells show it rows in a state that it never met; here that "
-            "hardly matters."
-        )
-    elif helps:
+    elif bare - masked > _SAME:
         second = t(
             "This model was trained without the mask: the next token stands one column to the right, and the model "
             "has learned to copy it."
         )
-    elif hurts:
-        second = t("This model was trained without the mask: yet open cells do not help with this target.")
     else:
-        second = t("This model was trained without the mask: but for this target it makes hardly any difference.")
-    hint = [t("For a model trained without the mask, see 'Trained without it'.")] if causal else []
-    return " ".join([first, second, *hint])
+        second = t("This model was trained without the mask: yet open cells do not help with this target.")
+    return f"{first} {second}"
 
 
 def draw_pair_tab() -> None:
@@ -160,9 +144,9 @@ def draw_pair_tab() -> None:
     }
     left, right = st.columns(2, gap="large")
     with left:
-        draw_plot(figures.loss_plot(metrics), "pair_loss")
+        draw_figure(comparison_figure(metrics, TRAINING_LOSS, log=True))
     with right:
-        draw_plot(figures.right_plot(metrics), "pair_right")
+        draw_figure(comparison_figure(metrics, "exact_match"))
     examples = [example.source for example in examples_of(summaries[WITH])]
     label = t("Sentence")
     text = st.selectbox(label, examples, key="pair_text", bind=URL, accept_new_options=True) if examples else None
@@ -198,9 +182,8 @@ def _draw_pair(text: str) -> None:
             head=name_in_kind(layer + 1, head + 1),
             share=100 * share,
         )
-        tokens = cheat.read_tokens
-        places = figures.MapLabels("decoder", tokens, tokens, cheat.codes("decoder", lifted))
-        draw_plot(figures.weight_plot(cheat.decoder[layer, head], places, t("How it cheats"), caption), "pair_map")
+        weights = cheat.map("decoder", cheat.decoder[layer, head], t("How it cheats"), lifted)
+        draw_map(weights, key="pair_map", prefix=caption)
     with right:
         st.markdown(f"##### {t('Why a low loss is not enough')}")
         st.markdown(

@@ -1,22 +1,21 @@
-"""The tabs with a padded batch: the masks and one head's scores before and after them, and padding that is open."""
+"""The tabs with a padded batch: one head's scores and weights under its masks, and padding that is open."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from explorer.charts import masks as figures
-from explorer.charts.plotly_charts import Columns, numbered
-from explorer.decoding.masked_reading import MaskedReading, Sentence, sentence_of
+from explorer.charts.plotly_charts import Columns
+from explorer.decoding.labelled_map import SCORE
+from explorer.decoding.masked_reading import MaskedReading, Sentence, closed_cells, sentence_of
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import TITLES_WITHOUT_MASK, name_in_kind
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
-from explorer.locale.text import quoted
 from explorer.screens.masks.readings import batch_of, readings
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
-from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.figures import draw_map, draw_table
+from explorer.web.page_parts import URL, draw_caption
 from model.analysis.mask_comparison import attention_to_future, largest_change
 from model.analysis.mask_effects import Spoken, Switches, say
 from model.config import EOS, AttentionKind
@@ -27,7 +26,7 @@ MAX_PADDING = 24
 
 
 def draw_masks_tab(shown: Translation, model: ModelDescription) -> None:
-    """The masks of one sentence of a batch, and one head before masking, after masking and after softmax."""
+    """One head for one sentence of a batch, before masking and after it; the masks can be switched off."""
     head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
     batched = left.segmented_control(
@@ -41,7 +40,6 @@ def draw_masks_tab(shown: Translation, model: ModelDescription) -> None:
     )
     row = _choose_sentence(sentences, head[0]) if len(sentences) > 1 else 0
     reading = readings(shown.model, sentences, switches, head)[row]
-    _draw_masks(reading, head[0], switches)
     _draw_scores(reading, head, switches)
 
 
@@ -59,36 +57,18 @@ def _choose_sentence(sentences: tuple[Sentence, ...], kind: AttentionKind) -> in
     return chosen or 0
 
 
-def _draw_masks(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
-    rows, columns = reading.queries(kind), reading.keys(kind)
-    masks = (
-        ("padding", t("Padding mask"), Switches(causal=False, padding=switches.padding)),
-        ("causal", t("Causal mask"), Switches(causal=switches.causal, padding=False)),
-        ("both", t("Both together"), switches),
-    )
-    for place, (name, title, each) in zip(st.columns(3, gap="medium"), masks, strict=True):
-        with place:
-            if name == "causal" and kind != "decoder":
-                st.markdown(f"##### {title}")
-                st.caption(
-                    t("None here: the whole source is known from the start, so every row may look at all of it.")
-                )
-            else:
-                places = figures.MapLabels(kind, rows, columns, reading.codes(kind, each))
-                draw_plot(figures.mask_plot(places, title), f"masks_{name}_plot")
-
-
 def _draw_scores(reading: MaskedReading, head: Head, switches: Switches) -> None:
+    """The scores of every cell, and the weights that the masks and softmax make of them."""
     kind = head[0]
-    plots = figures.score_plots(
-        reading.scores,
-        reading.masked,
-        reading.weights,
-        figures.MapLabels(kind, reading.queries(kind), reading.keys(kind), reading.codes(kind, switches)),
-    )
-    for place, (name, plot) in zip(st.columns(3, gap="medium"), plots.items(), strict=True):
-        with place:
-            draw_plot(plot, f"masks_{name}")
+    before = reading.map(kind, reading.scores, t("Scores before masking"), unit=SCORE, signed=True, top=None)
+    after = reading.map(kind, reading.weights, t("Weights after masking and softmax"), switches)
+    left, right = st.columns(2, gap="large")
+    with left:
+        about = t("Query · key / √d_head, computed for every cell, closed or not.")
+        draw_map(before, key="masks_scores", prefix=about)
+    with right:
+        about = t("Closed cells get the lowest possible score, so softmax gives them 0; each row sums to 1.")
+        draw_map(after, key="masks_weights", prefix=f"{closed_cells(after.mask)} {about}")
     name = f"{TITLES_WITHOUT_MASK[kind]}, {name_in_kind(head[1] + 1, head[2] + 1)}"
     sentences = [t("{head}, in one run of the model with these masks.", head=name)]
     if reading.n_padding(kind):
@@ -97,6 +77,8 @@ def _draw_scores(reading: MaskedReading, head: Head, switches: Switches) -> None
     if kind == "decoder":
         share = 100 * attention_to_future(reading.weights, reading.real_queries(kind))
         sentences.append(t("They give {share:.0f} % to later positions.", share=share))
+    else:
+        sentences.append(t("The whole source is known from the start, so no row has a future to hide."))
     draw_caption(" ".join(sentences))
 
 
@@ -128,9 +110,6 @@ def draw_padding_tab(shown: Translation, model: ModelDescription) -> None:
     }
     draw_table(columns, t("Translations without padding, with closed padding and with open padding"))
     draw_caption(_padding_caption(alone, closed, opened if n else None))
-    sentences = batch_of(shown)
-    if len(sentences) > 1:
-        _draw_batch(shown.model, sentences)
 
 
 def _padding_caption(alone: Spoken, closed: Spoken, opened: Spoken | None) -> str:
@@ -156,32 +135,3 @@ def _padding_caption(alone: Spoken, closed: Spoken, opened: Spoken | None) -> st
         )
     )
     return f"{first} {second}"
-
-
-def _draw_batch(model: str, sentences: tuple[Sentence, ...]) -> None:
-    """The padded batch: each sentence's attention to padding, and the probability of the right next token."""
-    st.markdown(f"##### {t('The same for a padded batch, with given targets')}")
-    closed, opened = (readings(model, sentences, Switches(padding=padding)) for padding in (True, False))
-    to_padding = [
-        [round(100 * each.to_padding(each.encoder, "encoder"), 1) for each in run] for run in (closed, opened)
-    ]
-    right = [[round(100 * each.probability_of_target, 2) for each in run] for run in (closed, opened)]
-    columns: Columns = {
-        t("sentence"): numbered([each.text for each in sentences]),
-        t("padding tokens"): [each.n_padding("encoder") for each in closed],
-        t("to padding, closed (%)"): to_padding[0],
-        t("to padding, open (%)"): to_padding[1],
-        t("right, closed (%)"): right[0],
-        t("right, open (%)"): right[1],
-    }
-    draw_table(columns, t("Attention to padding and probability of the right token, with padding closed and open"))
-    share, worst = max(zip(to_padding[1], sentences, strict=True), key=lambda pair: pair[0])
-    draw_caption(
-        t(
-            "To padding: encoder self-attention, mean over layers, heads and real tokens. Right: the probability "
-            "of the right next token. With open padding, {sentence} gives padding {share:.0f} %; its translation "
-            "would then depend on the other sentences of its batch.",
-            sentence=quoted(worst.text),
-            share=share,
-        )
-    )

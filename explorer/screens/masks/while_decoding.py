@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.charts import masks as figures
 from explorer.charts.plotly_charts import Columns
+from explorer.decoding.labelled_map import token_map
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import name_in_kind
 from explorer.decoding.translator import Translation
@@ -13,8 +13,8 @@ from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
-from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.figures import draw_map, draw_table
+from explorer.web.page_parts import URL, draw_caption
 from model.analysis.mask_comparison import first_difference
 from model.analysis.mask_effects import Spoken, last_look, prefix_codes, say
 from model.config import EOS, SOS
@@ -49,8 +49,8 @@ def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
             head=name_in_kind(layer + 1, head + 1).capitalize(),
             n=len(read),
         )
-        places = figures.MapLabels("decoder", tokens, tokens, prefix_codes(len(read), causal=not lifted))
-        draw_plot(figures.weight_plot(weights, places, t("What step {step} reads", step=step), caption), "decode_map")
+        codes, title = prefix_codes(len(read), causal=not lifted), t("What step {step} reads", step=step)
+        draw_map(token_map("decoder", weights, tokens, tokens, title, codes), key="decode_map", prefix=caption)
     with right:
         st.markdown(f"##### {t('Predicted token and its probability')}")
         draw_table(step_columns(closed, opened, target), t("Each step with the mask and with the mask lifted"))

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.charts import positions as figures
 from explorer.charts.plotly_charts import Columns
 from explorer.decoding.model_description import ModelDescription
-from explorer.decoding.position_values import LEARNED, Scheme, learned_rows, measured_schemes, scores_by_scheme
+from explorer.decoding.position_values import LEARNED, learned_rows, measured_schemes, scores_by_scheme
 from explorer.locale.messages import t
 from explorer.locale.text import percent
 from explorer.screens.positions.sinusoidal import choose_size
@@ -30,19 +30,10 @@ def draw_alternatives_tab(model: ModelDescription) -> None:
         columns[wish] = [f"{'✓' if verdict.holds else '✗'} {verdict.measurement}" for verdict in verdicts]
     st.markdown(f"##### {t('What an encoding should do, and where each scheme fails')}")
     draw_table(columns, t("Schemes by requirement: met or not, with the measured number"))
-    draw_caption("; ".join(_broken(name, scheme) for name, scheme in schemes.items()) + ".")
     label, names = t("Look at"), list(schemes)
     name = st.segmented_control(label, names, default="binary", required=True, key="pe_scheme", bind=URL)
     name = name if name in schemes else "binary"
     draw_plot(figures.scheme_plot(name, schemes[name].rows), f"pe_scheme_{name}")
-
-
-def _broken(name: str, scheme: Scheme) -> str:
-    """What a scheme breaks."""
-    broken = [wish for wish, verdict in scheme.wishes.items() if not verdict.holds]
-    if not broken:
-        return t("{scheme}: keeps all", scheme=name)
-    return t("{scheme}: breaks {wishes}", scheme=name, wishes=", ".join(broken))
 
 
 def draw_scores_tab(model: ModelDescription) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.charts import positions as figures
-from explorer.charts.plotly_charts import Columns, numbered
+from explorer.charts.plotly_charts import Columns
 from explorer.decoding.cache import cached
+from explorer.decoding.labelled_map import token_map
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.position_values import exact_by_length, longest_trained
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import runtime
-from explorer.web.figures import draw_table
+from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
 from explorer.web.session import choose_example
 from model.analysis.word_order import Length, Shuffle, answer, shuffled_order, side_by_side
@@ -57,7 +58,8 @@ def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
         maps.append(("pe_bare", without.after, t("Shuffled, positions left out"), effect(without)))
     for column, (key, weights, title, caption) in zip(st.columns(len(maps)), maps, strict=True):
         with column:
-            draw_plot(figures.shuffle_plot(weights[layer - 1, head - 1], tokens, title, caption), key)
+            single = token_map("encoder", weights[layer - 1, head - 1], tokens, tokens, title)
+            draw_map(single, key=key, prefix=caption, numbers=False)
     if has_positions:
         _suggest(shown, with_positions, without, model)
     columns = _translations(with_positions, without, model)
@@ -201,14 +203,6 @@ def _draw_repeated(shown: Translation, model: ModelDescription, repeats: int, tr
         mean=100 * float(longer.trace.probabilities.mean()),
     )
     draw_caption(" ".join([about, *longer.notes]))
-    with st.expander(t("Step by step"), key="pe_steps", on_change="rerun") as fold:
-        if fold.open:
-            columns: Columns = {
-                t("reads"): numbered(longer.trace.read_tokens),
-                t("predicts"): list(longer.trace.predicted_tokens),
-                t("probability (%)"): [round(100 * float(p), 1) for p in longer.trace.probabilities],
-            }
-            draw_table(columns, t("What each step reads and predicts"))
 
 
 @cached

@@ -8,30 +8,24 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from explorer.charts import masks, measured_heads, model_internals, positions
+from explorer.charts import measured_heads, model_internals, positions
 from explorer.charts.plotly_charts import MOST_LETTERS, bars, curves, heatmap, label, labels, legend_room, width_of
 from model.analysis.size import Part
 from model.positions import sinusoidal_table, wavelengths
-from model.trace import FUTURE, PADDING, VISIBLE
 
 TOKENS = ("a", "<eos>", "w" * 60, "日本語")
 SQUARE = np.full((4, 4), 0.25, dtype=np.float32)
 TABLE, WAVES = sinusoidal_table(8, 6).numpy(), wavelengths(6).numpy()
-PLACES = masks.MapLabels("encoder", TOKENS, TOKENS, np.zeros((4, 4), dtype=np.uint8))
 
 FIGURES: dict[str, go.Figure] = {
     "table": positions.table_plot(TABLE, WAVES).figure,
     "curves": positions.curves_plot(TABLE, WAVES, (0, 1, 2)).figure,
     "wavelengths": positions.wavelength_plot(WAVES, 8).figure,
-    "products": positions.product_plot(TABLE, distance=False).figure,
+    "products": positions.product_plot(TABLE).figure,
     "rotation": positions.rotation_plot(TABLE, 0, 1, 2).figure,
-    "shuffle": positions.shuffle_plot(SQUARE, TOKENS, "t", "c").figure,
-    "mask": masks.mask_plot(PLACES, "t").figure,
-    "weights": masks.weight_plot(SQUARE, PLACES, "t").figure,
     "activations": model_internals.activation_plot(SQUARE, TOKENS, "t", side="position").figure,
-    "firing": model_internals.firing_plot(SQUARE, TOKENS).figure,
     "chances": model_internals.chances_plot(TOKENS, {"one": [0.1] * 4, "two": [0.2] * 4}, "c", "t").figure,
-    "budget": model_internals.budget_plot([Part("embedding", 5, 7), Part("rest", 2, 3)], flops=False).figure,
+    "budget": model_internals.budget_plot([Part("embedding", 5, 7), Part("rest", 2, 3)]).figure,
     "head map": measured_heads.layer_head_map(np.eye(2), "cross", "score", span=(0, 1)).figure,
     "coverage": measured_heads.coverage_plot(np.ones((1, 4)), TOKENS).figure,
 }
@@ -71,16 +65,6 @@ def test_names_that_would_touch_are_left_out() -> None:
     assert list(wide.tickvals) == list(range(17))
     assert list(narrow.tickvals) == [0, 2, 4, 6, 8, 10, 12, 14, 16]
     assert ticks(narrow) == [many[i] for i in narrow.tickvals]
-
-
-def test_every_closed_cell_has_its_sign() -> None:
-    codes = np.full((3, 4), VISIBLE, dtype=np.uint8)
-    codes[0, 1:], codes[1, 3], codes[2, 3] = FUTURE, PADDING, PADDING
-    made = masks.mask_plot(masks.MapLabels("cross", TOKENS[:3], TOKENS, codes), "t").figure
-    (signs,) = made.layout.shapes
-    assert signs.path.count("M") == 3 + 2 * 2, "a stroke for the future, a cross for padding"
-    assert signs.path.startswith("M0."), "in the cell of row 0 and column 1"
-    assert not masks.mask_plot(PLACES, "t").figure.layout.shapes
 
 
 def test_long_names_are_cut_and_markup_stays_whole() -> None:

@@ -14,5 +14,5 @@ def asked(check: str, *choices: str, within: float | None = None) -> Question:
 
 def lesson_of(n_steps: int, name: str = "attention") -> Lesson:
     """A lesson whose steps each have a question and an exercise, except the last one, which has neither."""
-    step = Step("One", "text", 1, question=asked("x"), do="look")
+    step = Step("One", "text", 1, question=asked("x"), do="look", done=read_expression("own_sentence"))
     return Lesson(name, "Title", "About", 5, 1, (*(step,) * (n_steps - 1), Step("Last", "text", 9)))

@@ -82,9 +82,9 @@ BROKEN = {
     "no front matter": ("## A\n", "", 1, "begins with a line"),
     "front matter without end": ("", "+++\ntitle = 1\n", 1, "no second line"),
     "front matter is not TOML": ("", '+++\ntitle = "A\n+++\n', 2, "not TOML"),
-    "unknown entry": ("", FRONT.replace("minutes", "minuten"), 4, "'minuten' is unknown"),
-    "entry of the wrong kind": ("", FRONT.replace("= 5", '= "5"'), 4, "a whole number"),
-    "entry is missing": ("\n## A\n", FRONT.replace("minutes = 5\n", ""), 6, "lacks minutes"),
+    "unknown entry": ("", FRONT.replace("minutes", "minuten"), 4, "unknown field `minuten`"),
+    "entry of the wrong kind": ("", FRONT.replace("= 5", '= "5"'), 4, "at 'minutes': expected `int`, got `str`"),
+    "entry is missing": ("\n## A\n", FRONT.replace("minutes = 5\n", ""), 6, "missing required field `minutes`"),
     "no step": ("\n", FRONT, 8, "there is no step"),
     "text before the first step": ("\nHello\n", FRONT, 9, "text before the first step"),
     "text after a label": ("\n## A\n\nDo: this\n\nand that\n", FRONT, 13, "text after 'Do:'"),
@@ -114,7 +114,12 @@ BROKEN = {
         11,
         "lacks 'Wrong:'",
     ),
-    "one choice": ("\n## A\n\nAsk: x\n- a\nCheck: translation\nRight: y\nWrong: z\n", FRONT, 11, "2 to 8 choices"),
+    "one choice": (
+        "\n## A\n\nAsk: x\n- a\nCheck: translation\nRight: y\nWrong: z\n",
+        FRONT,
+        11,
+        "at 'choices': expected `array` of length >= 2",
+    ),
     "same choice": ("\n## A\n\nAsk: x\n- a\n- a\nCheck: translation\nRight: y\nWrong: z\n", FRONT, 11, "the same"),
     "comparison with three choices": (
         "\n## A\n\nAsk: x\n- a\n- b\n- c\nCheck: tokens side=source > 1\nRight: y\nWrong: z\n",
@@ -149,7 +154,7 @@ BROKEN = {
         "\n## A\n\nAsk: x\nCheck: tokens side=source\nWithin: -1\nRight: y\nWrong: z\n",
         FRONT,
         13,
-        "Within is a number from 0",
+        "at 'Within': expected `float` >= 0.0",
     ),
     "a tolerance that is a word": (
         "\n## A\n\nAsk: x\nCheck: tokens side=source\nWithin: two\nRight: y\nWrong: z\n",
@@ -157,9 +162,9 @@ BROKEN = {
         13,
         "'two' is not a number",
     ),
-    "a control that there is not": ("\n## A\n\nControls: steps, knobs\n", FRONT, 11, "there is no control 'knobs'"),
-    "a claim that is too long": ("\n## A\n\nClaim: " + "a" * 5000 + "\n", FRONT, 11, "at most 4,000 characters"),
-    "a long text": ("\n## A\n\n" + "word " * 1000, FRONT, 9, "at most 4,000 characters"),
+    "a control that there is not": ("\n## A\n\nControls: steps, knobs\n", FRONT, 11, "invalid enum value 'knobs'"),
+    "a claim that is too long": ("\n## A\n\nClaim: " + "a" * 5000 + "\n", FRONT, 11, "at most 500 characters"),
+    "a long text": ("\n## A\n\n" + "word " * 1000, FRONT, 9, "at 'text': expected `str` of length <= 4000"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.library import Library
 from explorer.lessons.progress import (
     MAX_KEPT,
@@ -40,6 +41,8 @@ def test_progress_keeps_the_first_outcome_and_counts_complete_steps() -> None:
     everything = progress.with_outcome("attention", 1, Outcome.SHOWN).with_exercise_done("attention", 1)
     assert (everything.steps_complete(lesson), everything.first_open_step(lesson)) == (3, 1)
     assert progress.outcome("attention", 1) == Outcome.UNANSWERED
+    unchecked = Lesson("attention", "Title", "About", 5, 1, (Step("One", "text", 1, do="look"),))
+    assert progress.is_complete(unchecked, 1), "nobody has to tick off what the app cannot check"
     assert progress.merged({"attention": "5"}).codes == (("attention", "5"),)
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.charts.model_internals import activation_plot, firing_plot, matrix_plot, row_table
+from explorer.charts.model_internals import activation_plot, budget_plot
 from explorer.charts.plotly_charts import labels, numbered
 from explorer.charts.positions import rotation_columns
-from explorer.decoding.masked_reading import MAX_SENTENCES, companions_among
+from explorer.decoding.labelled_map import SCORE, map_caption, map_table, token_map
+from explorer.decoding.masked_reading import MAX_SENTENCES, closed_cells, companions_among
 from explorer.screens.inside.queries_and_keys import match_columns
 from explorer.screens.masks.given_target import target_caption
 from explorer.screens.positions.sinusoidal import comparison
 from explorer.screens.positions.word_order import effect
 from model.analysis.query_key_matches import Match
 from model.analysis.sinusoidal_checks import check_rotation
+from model.analysis.size import Part
 from model.analysis.word_order import Shuffle
 from model.config import ModelConfig
+from model.trace import FUTURE, PADDING, VISIBLE
 
 
 def test_a_single_step_is_numbered_by_its_position() -> None:
@@ -25,11 +28,26 @@ def test_a_single_step_is_numbered_by_its_position() -> None:
     values = np.array([[0.5, -2.0]], dtype=np.float32)
     assert activation_plot(values, ["."], "", side="position", first=9).table["position"] == ["9 ."]
     assert "at 9 “.”, dimension 1" in activation_plot(values, ["."], "", side="position", first=9).caption
-    plot = matrix_plot(values, ["."], ["a", "b"], "", weights=False, first=9)
-    assert plot.table["query"] == ["9 ."]
-    assert "query 9 “.”, key 1 “a”" in plot.caption
-    assert firing_plot(values, ["."], first=9).table["position"] == ["9 ."]
-    assert row_table(["."], 9, mean_before=[0.25]) == {"position": ["9 ."], "mean before": [0.25]}
+    scores = token_map("cross", values, (".",), ("a", "b"), "", first_row=9, unit=SCORE, signed=True, top=None)
+    assert map_table(scores) == [{"query": "9 .", "1 a": 0.5, "2 b": -2.0}]
+    assert map_caption(scores) == "The score furthest from 0 is -2.000, of query “9 .” and key “2 b”."
+
+
+def test_closed_cells_are_counted_by_reason() -> None:
+    codes = np.array([[VISIBLE, FUTURE], [VISIBLE, PADDING]], dtype=np.uint8)
+    assert closed_cells(codes) == "2 of 4 cells are open; closed: 1 the future ╱, 1 padding ╳."
+    assert closed_cells(codes[:1]) == "1 of 2 cells are open; closed: 1 the future ╱."
+    assert closed_cells(codes[1:]) == "1 of 2 cells are open; closed: 1 padding ╳."
+    assert closed_cells(codes[:, :1]) == "None of 2 cells is closed."
+
+
+def test_the_largest_part_is_named_for_parameters_and_for_flops() -> None:
+    plot = budget_plot([Part("embedding", 6, 0), Part("rest", 2, 3)])
+    assert plot.caption == (
+        "8 parameters; the largest part is the embedding (75 %). 3 FLOPs of one pass; the largest part is the rest "
+        "(100 %)."
+    )
+    assert plot.table["parameters (%)"] == [75.0, 25.0]
 
 
 def test_companions_have_other_lengths_shortest_and_longest_first() -> None:
@@ -73,13 +91,11 @@ def test_the_caption_of_a_given_target_depends_on_how_the_model_was_trained() ->
     right, own = "right token", "model's own token"
     assert target_caption(0.9, 0.5, causal=True, token=right) == (
         "The right token gets 90.0 % on average with the mask and 50.0 % without it. This model was trained with the "
-        "mask, so open cells show it rows in a state that it never met: it does worse. For a model trained without "
-        "the mask, see 'Trained without it'."
+        "mask, so open cells show it rows in a state that it never met. For a model trained without the mask, "
+        "see 'Trained without it'."
     )
-    assert "never met; here that hardly matters. For" in target_caption(0.9, 0.901, causal=True, token=right)
-    assert "never met: here they help. For" in target_caption(0.5, 0.9, causal=True, token=right)
     assert "has learned to copy it" in target_caption(0.5, 0.9, causal=False, token=right)
     worse = target_caption(0.77, 0.749, causal=False, token=own)
     assert worse.startswith("The model's own token gets 77.0 %")
     assert worse.endswith("yet open cells do not help with this target.")
-    assert "hardly any difference" in target_caption(0.77, 0.77, causal=False, token=own)
+    assert "do not help" in target_caption(0.77, 0.77, causal=False, token=own)
