@@ -105,6 +105,13 @@ class AttentionTrace:
         array: Floats = getattr(self, kind)
         return array
 
+    def tokens(self, kind: AttentionKind) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The tokens of the queries and of the keys of one kind."""
+        return (
+            self.src_tokens if kind == "encoder" else self.read_tokens,
+            self.read_tokens if kind == "decoder" else self.src_tokens,
+        )
+
     def mask(self, kind: AttentionKind) -> Codes:
         """[query, key] of one kind: why a cell is visible or masked."""
         array: Codes = getattr(self, f"{kind}_mask")

@@ -14,12 +14,12 @@ AGREE, DISAGREE = "agree (product above 0)", "disagree (below 0)"
 
 def product_figure(cell: Cell) -> Figure:
     """Products per dimension; their sum, scaled, is the score."""
-    products = [float(dimension.product) for dimension in cell.dimensions]
+    products = [float(dimension["query × key"]) for dimension in cell.dimensions]
     largest = max(range(len(products)), key=lambda i: abs(products[i]))
     above = sum(product > 0 for product in products)
     caption = (
         f"Query and key agree in {above} of {len(products)} dimensions. The largest product is "
-        f"{cell.dimensions[largest].product} in dimension {largest + 1}; their sum is {cell.total}."
+        f"{cell.dimensions[largest]['query × key']} in dimension {largest + 1}; their sum is {cell.total}."
     )
     data: Table = {
         "dimension": list(range(1, len(products) + 1)),

@@ -7,7 +7,6 @@ layers together, each by its name in the address, with its meaning and its map.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -24,29 +23,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 How = Literal["mean", "maximum"]
-
-
-def over_heads(weights: Floats, how: How) -> Floats:
-    """Mean or maximum over the heads of each layer: [layer, head, query, key] -> [layer, query, key].
-
-    Rows of a mean still sum to 1; rows of a maximum do not.
-    """
-    return _reduce(weights, how, 1)
-
-
-def over_layers(weights: Floats, how: How) -> Floats:
-    """Mean or maximum over the layers: [layer, ..., query, key] -> [..., query, key].
-
-    Head h of one layer is unrelated to head h of another, so reduce over heads first.
-    """
-    return _reduce(weights, how, 0)
-
-
-def _reduce(weights: Floats, how: How, axis: int) -> Floats:
-    if how == "maximum":
-        return weights.max(axis=axis)
-    # In double precision, so that the mean of equal numbers is that number.
-    return weights.mean(axis=axis, dtype=np.float64).astype(np.float32)
 
 
 def encoder_rollout(weights: Floats, *, residual: bool = True) -> Floats:
@@ -170,98 +146,65 @@ def shares(norms: Floats) -> Floats:
     return np.divide(norms, total, out=np.zeros_like(norms), where=total > 0)
 
 
-Needs = Literal["weights", "rollout", "head norms", "layer norms"]
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """One way to put maps together: its name, what it means, the numbers it needs, and how it makes a map of them.
-
-    Needed are, always [layer, …, query, key]: the weights [layer, head, …]; the rollout [layer, …] after each layer;
-    norm-weighted attention of each head [layer, head, …], or of all heads of a layer together [layer, …].
-    """
-
-    name: str
-    meaning: str
-    needs: Needs
-    build: Callable[[Floats, AttentionMaps, Place], LabelledMap]
-
-
-def _over_heads(how: How) -> Callable[[Floats, AttentionMaps, Place], LabelledMap]:
-    def build(weights: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
-        values = over_heads(weights, how)[at.layer - 1]
-        return labelled(maps, values, f"{_layer(at)}: {how} over heads", unit=f"{how} weight")
-
-    return build
-
-
-def _over_heads_and_layers(how: How) -> Callable[[Floats, AttentionMaps, Place], LabelledMap]:
-    def build(weights: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
-        del at
-        values = over_layers(over_heads(weights, how), how)
-        return labelled(maps, values, f"All layers: {how} over heads and layers", unit=f"{how} weight")
-
-    return build
-
-
-def _rollout(rollout: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
-    return labelled(maps, rollout[at.layer - 1], f"Rollout after {layer_name(at.layer)}", unit="share that arrives")
-
-
-def _norms_of_head(norms: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
-    return labelled(maps, norms[at.index], f"{_head(at)}: ‖weight × value × W_O‖", unit="length", top=None)
-
-
-def _shares_of_head(norms: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
-    return labelled(maps, shares(norms[at.index]), f"{_head(at)}: norms as shares of their row", unit="share")
-
-
-def _norms_of_layer(norms: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
-    title = f"{_layer(at)}, all heads together: ‖Σ weight × value × W_O‖"
-    return labelled(maps, norms[at.layer - 1], title, unit="length", top=None)
-
-
-def _layer(at: Place) -> str:
-    return layer_name(at.layer).capitalize()
-
-
-def _head(at: Place) -> str:
-    return name_in_kind(at.layer, at.head).capitalize()
-
-
+Source = Literal["rollout", "head norms", "layer norms"]
 AGGREGATES = {
-    "mean-heads": Aggregate(
-        "mean over heads", "Rows sum to 1. Heads that differ blur into each other.", "weights", _over_heads("mean")
-    ),
-    "max-heads": Aggregate(
-        "maximum over heads",
-        "Whether any head looks there. Rows do not sum to 1.",
-        "weights",
-        _over_heads("maximum"),
-    ),
-    "mean-all": Aggregate("mean over heads and layers", "Rows sum to 1.", "weights", _over_heads_and_layers("mean")),
-    "max-all": Aggregate(
-        "maximum over heads and layers", "Rows do not sum to 1.", "weights", _over_heads_and_layers("maximum")
-    ),
-    "rollout": Aggregate(
+    "mean-heads": ("mean over heads", "Rows sum to 1. Heads that differ blur into each other."),
+    "max-heads": ("maximum over heads", "Whether any head looks there. Rows do not sum to 1."),
+    "mean-all": ("mean over heads and layers", "Rows sum to 1."),
+    "max-all": ("maximum over heads and layers", "Rows do not sum to 1."),
+    "rollout": (
         "attention rollout",
         "How much of each input token would arrive if vectors were mixed by attention alone.",
-        "rollout",
-        _rollout,
     ),
-    "norm": Aggregate(
+    "norm": (
         "norm-weighted, this head",
         "The length of the vector that each key adds, instead of the size of its weight.",
-        "head norms",
-        _norms_of_head,
     ),
-    "norm-share": Aggregate(
-        "norm-weighted as shares", "The same, each row divided by its sum.", "head norms", _shares_of_head
-    ),
-    "norm-layer": Aggregate(
-        "norm-weighted, all heads", "Heads that write against each other cancel here.", "layer norms", _norms_of_layer
-    ),
+    "norm-share": ("norm-weighted as shares", "The same, each row divided by its sum."),
+    "norm-layer": ("norm-weighted, all heads", "Heads that write against each other cancel here."),
 }
+"""Name and meaning of each way to put heads and layers together, by its name in the address."""
+
+
+def aggregate(name: str, maps: AttentionMaps, at: Place, numbers: Callable[[Source], Floats]) -> LabelledMap:
+    """The map of an aggregate, for the layer and head of a place.
+
+    `numbers` gives what is not in `maps`: the rollout [layer, query, key] after each layer, and norm-weighted attention
+    of each head [layer, head, query, key] or of all heads of a layer together [layer, query, key].
+
+    Raises:
+        NoSingleHead: the aggregate is of one head, and the place is the mean over the heads.
+    """
+    layer, head = layer_name(at.layer), name_in_kind(at.layer, at.head).capitalize()
+    if name.startswith(("mean", "max")):
+        how: How = "mean" if name.startswith("mean") else "maximum"
+        if name.endswith("all"):
+            title, values = f"All layers: {how} over heads and layers", pooled(maps.weights, how, (0, 1))
+        else:
+            title, values = f"{layer.capitalize()}: {how} over heads", pooled(maps.weights[at.layer - 1], how, (0,))
+        return labelled(maps, values, title, unit=f"{how} weight")
+    if name == "rollout":
+        return labelled(maps, numbers("rollout")[at.layer - 1], f"Rollout after {layer}", unit="share that arrives")
+    if name == "norm-layer":
+        title = f"{layer.capitalize()}, all heads together: ‖Σ weight × value × W_O‖"
+        return labelled(maps, numbers("layer norms")[at.layer - 1], title, unit="length", top=None)
+    norms = numbers("head norms")[at.index]
+    if name == "norm":
+        return labelled(maps, norms, f"{head}: ‖weight × value × W_O‖", unit="length", top=None)
+    return labelled(maps, shares(norms), f"{head}: norms as shares of their row", unit="share")
+
+
+def pooled(weights: Floats, how: How, axes: tuple[int, ...]) -> Floats:
+    """Mean or maximum over some axes; the rows of a mean still sum to 1, those of a maximum do not.
+
+    Head h of one layer is unrelated to head h of another: layers are not pooled without their heads.
+    """
+    if how == "maximum":
+        return weights.max(axis=axes)
+    # In double precision, so that the mean of equal numbers is that number.
+    return weights.mean(axis=axes, dtype=np.float64).astype(np.float32)
+
+
 _DECODER_ROLLOUT: dict[AttentionKind, str] = {
     "decoder": "what arrives from target tokens; the rest of each row comes from the source (see cross-attention)",
     "cross": "what arrives from source tokens; the rest of each row comes from the target read so far (see decoder)",
@@ -270,7 +213,7 @@ _DECODER_ROLLOUT: dict[AttentionKind, str] = {
 
 def meaning(name: str, kind: AttentionKind) -> str:
     """What an aggregate shows, in a sentence or two, with its source if it has one."""
-    text = AGGREGATES[name].meaning
+    _, text = AGGREGATES[name]
     if name == "rollout" and kind != "encoder":
         text += f" Here: {_DECODER_ROLLOUT[kind]}. We extended it to decoders; it is defined for encoders."
     if name == "rollout":

@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,12 @@ def read_own(content: bytes, name: str) -> Decoding:
     return Decoding(trace, f"own-{hashlib.sha256(content).hexdigest()[:16]}", label, notes=tuple(notes))
 
 
-def trace_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[AttentionTrace, list[str]]:
+def trace_of(
+    arrays: Mapping[str, NDArray[Any]], called: Mapping[str, str] = MappingProxyType({})
+) -> tuple[AttentionTrace, list[str]]:
     """The trace of arrays under the names of :data:`CONTENT`, and remarks for the reader.
+
+    `called` gives the names of token lists for messages, where they are others than in a file.
 
     Raises:
         OwnAttentionError, TraceError: the parts do not fit together.
@@ -104,7 +109,7 @@ def trace_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[AttentionTrace, list[s
         raise OwnAttentionError("it has none of the arrays encoder, decoder and cross.")
     given = {name: tuple(arrays[name].tolist()) for name in _TEXTS if name in arrays}
     for kind, array in weights.items():
-        _check_axes(kind, array, given)
+        _check_axes(kind, array, given, called)
         _check_values(kind, array)
     src, read = given.get("src_tokens", ()), given.get("read_tokens", ())
     masks = {kind: _mask(kind, weights.get(kind), arrays, len(read), len(src)) for kind in ATTENTION_KINDS}
@@ -147,21 +152,32 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
         return np.ascontiguousarray(array, dtype=np.float32)
 
 
-def _check_axes(kind: AttentionKind, array: NDArray[np.float32], given: Mapping[str, Sequence[str]]) -> None:
-    for axis, name, length in zip(("queries", "keys"), _AXES[kind], array.shape[2:], strict=True):
-        if name not in given:
+def _check_axes(
+    kind: AttentionKind, array: NDArray[np.float32], given: Mapping[str, Sequence[str]], called: Mapping[str, str]
+) -> None:
+    for axis, side, length in zip(("queries", "keys"), _AXES[kind], array.shape[2:], strict=True):
+        name = called.get(side, side)
+        if side not in given:
             raise OwnAttentionError(f"{kind} needs {name}, a list of {plural(length, 'string')}.")
-        if len(given[name]) != length:
-            raise OwnAttentionError(f"{kind} has {length} {axis}, but {name} has {plural(len(given[name]), 'token')}.")
+        if len(given[side]) != length:
+            raise OwnAttentionError(f"{kind} has {length} {axis}, but {name} has {plural(len(given[side]), 'token')}.")
 
 
 def _check_values(kind: str, array: NDArray[np.float32]) -> None:
     if not np.isfinite(array).all():
-        raise OwnAttentionError(f"{kind} holds a value that is not a number.")
-    if array.min() < 0 or array.max() > 1 + SUM_TOLERANCE:
+        raise OwnAttentionError(f"{row_at(kind, ~np.isfinite(array))} holds a value that is not a number (NaN or ∞).")
+    outside = (array < 0) | (array > 1 + SUM_TOLERANCE)
+    if outside.any():
         raise OwnAttentionError(
-            f"{kind} has values from {array.min():.3g} to {array.max():.3g}; weights lie between 0 and 1."
+            f"{row_at(kind, outside)} holds {array[outside][0]:.4g}; weights lie between 0 and 1. Scores before the "
+            "softmax cannot be shown."
         )
+
+
+def row_at(kind: str, wrong: NDArray[np.bool_]) -> str:
+    """The first place that is wrong [layer, head, row, …], as in “encoder, layer 1, head 2, row 3,”."""
+    layer, head, row = (int(i) + 1 for i in np.argwhere(wrong)[0][:3])
+    return f"{kind}, layer {layer}, head {head}, row {row},"
 
 
 def _mask(

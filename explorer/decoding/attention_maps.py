@@ -104,9 +104,8 @@ def attention_maps(trace: AttentionTrace, kind: AttentionKind, form: Form = "tok
     `words` joins the decoder rows that read one word, `words-next` those that predict one. A token that belongs to no
     word (a special) stays alone; so does the last predicted token, since the rest of its word is unknown.
     """
-    read = trace.src_tokens if kind == "encoder" else trace.read_tokens
+    read, keys = trace.tokens(kind)
     predicted = () if kind == "encoder" else trace.predicted_tokens
-    keys = trace.read_tokens if kind == "decoder" else trace.src_tokens
     if form == "tokens":
         row_spans, column_spans = _single(len(read)), _single(len(keys))
     else:

@@ -20,19 +20,8 @@ if TYPE_CHECKING:
     from model.analysis.head_details import HeadDetails, RowDetails
 
 _WEIGHT_DIGITS = (4, 5, 3)  # decimals of the weights shown, in the order in which they are tried
+_DIMENSION = ("query", "key", "query × key", "value", "weight × value", "head output")
 _EDITED = 1e-5  # weights further than this from the softmax of their scores come from an edit
-
-
-@dataclass(frozen=True)
-class Dimension:
-    """One of the d_head dimensions as shown; all values are strings of decimal digits."""
-
-    query: str
-    key: str
-    product: str
-    value: str
-    weighted: str
-    output: str
 
 
 @dataclass(frozen=True)
@@ -50,6 +39,9 @@ class Competitor:
 class Cell:
     """One cell in the order of its computation; positions count from 0, numbers are decimal strings.
 
+    `dimensions` has a row for each of the d_head dimensions: its number, and the query, key, product, value, weighted
+    value and head output there, under their names on screen. Strings lose no digit on the way to it.
+
     Each number follows from the numbers shown before it: product = query × key; total = the sum of the products;
     score = total ÷ divisor, plus the bias where there is one; exponential = e^(score − highest score);
     weight = exponential ÷ the sum of exponentials; weighted = weight × value; norm = √ of the sum of weighted². Numbers
@@ -63,7 +55,7 @@ class Cell:
 
     query: int
     key: int
-    dimensions: tuple[Dimension, ...]
+    dimensions: list[dict[str, Any]]
     total: str
     divisor: str
     bias: str  # what ALiBi adds for the distance; '' in models without it
@@ -139,10 +131,10 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
     return Cell(
         query=query,
         key=key,
-        dimensions=tuple(
-            Dimension(*map(_text, numbers))
-            for numbers in zip(queries, keys, products, values, weighted, outputs, strict=True)
-        ),
+        dimensions=[
+            {"dimension": i, **dict(zip(_DIMENSION, map(_text, numbers), strict=True))}
+            for i, numbers in enumerate(zip(queries, keys, products, values, weighted, outputs, strict=True), start=1)
+        ],
         total=_text(total),
         divisor=_text(divisor),
         bias="" if bias is None else _text(bias),
@@ -228,13 +220,6 @@ def cell_caption(cell: Cell, query: str, key: str) -> str:
     return sentence
 
 
-def score_line(cell: Cell) -> str:
-    """How the products become the score."""
-    divided = f" ÷ √{len(cell.dimensions)} = {cell.divisor}" if cell.divisor != "1" else ", not scaled in this model,"
-    distance = f", plus the bias {cell.bias} for the distance (ALiBi)," if cell.bias else ""
-    return f"Sum of the products {cell.total}{divided}{distance} gives the score {cell.score}."
-
-
 def softmax_line(cell: Cell) -> str:
     """How the scores of the row become its weights."""
     total = sum(float(competitor.exponential) for competitor in cell.row if not competitor.masked)
@@ -259,17 +244,13 @@ def tokens_at(trace: AttentionTrace, place: Place) -> tuple[str, str]:
     Raises:
         IndexError: the trace has no such row or column.
     """
-    queries = trace.src_tokens if place.kind == "encoder" else trace.read_tokens
-    return numbered(queries)[place.row - 1], _keys(trace, place)[(place.column or 1) - 1]
-
-
-def _keys(trace: AttentionTrace, place: Place) -> tuple[str, ...]:
-    return numbered(trace.read_tokens if place.kind == "decoder" else trace.src_tokens)
+    rows, columns = trace.tokens(place.kind)
+    return numbered(rows)[place.row - 1], numbered(columns)[(place.column or 1) - 1]
 
 
 def softmax_table(cell: Cell, trace: AttentionTrace, place: Place) -> list[dict[str, Any]]:
     """One row per key that the query could look at: score, exponential and weight; the chosen key is marked."""
-    keys = _keys(trace, place)
+    keys = numbered(trace.tokens(place.kind)[1])
     return [
         {
             "": "→" if competitor.key == cell.key else "",
@@ -279,20 +260,4 @@ def softmax_table(cell: Cell, trace: AttentionTrace, place: Place) -> list[dict[
             "weight": competitor.weight or "masked",
         }
         for competitor in cell.row
-    ]
-
-
-def dimension_table(cell: Cell) -> list[dict[str, Any]]:
-    """One row per dimension; numbers are strings of digits, so that none is lost on the way to the screen."""
-    return [
-        {
-            "dimension": i,
-            "query": dimension.query,
-            "key": dimension.key,
-            "query × key": dimension.product,
-            "value": dimension.value,
-            "weight × value": dimension.weighted,
-            "head output": dimension.output,
-        }
-        for i, dimension in enumerate(cell.dimensions, start=1)
     ]

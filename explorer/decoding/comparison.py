@@ -9,7 +9,6 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import LabelledMap, difference, head_map
 from explorer.decoding.names import KIND_NAMES
 from explorer.locale.text import plural
-from model.config import AttentionKind
 from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
 from model.user_error import UserError
@@ -36,21 +35,24 @@ def compare(one: LabelledMap, other: LabelledMap) -> Comparison:
     """
     top = max(one.scale, other.scale)
     first, second = replace(one, top=top), replace(other, top=top)
-    change = difference(first, second, "B minus A")
-    if change is None:
+    return Comparison(first, second, difference(first, second, "B minus A"), _comparability(one, other))
+
+
+def _comparability(one: LabelledMap, other: LabelledMap) -> str:
+    """What may be compared between two maps, as a sentence."""
+    if one.values.shape != other.values.shape:
         sizes = " and ".join(f"{len(shown.rows)} × {len(shown.columns)}" for shown in (one, other))
-        return Comparison(first, second, None, f"The maps differ in size ({sizes}), so there is no difference to draw.")
-    if one.columns != other.columns or one.rows != other.rows:
-        rows, columns = (
-            sum(a != b for a, b in zip(mine, theirs, strict=True))
-            for mine, theirs in ((one.rows, other.rows), (one.columns, other.columns))
-        )
-        caption = (
-            f"Cells are compared by position: {rows} of {plural(len(one.rows), 'row')} and {columns} of "
-            f"{plural(len(one.columns), 'column')} have other tokens in B than in A."
-        )
-        return Comparison(first, second, change, caption)
-    return Comparison(first, second, change, "Both maps have the same tokens.")
+        return f"The maps differ in size ({sizes}), so there is no difference to draw."
+    rows, columns = (
+        sum(a != b for a, b in zip(mine, theirs, strict=True))
+        for mine, theirs in ((one.rows, other.rows), (one.columns, other.columns))
+    )
+    if not rows and not columns:
+        return "Both maps have the same tokens."
+    return (
+        f"Cells are compared by position: {rows} of {plural(len(one.rows), 'row')} and {columns} of "
+        f"{plural(len(one.columns), 'column')} have other tokens in B than in A."
+    )
 
 
 def compare_rows(trace: AttentionTrace, at: Place, other: int) -> Comparison:
@@ -100,12 +102,6 @@ def single_row(shown: LabelledMap, row: int) -> LabelledMap:
         predicted=shown.predicted[cut],
         first_row=row,
     )
-
-
-def head_counts(trace: AttentionTrace, kind: AttentionKind) -> tuple[int, int]:
-    """How many layers there are of a kind, and heads in each."""
-    layers, heads = trace.weights(kind).shape[:2]
-    return layers, heads
 
 
 def with_edit(edits: HeadEdits | None, head: Place, operation: Operation) -> HeadEdits:

@@ -80,8 +80,8 @@ def tree_of(
     lines = [_line(own, "the model's own choice"), _line(shown, "on screen")]
     lines += [_line(translation, f"path {number} you chose") for number, translation in enumerate(chosen, start=1)]
     if searched is not None:
-        lines += [Line(one.path, f"hypothesis {rank}") for rank, one in enumerate(searched.candidates, start=1)]
-    branches = searched.branches if searched is not None else ()
+        lines += [Line(found.path, f"hypothesis {rank}") for rank, (_, found) in enumerate(searched.hypotheses, 1)]
+    branches = branches_of(searched.beam, label) if searched is not None else ()
     return grow(lines, branches, label, shown=shown.path, pruned=pruned)
 
 
@@ -91,7 +91,7 @@ def _line(translation: Translation, name: str) -> Line:
 
 def grow(
     lines: Sequence[Line],
-    branches: Iterable[Branch],
+    branches: Iterable[Node],
     label: Callable[[int], str],
     *,
     shown: tuple[int, ...] = (),
@@ -113,19 +113,16 @@ def grow(
     chosen, left_out = _that_fit(wanted, MAX_NODES - len(nodes))
     for branch in chosen:
         old = nodes.get(branch.path)
-        node = old or Node(branch.path, label(branch.path[-1]), branch.fate)
-        nodes[branch.path] = replace(
-            node, probability=math.exp(branch.log_prob), total=branch.total, score=branch.score
-        )
+        nodes[branch.path] = replace(branch, fate=old.fate, names=old.names) if old else branch
     for end in range(1, len(shown) + 1):
         if shown[:end] in nodes:
             nodes[shown[:end]] = replace(nodes[shown[:end]], fate="shown")
     return Tree(_laid_out(nodes), left_out)
 
 
-def _that_fit(branches: Sequence[Branch], room: int) -> tuple[list[Branch], int]:
+def _that_fit(branches: Sequence[Node], room: int) -> tuple[list[Node], int]:
     """The branches that fit, without the worst pruned ones; all others are needed as parents."""
-    worst_first = sorted((b for b in branches if b.fate == "pruned"), key=lambda b: b.score)
+    worst_first = sorted((b for b in branches if b.fate == "pruned"), key=lambda b: b.score or 0.0)
     excess = max(0, min(len(worst_first), len(branches) - max(room, 0)))
     left_out = {id(branch) for branch in worst_first[:excess]}
     return [branch for branch in branches if id(branch) not in left_out], excess
@@ -191,46 +188,23 @@ def tree_table(tree: Tree) -> list[dict[str, object]]:
     ]
 
 
-SearchFate = Literal["kept", "ended", "pruned"]
-_PRUNED, _ENDED = -1, -2  # as in model.decoding.search, whose import would load torch
+_FATES: dict[int, Fate] = {-1: "pruned", -2: "ended"}  # as in model.decoding.search, whose import would load torch
 
 
-@dataclass(frozen=True)
-class Branch:
-    """A hypothesis that was considered, and whether search continued from it.
-
-    `path` holds target ids, this token last; `log_prob` of this token and `total` of the path are in nats; `score` is
-    the total divided by the length penalty; `fate` says whether it was kept, ended with <eos>, or was pruned.
-    """
-
-    path: tuple[int, ...]
-    log_prob: float
-    total: float
-    score: float
-    fate: SearchFate
-
-
-def branches_of(steps: Sequence[BeamStep], sentence: int = 0) -> tuple[Branch, ...]:
-    """All branches of one sentence of a batch, in the order of the search."""
+def branches_of(steps: Sequence[BeamStep], label: Callable[[int], str]) -> list[Node]:
+    """All branches of the search for one sentence, in its order."""
     paths: dict[int, tuple[int, ...]] = {0: ()}
     branches = []
     for step in steps:
-        rows = (step.sentences == sentence).nonzero(as_tuple=True)[0].tolist()
-        if not rows:
-            break
-        row, after = rows[0], {}
-        for token, parent, log_prob, total, score, slot in zip(
-            *(column[row].tolist() for column in (step.tokens, step.parents, step.log_probs, step.totals)),
-            step.scores[row].tolist(),
-            step.slots[row].tolist(),
-            strict=True,
-        ):
+        after = {}
+        columns = (step.tokens, step.parents, step.log_probs, step.totals, step.scores, step.slots)
+        candidates = zip(*(column[0].tolist() for column in columns), strict=True)
+        for token, parent, log_prob, total, score, slot in candidates:
             if not math.isfinite(total):
                 continue  # a padding candidate: fewer tokens than candidates could be chosen
-            path = (*paths[parent], token)
-            fate: SearchFate = "pruned" if slot == _PRUNED else "ended" if slot == _ENDED else "kept"
-            branches.append(Branch(path, log_prob, total, score, fate))
+            path, fate = (*paths[parent], token), _FATES.get(slot, "kept")
+            branches.append(Node(path, label(token), fate, math.exp(log_prob), total, score))
             if fate == "kept":
                 after[slot] = path
         paths = after
-    return tuple(branches)
+    return branches

@@ -37,7 +37,7 @@ def warning(shown: Translation, task: Task | None) -> str:
     """
     if shown.trace.edits:
         return ""
-    reasons = [*_unknown(shown), *_unseen_characters(shown), *_too_long(shown, task), *_unsure(shown, task)]
+    reasons = [*_unseen(shown), *_too_long(shown, task), *_unsure(shown, task)]
     if not reasons:
         reasons = _shredded(shown, task)
     if not reasons:
@@ -48,11 +48,16 @@ def warning(shown: Translation, task: Task | None) -> str:
     return f"{known}, so do not trust the answer. {' '.join(reasons)}"
 
 
-def _unknown(shown: Translation) -> list[str]:
-    """Tokens that are not in the vocabulary."""
+def _unseen(shown: Translation) -> list[str]:
+    """Tokens that are not in the vocabulary, and characters that a subword tokenizer can only spell in bytes."""
     source = shown.source
-    unknown = [token for token, is_unknown in zip(source.tokens, source.unknown, strict=True) if is_unknown]
-    distinct = list(dict.fromkeys(shortened(token, LONGEST_NAMED) for token in unknown))
+    unseen: list[str] = []
+    for token, unknown, (start, end) in zip(source.tokens, source.unknown, source.offsets, strict=True):
+        if unknown:
+            unseen.append(shortened(token, LONGEST_NAMED))
+        elif _BYTE.fullmatch(token):
+            unseen += [character for character in source.text[start:end] if not character.isspace()]
+    distinct = list(dict.fromkeys(unseen))
     if not distinct:
         return []
     names = listed([quoted(token) for token in distinct[:MOST_NAMED]])
@@ -79,22 +84,6 @@ def _sources(name: str) -> frozenset[str]:
 def _normal(text: str) -> str:
     """A text without what makes no other sentence: case, spaces and the mark at the end."""
     return " ".join(text.casefold().rstrip(" .!?").split())
-
-
-def _unseen_characters(shown: Translation) -> list[str]:
-    """Characters that a subword tokenizer can only spell in bytes."""
-    source = shown.source
-    spelt = [
-        source.text[start:end]
-        for token, (start, end) in zip(source.tokens, source.offsets, strict=True)
-        if _BYTE.fullmatch(token) and end > start
-    ]
-    characters = list(dict.fromkeys(character for text in spelt for character in text if not character.isspace()))
-    if not characters:
-        return []
-    names = listed([quoted(character) for character in characters[:MOST_NAMED]])
-    more = f" and {len(characters) - MOST_NAMED} more" if len(characters) > MOST_NAMED else ""
-    return [f"{names}{more} never occurred in training."]
 
 
 def _too_long(shown: Translation, task: Task | None) -> list[str]:

@@ -27,11 +27,6 @@ AXIS_TITLES: dict[AttentionKind, tuple[str, str]] = {
 PREDICTED_ROW_TITLE = "decoder predicts (query)"  # where the rows are named by the word that they predict
 
 
-def head_name(kind: AttentionKind, layer: int, head: int) -> str:
-    """A head inside a sentence: "cross-attention, layer 1, head 2", or "… layer 1, mean over its heads"."""
-    return f"{KIND_NAMES[kind]}, {name_in_kind(layer, head)}"
-
-
 def head_title(kind: AttentionKind, layer: int, head: int) -> str:
     """A head as the title of a map: "Cross-attention, layer 1, head 2"."""
     return f"{KIND_TITLES[kind]}, {name_in_kind(layer, head)}"

@@ -18,18 +18,16 @@ from model.trace import AttentionTrace
 Floats = NDArray[np.float64]
 
 LARGEST = 3  # terms that are named in words
-_STACKS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
-_NAMES = {"word": "word", "position": "position", "bias": "biases", "distance": "distance"}
 
 
 def part_label(part: Part) -> str:
     """A part where room is short: "word", "encoder L1 H2", "cross L1 heads", "encoder L1 feed-forward"."""
     if part.source == "head":
         which = short_head(part.head + 1) if part.head >= 0 else "heads"
-        return f"{_STACKS[part.stack]} {short_layer(part.layer + 1)} {which}"
+        return f"{part.stack} {short_layer(part.layer + 1)} {which}"
     if part.source == "feed_forward":
-        return f"{_STACKS[part.stack]} {short_layer(part.layer + 1)} feed-forward"
-    return _NAMES[part.source]
+        return f"{part.stack} {short_layer(part.layer + 1)} feed-forward"
+    return "biases" if part.source == "bias" else part.source
 
 
 def part_in_words(part: Part, token: str, position: int) -> str:
@@ -43,9 +41,9 @@ def part_in_words(part: Part, token: str, position: int) -> str:
     if part.source == "distance":
         return "the distance (ALiBi)"
     if part.source == "feed_forward":
-        return f"what the feed-forward network of {_STACKS[part.stack]} {short_layer(part.layer + 1)} added"
+        return f"what the feed-forward network of {part.stack} {short_layer(part.layer + 1)} added"
     if part.head < 0:
-        return f"what the heads of {_STACKS[part.stack]} {short_layer(part.layer + 1)} added"
+        return f"what the heads of {part.stack} {short_layer(part.layer + 1)} added"
     return f"what {part_label(part)} added"
 
 
@@ -91,8 +89,7 @@ def score_table(terms: HeadTerms, trace: AttentionTrace, at: Place, *, above_row
     rows, columns = list(terms.query_parts), list(terms.key_parts)
     if not by_head:
         table, rows, columns = grouped(table, rows, columns)
-    row_tokens = trace.src_tokens if at.kind == "encoder" else trace.read_tokens
-    column_tokens = trace.read_tokens if at.kind == "decoder" else trace.src_tokens
+    row_tokens, column_tokens = trace.tokens(at.kind)
     words = explanation(table, rows, columns, (query + 1, row_tokens[query]), (key + 1, column_tokens[key]))
     return ScoreTable(table, rows, columns, words)
 

@@ -10,20 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.decoding.aggregates import Floats, head_norms, layer_norms
-from explorer.decoding.decode_tree import Branch, branches_of
 from explorer.decoding.decoding import Decoding, chosen_rows
 from explorer.decoding.head_edits import digest_of
 from explorer.decoding.model_diagram import diagram_of
 from explorer.locale.text import plural, quoted, shortened
-from model.analysis.head_details import HeadDetails, head_details
-from model.analysis.score_terms import HeadTerms, head_terms
+from model.analysis.head_details import HeadDetails, details_of, head_details
+from model.analysis.score_terms import HeadTerms, ScoreTermsError, head_terms
 from model.checkpoint import LoadedModel
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoding.decode import Decoding as Recorded
 from model.decoding.decode import decode_recorded
-from model.decoding.search import Hypothesis
+from model.decoding.search import BeamStep, Hypothesis
 from model.edits import HeadEdits, edit_tap
 from model.points import Head
+from model.recording import AttentionRecorder
+from model.tap import compose
 from model.text.tokenizer import Encoding
 from model.user_error import UserError
 
@@ -38,32 +39,42 @@ class InputError(UserError):
     """A sentence that cannot be translated; the message says why, and what to do."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A hypothesis of beam search: its text and path, log-probability in nats, score, and whether it has ended."""
-
-    text: str
-    path: tuple[int, ...]
-    log_prob: float
-    score: float
-    finished: bool
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Translation(Decoding):
     """A decoding by one of our models, with the text that it translates.
 
-    `seq` is equal for equal model, sentence, path and edits. Of `path`, the first `n_forced` ids were given. `branches`
-    are the hypotheses that beam search considered. `edit` holds the head edits that it was made under, if any.
+    `seq` is equal for equal model, sentence, path and edits. After beam search, `beam` are its steps and `hypotheses`
+    its results with their texts. `edit` holds the head edits that it was made under, if any.
     """
 
     source: Encoding
     text: str
-    n_forced: int
-    finished: bool
-    candidates: tuple[Candidate, ...]
-    branches: tuple[Branch, ...] = ()
+    beam: tuple[BeamStep, ...] = ()
+    hypotheses: tuple[tuple[str, Hypothesis], ...] = ()
     edit: HeadEdits | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Where the weights of a row come from: the vectors of its head, and its scores taken apart.
+
+    Without `parts`, `refusal` says why the scores of this model cannot be taken apart.
+    """
+
+    details: HeadDetails
+    parts: HeadTerms | None
+    refusal: str = ""
+
+    @property
+    def terms(self) -> HeadTerms:
+        """The scores taken apart.
+
+        Raises:
+            ScoreTermsError: the model is a variant whose vectors are no sums of parts.
+        """
+        if self.parts is None:
+            raise ScoreTermsError(self.refusal)
+        return self.parts
 
 
 class Translator:
@@ -113,11 +124,9 @@ class Translator:
             InputError: the source or the target is empty.
         """
         source, notes = self._read(text)
-        if not target.strip():
-            raise InputError("Type the target sentence whose attention and probabilities you want to see.")
         tokenizer, most = self.loaded.target, self.loaded.model_config.max_positions
         forced = tokenizer.encode(target[: CHARACTERS_PER_TOKEN * most])
-        if not forced.ids:
+        if not target.strip() or not forced.ids:
             raise InputError("Type the target sentence whose attention and probabilities you want to see.")
         path = (*forced.ids, EOS)
         if len(path) > most:
@@ -133,19 +142,22 @@ class Translator:
         src = (*shown.source.ids, EOS)
         return head_details(self.loaded.transformer, src, shown.path, heads, edit=shown.edit)
 
-    def terms(self, shown: Translation, head: Head, row: int) -> HeadTerms:
-        """The scores of one head (counted from 0) of a translation, taken apart, at least those of one row.
+    def explain(self, shown: Translation, head: Head, row: int) -> Explanation:
+        """The numbers behind one row of a head (all counted from 0) of a translation, from one run of the model.
 
         A decoder that is not causal computed its row from what was read by then, so later tokens are left out.
-
-        Raises:
-            ScoreTermsError: the model is a variant whose vectors are no sums of parts.
         """
-        src = (*shown.source.ids, EOS)
-        read = (SOS, *shown.path[:-1])
-        if not self.loaded.model_config.causal and head[0] != "encoder":
+        model, config = self.loaded.transformer, self.loaded.model_config
+        src, read = (*shown.source.ids, EOS), (SOS, *shown.path[:-1])
+        if not config.causal and head[0] != "encoder":
             read = read[: row + 1]
-        return head_terms(self.loaded.transformer, src, read, head, edit_tap(shown.edit, self.loaded.model_config))
+        recorder = AttentionRecorder(details=[head])
+        try:
+            terms = head_terms(model, src, read, head, compose(edit_tap(shown.edit, config), recorder))
+        except ScoreTermsError as unfit:  # raised before the model runs
+            details = head_details(model, src, shown.path[: len(read)], [head], edit=shown.edit)
+            return Explanation(details[head], None, str(unfit))
+        return Explanation(details_of(model, recorder)[head], terms)
 
     def norms(self, shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
         """Norm-weighted attention of one kind (Kobayashi et al. 2020).
@@ -176,17 +188,13 @@ class Translator:
             diagram=diagram_of(self.loaded.model_config),
             source=source,
             text=self.loaded.target.decode(done.path),
-            n_forced=done.n_forced,
-            finished=done.finished,
-            candidates=tuple(self._candidate(hypothesis) for hypothesis in done.beam_hypotheses),
-            branches=branches_of(done.beam),
+            beam=done.beam,
+            hypotheses=tuple((self.loaded.target.decode(found.tokens), found) for found in done.beam_hypotheses),
             edit=edit,
         )
 
     def _read(self, text: str) -> tuple[Encoding, list[str]]:
         """The tokens of `text`, truncated to what the model can read, and notes for the reader about that."""
-        if not text.strip():
-            raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
         limit, most = self.max_source_tokens, CHARACTERS_PER_TOKEN * self.max_source_tokens
         source = self.loaded.source.encode(text[:most])
         notes = []
@@ -201,7 +209,7 @@ class Translator:
                 f"This model reads at most {plural(limit, 'token')}. Your text is longer, so only its first "
                 f"{plural(len(source), 'token')} ({len(source.text):,} of {len(text):,} characters) were translated."
             )
-        if not source.ids:
+        if not text.strip() or not source.ids:
             raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
         notes += self._unknown_words(source)
         labels = self.loaded.source.labels
@@ -231,10 +239,6 @@ class Translator:
         size = len(self.loaded.target)
         if any(not 0 <= token < size or token in (PAD, SOS) for token in prefix) or EOS in prefix[:-1]:
             raise InputError("The chosen path does not fit this model; the model's own translation is shown.")
-
-    def _candidate(self, hypothesis: Hypothesis) -> Candidate:
-        text = self.loaded.target.decode(hypothesis.tokens)
-        return Candidate(text, hypothesis.path, hypothesis.log_prob, hypothesis.score, hypothesis.finished)
 
     def _name_of(self, source: Encoding, done: Recorded, edit: HeadEdits | None) -> str:
         version = self.loaded.summary.get("modified")  # a retrained model gives other numbers for the same path

@@ -38,7 +38,8 @@ class ManifestModel(Struct):
 class ManifestFile(Struct):
     """What a manifest must hold to be read; the rest says for people what the view was.
 
-    `selection` are the parameters of a link.
+    `selection` are the parameters of a link; `target_ids` are those that were on screen, even if the model chose them
+    itself.
     """
 
     manifest_version: Literal[1]
@@ -52,12 +53,11 @@ class ManifestFile(Struct):
 class Manifest:
     """A view that can be opened again.
 
-    `selection` is the view as in the address; `path` the target ids that were on screen, even if the model chose them
-    itself; `model_hash` the SHA-256 of the weights. `problems` are sentences about parts that could not be used.
+    `selection` is the view as in the address; `model_hash` the SHA-256 of the weights. `problems` are sentences about
+    parts that could not be used.
     """
 
     selection: Selection
-    path: tuple[int, ...]
     model_hash: str = ""
     problems: tuple[str, ...] = ()
 
@@ -121,7 +121,6 @@ def read_manifest(content: bytes) -> Manifest:
     problems += [f"A part of the manifest is ignored, because it {reason}" for reason in dropped]
     return Manifest(
         selection=dataclasses.replace(selection, model=file.model.name, text=file.text),
-        path=tuple(file.target_ids),
         model_hash=file.model.sha256,
         problems=tuple(problems),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.shown_maps import ShownMaps
 from explorer.decoding.view_text import ViewOptions
 from explorer.files.figure_files import draw
-from explorer.files.html_page import page_bytes
 from explorer.files.tables import map_csv, maps_csv
 from model.config import AttentionKind
 from model.trace import AttentionTrace
@@ -32,19 +30,16 @@ KINDS = {
     "pdf": FileKind("application/pdf", "A vector drawing for papers, with its fonts embedded."),
     "csv": FileKind("text/csv", "Every number on screen; masked cells are empty, and a column says why."),
     "npz": FileKind("application/octet-stream", "All heads of the kind in view, for numpy, with masks and tokens."),
-    "html": FileKind("text/html", "One page with figure, words and numbers that works offline."),
 }
 ONE_MAP = ("png", "svg", "pdf", "csv")  # the kinds of file of a single map
 
 
-def maps_file(kind: str, shown: ShownMaps, trace: AttentionTrace, manifest: Callable[[], str] | None = None) -> bytes:
-    """The maps on screen as a file; `manifest` is what opens them again."""
+def maps_file(kind: str, shown: ShownMaps, trace: AttentionTrace) -> bytes:
+    """The maps on screen as a file."""
     if kind == "csv":
         return maps_csv(shown)
     if kind == "npz":
         return npz_bytes(trace, tuple(dict.fromkeys(place.kind for place in shown.places)))
-    if kind == "html":
-        return page_bytes(shown, draw(shown, "svg"), manifest() if manifest else "")
     return draw(shown, kind)  # type: ignore[arg-type]
 
 

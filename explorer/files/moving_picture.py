@@ -1,14 +1,18 @@
-"""The stepping of a decoding as a moving picture for slides (GIF or APNG): a picture of the stage at each step.
+"""The stepping of a decoding as a moving picture for slides (GIF): a picture of the stage at each step.
 
-A long decoding is cut to its first steps, and the picture says so.
+Each shows the words so far, the word being written, and the words that it looks at, the same as in the browser
+(js/stage_lines.js): a decoder row belongs to the word that it predicts; in the encoder, the row is that of the source
+token which cross-attention finds most important at this step. A long decoding is cut to its first steps, and the
+picture says so.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +20,14 @@ from numpy.typing import NDArray
 from explorer.charts.palette import LIGHT
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import head_title, numbered
-from explorer.decoding.stage import StageStep, sentence_of, stage_steps
 from explorer.files.figure_files import frames
 from explorer.files.picture import INK, SOFT, Box, Curve, Mark, Picture, Text, ordered, tinted
 from explorer.locale.text import percent
-from model.trace import AttentionTrace
+from model.trace import VISIBLE, AttentionTrace
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MovingFormat = Literal["gif", "png"]
 MOST_STEPS = 60
 STEP_MS, LAST_MS = 900, 2500  # how long a step is shown, and the last one
 WIDTH, DPI = 8.0, 100  # inches, dots per inch
@@ -33,6 +35,66 @@ COLOURS = 96
 ROW, GAP, CHIP = 0.62, 0.95, 0.46  # inches: a line of chips, the room for the curves, the height of a chip
 FAINT = 0.02  # a smaller weight has no curve, as on screen
 Chips = list[tuple[float, float, float]]  # left, top and width of each chip, in inches
+
+
+@dataclass(frozen=True)
+class StageStep:
+    """One step.
+
+    Args:
+        step, steps: this step, from 1, and how many there are.
+        target: the tokens of the target, with the one that is being written last.
+        reads, writes: the token that is read, with its position, and the one that is predicted.
+        origin: where the lines begin: ("target", index) or ("source", index), from 0.
+        keys_in: the sentence of the keys, "source" or "target".
+        weights: [key] of the row, NaN where masked.
+    """
+
+    step: int
+    steps: int
+    target: tuple[str, ...]
+    reads: str
+    writes: str
+    origin: tuple[str, int]
+    keys_in: str
+    weights: NDArray[np.float64]
+
+
+def stage_steps(trace: AttentionTrace, at: Place) -> Iterator[StageStep]:
+    """Every step of a decoding, for one head or (head 0) the mean over the heads of a layer."""
+    maps = trace.weights(at.kind)[at.layer - 1]
+    values = (maps.mean(axis=0) if at.head == 0 else maps[at.head - 1]).astype(np.float64)
+    values = np.where(trace.mask(at.kind) == VISIBLE, values, np.nan)
+    steps = len(trace.read_tokens)
+    pick = _cross_row(trace)
+    for row in range(steps):
+        encoder = at.kind == "encoder"
+        query = int(np.argmax(pick[row])) if encoder else row
+        yield StageStep(
+            step=row + 1,
+            steps=steps,
+            target=(*trace.read_tokens[: row + 1], trace.predicted_tokens[row]),
+            reads=numbered(trace.read_tokens)[row],
+            writes=trace.predicted_tokens[row],
+            origin=("source", query) if encoder else ("target", row + 1),
+            keys_in="target" if at.kind == "decoder" else "source",
+            weights=values[query, : row + 1] if at.kind == "decoder" else values[query],
+        )
+
+
+def _cross_row(trace: AttentionTrace) -> NDArray[np.float32]:
+    """[step, source] of the last layer of cross-attention, from which the encoder's row is chosen."""
+    return trace.cross[-1].mean(axis=0) if trace.cross.size else np.zeros((len(trace.read_tokens), 1), np.float32)
+
+
+def sentence_of(one: StageStep, source: tuple[str, ...]) -> str:
+    """The step in words: "reads 5 spielen → predicts im: looks at 6 football 64 %, 9 park 21 %"."""
+    names = numbered(source if one.keys_in == "source" else one.target)
+    order = np.argsort(-np.nan_to_num(one.weights, nan=-1.0), kind="stable")
+    best = [i for n, i in enumerate(order) if n < 3 and (not n or one.weights[i] >= 0.1)]
+    keys = ", ".join(f"{names[i]} {percent(float(one.weights[i]))}" for i in best)
+    who = f"{names[one.origin[1]]} looks at" if one.origin[0] == "source" else "looks at"
+    return f"reads {one.reads} → predicts {one.writes}: {who} {keys}"
 
 
 def drawn_steps(
@@ -53,13 +115,12 @@ def drawn_steps(
     return [image.quantize(palette=palette, dither=0) for image in images]  # type: ignore[arg-type]
 
 
-def moving_picture(images: Sequence[Image], kind: MovingFormat) -> bytes:
-    """The images of :func:`drawn_steps` as a file that plays over and over."""
+def moving_picture(images: Sequence[Image]) -> bytes:
+    """The images of :func:`drawn_steps` as a GIF file that plays over and over."""
     durations = [STEP_MS] * (len(images) - 1) + [LAST_MS]
     first, *others = images
     file = io.BytesIO()
-    options: dict[str, Any] = {"disposal": 1} if kind == "gif" else {}
-    first.save(file, kind.upper(), save_all=True, append_images=others, duration=durations, loop=0, **options)
+    first.save(file, "GIF", save_all=True, append_images=others, duration=durations, loop=0, disposal=1)
     return file.getvalue()
 
 

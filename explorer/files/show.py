@@ -13,12 +13,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.attention_file import UNKNOWN, OwnAttentionError, read_own, trace_of
+from explorer.decoding.attention_file import (
+    SUM_TOLERANCE,
+    UNKNOWN,
+    OwnAttentionError,
+    read_own,
+    row_at,
+    trace_of,
+)
 from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.view_text import is_view
 from explorer.files.standalone_page import THEMES, Recording, Theme, page
-from explorer.files.tensors import AttentionError, by_layer, check_rows
-from explorer.locale.text import plural
+from explorer.files.tensors import AttentionError, by_layer
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
 
@@ -26,11 +32,7 @@ MOST_DIGITS = 4  # more would not fit two bytes
 MOST_EXACT = 200_000  # weights that are kept as float32 unless asked otherwise: below a megabyte of page
 Digits = int | Literal["auto"] | None
 VIEWS = ("steps", "heads", "head", "lines", "text")
-_SIDES: dict[AttentionKind, tuple[str, str]] = {
-    "encoder": ("source", "source"),
-    "decoder": ("target", "target"),
-    "cross": ("target", "source"),
-}
+_PARAMETERS = {"src_tokens": "source", "read_tokens": "target"}
 
 
 @dataclass(frozen=True)
@@ -180,19 +182,28 @@ def _of_tensors(
         elif generated and not predicted and tokens is not None and len(tokens) == rows:
             predicted = [*tokens[1:], UNKNOWN]
         arrays[kind] = weights
-    for kind in given:
-        _check_lengths(kind, arrays[kind], sides)
-        check_rows(kind, arrays[kind])
-    for side, name in (("source", "src_tokens"), ("target", "read_tokens")):
+    for name, side in _PARAMETERS.items():
         if sides[side] is not None:
             arrays[name] = np.array(sides[side], dtype=np.str_)
     if predicted:
         arrays["predicted_tokens"] = np.array(predicted, dtype=np.str_)
     try:
-        trace, notes = trace_of(arrays)
+        trace, notes = trace_of(arrays, _PARAMETERS)
     except (OwnAttentionError, TraceError) as unfit:
         raise AttentionError(str(unfit)) from None
+    for kind in given:
+        _check_sums(kind, trace.weights(kind))
     return trace, tuple(notes)
+
+
+def _check_sums(kind: AttentionKind, weights: NDArray[np.float32]) -> None:
+    sums = weights.sum(axis=-1, dtype=np.float64)
+    off = np.abs(sums - 1) > SUM_TOLERANCE
+    if off.any():
+        raise AttentionError(
+            f"{row_at(kind, off)} sums to {sums[off][0]:.4g}, not to 1. If the model is in training mode, dropout has "
+            "changed its weights: call model.eval() first."
+        )
 
 
 def _tokens(name: str, tokens: Sequence[str] | None) -> list[str] | None:
@@ -204,15 +215,6 @@ def _tokens(name: str, tokens: Sequence[str] | None) -> list[str] | None:
             f"{name} has to be a list of strings, one for each token: tokenizer.convert_ids_to_tokens(ids)."
         )
     return listed
-
-
-def _check_lengths(kind: AttentionKind, weights: NDArray[Any], sides: dict[str, list[str] | None]) -> None:
-    for axis, side, length in zip(("queries", "keys"), _SIDES[kind], weights.shape[2:], strict=True):
-        tokens = sides[side]
-        if tokens is None:
-            raise AttentionError(f"{kind} needs {side}=, a list of {plural(length, 'token')}.")
-        if len(tokens) != length:
-            raise AttentionError(f"{kind} has {length} {axis}, but {side} has {plural(len(tokens), 'token')}.")
 
 
 def _predicted_ids(trace: AttentionTrace) -> tuple[int, ...]:

@@ -87,7 +87,10 @@ def page(
         "view": view if view in views else views[0],
         "at": at,
         "place": asdict(Position.of(place, options or "heads")),
-        "terms": {address_of(term): [entry.term, entry.plain, entry.explanation] for term, entry in _terms()},
+        "terms": {
+            address_of(term): [entry.term, entry.plain, entry.explanation]
+            for term, entry in ((term, explain(term)) for term in _TERMS)
+        },
         "recordings": [
             {
                 "seq": one.decoding.seq,
@@ -150,10 +153,6 @@ def forks_of(recordings: Sequence[Recording]) -> list[list[dict[int, int]]]:
             if row is not None and row < len(forks[i]):
                 forks[i][row].setdefault(other[row], j)
     return forks
-
-
-def _terms() -> list[tuple[str, Any]]:
-    return [(term, explain(term)) for term in _TERMS]
 
 
 def _document(

@@ -18,7 +18,6 @@ from explorer.locale.text import plural
 from model.config import AttentionKind
 from model.user_error import UserError
 
-SUM_TOLERANCE = 0.02  # allows for half precision
 Floats = NDArray[np.float32]
 
 
@@ -126,33 +125,3 @@ def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]]) -> Floats
         raise AttentionError("The steps of cross do not all have the same keys: the source has one length.")
     padded = [np.pad(row, ((0, 0), (0, 0), (0, 0), (0, width - row.shape[-1]))) for row in rows]
     return np.concatenate(padded, axis=2)
-
-
-def check_rows(kind: AttentionKind, weights: Floats) -> None:
-    """Raise unless all weights are from 0 to 1 and every row sums to 1.
-
-    Raises:
-        AttentionError: it names the first layer, head and row that are wrong, counted from 1.
-    """
-    if not np.isfinite(weights).all():
-        raise AttentionError(f"{_where(kind, ~np.isfinite(weights))} holds a value that is not a number (NaN or ∞).")
-    outside = (weights < 0) | (weights > 1 + SUM_TOLERANCE)
-    if outside.any():
-        value = weights[tuple(np.argwhere(outside)[0])]
-        raise AttentionError(
-            f"{_where(kind, outside)} holds {value:.4g}; weights lie between 0 and 1. Scores before the softmax cannot "
-            "be shown."
-        )
-    sums = weights.sum(axis=-1, dtype=np.float64)
-    off = np.abs(sums - 1) > SUM_TOLERANCE
-    if off.any():
-        raise AttentionError(
-            f"{_where(kind, off)} sums to {sums[tuple(np.argwhere(off)[0])]:.4g}, not to 1. If the model is in "
-            "training mode, dropout has changed its weights: call model.eval() first."
-        )
-
-
-def _where(kind: str, wrong: NDArray[np.bool_]) -> str:
-    """The first place that is wrong [layer, head, row, …], as in “encoder, layer 1, head 2, row 3,”."""
-    layer, head, row = (int(i) + 1 for i in np.argwhere(wrong)[0][:3])
-    return f"{kind}, layer {layer}, head {head}, row {row},"

@@ -75,7 +75,7 @@ def _tree(selection: Selection, shown: Translation, config: DecodeConfig, *, bea
     model, text = selection.model, selection.text
     edit = edit_shown(selection, shown)
     own = runtime.translate(model, text, config, edit=edit)
-    chosen = [runtime.translate(model, text, DecodeConfig(), fork.path, edit) for fork in session.forks()]
+    chosen = [runtime.translate(model, text, DecodeConfig(), fork.path or (), edit) for fork in session.forks()]
     searched = own if beam else None
     if beam and config.method != "beam":
         searched = runtime.translate(model, text, replace(config, method="beam", beam_size=_BEAM), edit=edit)

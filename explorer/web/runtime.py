@@ -1,7 +1,7 @@
 """The single gateway to the models, shared by all sessions of a server: loaded models, translations and the queue.
 
 Screens describe a model with :func:`describe`, translate with :func:`translate` and :func:`force`, look behind the
-weights with :func:`head_details`, :func:`norms` and :func:`rollout`, and run any other computation inside
+weights with :func:`explanation`, :func:`norms` and :func:`rollout`, and run any other computation inside
 `with model(name) as translator:`. Caches are bounded, and keyed by names and strings. torch and
 spaCy are imported on first use.
 """
@@ -26,10 +26,8 @@ from model.user_error import UserError
 if TYPE_CHECKING:
     from explorer.decoding.aggregates import Floats
     from explorer.decoding.model_description import ModelDescription
-    from explorer.decoding.translator import Translation, Translator
+    from explorer.decoding.translator import Explanation, Translation, Translator
     from explorer.probing.reporting import Report
-    from model.analysis.head_details import HeadDetails
-    from model.analysis.score_terms import HeadTerms
     from model.checkpoint import LoadedModel
     from model.config import AttentionKind
     from model.edits import HeadEdits
@@ -148,34 +146,24 @@ class NotTheModels(UserError):
     """These numbers need the model that made the translation; the message says why they are missing."""
 
 
-def head_details(shown: Translation, kind: AttentionKind, layer: int, head: int) -> HeadDetails:
-    """The vectors behind one head of a translation, computed once for all sessions; layer and head count from 0.
+def explanation(shown: Translation, kind: AttentionKind, layer: int, head: int, row: int) -> Explanation:
+    """The numbers behind one row of a head of a translation, computed once for all sessions; all count from 0.
 
     Raises:
         NotTheModels: the model is gone or is an LSTM.
     """
-    place = kind, layer, head
-    key = ("details", shown.seq, *place)
-    return _shared(shown.model, _version(shown), key, lambda by: by.details(shown, [place])[place])
-
-
-def head_terms(shown: Translation, kind: AttentionKind, layer: int, head: int, row: int) -> HeadTerms:
-    """The scores of one head of a translation, taken apart, at least those of one row; all count from 0.
-
-    Raises:
-        NotTheModels: as for :func:`head_details`. ScoreTermsError: the model is a variant.
-    """
     version = _version(shown)
-    row = 0 if describe(shown.model).model_config.causal else row  # otherwise the same for all rows
-    key = ("terms", shown.seq, kind, layer, head, row)
-    return _shared(shown.model, version, key, lambda by: by.terms(shown, (kind, layer, head), row))
+    if kind == "encoder" or describe(shown.model).model_config.causal:
+        row = 0  # one run serves all rows
+    key = ("explanation", shown.seq, kind, layer, head, row)
+    return _shared(shown.model, version, key, lambda by: by.explain(shown, (kind, layer, head), row))
 
 
 def norms(shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
     """Norm-weighted attention: for each head [layer, head, query, key], and for all heads of a layer together.
 
     Raises:
-        NotTheModels: as for :func:`head_details`.
+        NotTheModels: as for :func:`explanation`.
     """
     return _shared(shown.model, _version(shown), ("norms", shown.seq, kind), lambda by: by.norms(shown, kind))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.decoding.other_paths import Fork
+from explorer.decoding.other_paths import OtherPath
 from explorer.decoding.selection import Selection, from_query, to_query
 from explorer.web import address
 from model.config import DecodeConfig
@@ -96,13 +96,13 @@ def move(**changes: Any) -> None:
     st.session_state[_SELECTION] = replace(st.session_state[_SELECTION], **changes)
 
 
-def forks() -> list[Fork]:
+def forks() -> list[OtherPath]:
     """The forks made so far for this model and sentence, oldest first."""
-    made: list[Fork] = st.session_state.setdefault(_FORKS, [])
+    made: list[OtherPath] = st.session_state.setdefault(_FORKS, [])
     return made
 
 
-def add_fork(fork: Fork) -> None:
+def add_fork(fork: OtherPath) -> None:
     """Add a fork; each path is stored once."""
     st.session_state[_FORKS] = [known for known in forks() if known.path != fork.path] + [fork]
 

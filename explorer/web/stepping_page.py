@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.decoding.coordinates import Place
-from explorer.decoding.other_paths import chosen_paths
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
 from explorer.locale.text import plain
@@ -32,9 +31,9 @@ def draw(selection: Selection, shown: Translation, at: Place, *, view: View, key
 
         own = runtime.translate(model, text, config, edit=edit)
         recordings = [Recording(own, own.text, "the model's own choice")]
-        for other in chosen_paths(own, shown, forks, on_own_path=False)[1:]:
-            along = runtime.translate(model, text, DecodeConfig(), other.path or (), edit)
-            recordings.append(Recording(along, along.text, other.detail, other.step))
+        for fork in forks:
+            along = runtime.translate(model, text, DecodeConfig(), fork.path or (), edit)
+            recordings.append(Recording(along, along.text, fork.detail, fork.step))
         return translation_page(recordings, shown=shown, place=at, view=view, options=selection.view)
 
     made = f", with {len(forks)} of the continuations that you tried" if forks else ""

@@ -93,6 +93,11 @@ def head_details(
     tap = compose(edit_tap(edit, model.config), recorder)
     for end in (len(read),) if whole else range(1, len(read) + 1):
         model(torch.tensor([list(src)]), torch.tensor([list(read[:end])]), tap=tap)
+    return details_of(model, recorder)
+
+
+def details_of(model: Transformer, recorder: AttentionRecorder) -> dict[Head, HeadDetails]:
+    """The heads whose details a recorder kept; of several calls, the newest query of each."""
     return {
         (kind, layer, head): HeadDetails(
             kind=kind,
@@ -102,7 +107,7 @@ def head_details(
             projection=output_projection(model, kind, layer, head),
             scaled=model.config.scale_scores,
         )
-        for kind, layer, head in heads
+        for kind, layer, head in recorder.details
     }
 
 

@@ -168,7 +168,7 @@ def largest_part(
     live: Live, kind: AttentionKind, layer: int, head: int, row: int, key: int, side: Literal["query", "key"]
 ) -> Value:
     """The part of the query or of the key in the term that adds most to a score, beside the average of its row."""
-    terms = live.translator.terms(live.shown, (kind, layer - 1, head - 1), row - 1)
+    terms = live.translator.explain(live.shown, (kind, layer - 1, head - 1), row - 1).terms
     table, queries, keys = grouped(terms.table_above_row(row - 1, key - 1), terms.query_parts, terms.key_parts)
     first, second = largest_terms(table)[0]
     part = queries[first] if side == "query" else keys[second]
@@ -178,6 +178,6 @@ def largest_part(
 @check
 def share_of_key(live: Live, kind: AttentionKind, layer: int, head: int, row: int, key: int, part: str) -> Value:
     """What a part of the key adds to a score, as a share of how far it is above the average of its row."""
-    terms = live.translator.terms(live.shown, (kind, layer - 1, head - 1), row - 1)
+    terms = live.translator.explain(live.shown, (kind, layer - 1, head - 1), row - 1).terms
     table, _, keys = grouped(terms.table_above_row(row - 1, key - 1), terms.query_parts, terms.key_parts)
     return float(table[:, [part_label(each) for each in keys].index(part)].sum() / table.sum())

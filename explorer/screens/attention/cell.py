@@ -10,12 +10,11 @@ from explorer.decoding import cell as cells
 from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.score_parts import score_table
 from explorer.decoding.selection import Selection
-from explorer.decoding.translator import Translation
+from explorer.decoding.translator import Explanation, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import page_parts, runtime
 from explorer.web.figures import draw_figure, draw_table
-from model.analysis.score_terms import ScoreTermsError
 
 
 def draw(selection: Selection, shown: Translation, at: Place) -> None:
@@ -27,7 +26,8 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         return
     try:
         layer, head = at.index
-        computed = cells.cell(runtime.head_details(shown, at.kind, layer, head), at.row - 1, at.column - 1)
+        explanation = runtime.explanation(shown, at.kind, layer, head, at.row - 1)
+        computed = cells.cell(explanation.details, at.row - 1, at.column - 1)
     except (NoSingleHead, runtime.NotTheModels, ValueError) as missing:
         st.info(plain(str(missing)))
         return
@@ -38,7 +38,6 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     left, right = st.columns(2)
     with left:
         draw_figure(product_figure(computed))
-        st.caption(plain(cells.score_line(computed)))
     with right:
         st.markdown(f"**{t('Softmax over the row')}**")
         rows = cells.softmax_table(computed, shown.trace, at)
@@ -46,19 +45,16 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         st.caption(plain(cells.softmax_line(computed)))
     st.markdown(f"**{t('Every dimension of the head')}**")
     about = t("Query, key, product, value and output by dimension")
-    draw_table(cells.dimension_table(computed), about, file="dimensions")
+    draw_table(computed.dimensions, about, file="dimensions")
     st.caption(plain(cells.output_line(computed)))
-    _draw_terms(shown, at, masked=computed.masked)
+    _draw_terms(explanation, shown, at, masked=computed.masked)
 
 
-def _draw_terms(shown: Translation, at: Place, *, masked: bool) -> None:
+def _draw_terms(explanation: Explanation, shown: Translation, at: Place, *, masked: bool) -> None:
     """The score taken apart into what wrote the query and what wrote the key: a heatmap, in words and as a table."""
     st.markdown(f"**{t('Why does it look there?')}**")
-    layer, head = at.index
-    try:
-        terms = runtime.head_terms(shown, at.kind, layer, head, at.row - 1)
-    except (runtime.NotTheModels, ScoreTermsError) as missing:
-        st.info(plain(str(missing)))
+    if explanation.parts is None:
+        st.info(plain(explanation.refusal))
         return
     if masked:
         st.caption(t("This cell is masked: whatever its score, its weight is 0."))
@@ -79,7 +75,7 @@ def _draw_terms(shown: Translation, at: Place, *, masked: bool) -> None:
             key="terms_by",
             help=t("Earlier heads."),
         )
-    table = score_table(terms, shown.trace, at, above_row=of == above, by_head=by != together)
+    table = score_table(explanation.parts, shown.trace, at, above_row=of == above, by_head=by != together)
     page_parts.draw_plot(terms_plot(table.terms, table.query_parts, table.key_parts, table.words), "score_terms")
     st.caption(
         t(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.charts.bars import probability_figure
-from explorer.decoding.aggregates import AGGREGATES, meaning
+from explorer.decoding.aggregates import AGGREGATES, aggregate, meaning
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import (
     Comparison,
@@ -13,7 +13,6 @@ from explorer.decoding.comparison import (
     compare,
     compare_rows,
     counterpart,
-    head_counts,
     with_edit,
 )
 from explorer.decoding.coordinates import Place
@@ -43,18 +42,17 @@ def draw_aggregates(selection: Selection, shown: Translation, at: Place) -> None
     choices = Choices("aggregates")
     choices.start("aggregates_which", "which", list(AGGREGATES), "mean-heads")
     name = st.selectbox(
-        t("Aggregate"), list(AGGREGATES), format_func=lambda key: AGGREGATES[key].name, key="aggregates_which"
+        t("Aggregate"), list(AGGREGATES), format_func=lambda key: AGGREGATES[key][0], key="aggregates_which"
     )
     choices.keep()
     maps = attention_maps(shown.trace, at.kind)
-    numbers = {  # all but the weights need the model itself
-        "weights": lambda: shown.trace.weights(at.kind),
+    numbers = {  # these need the model itself
         "rollout": lambda: runtime.rollout(shown, at.kind),
         "head norms": lambda: runtime.norms(shown, at.kind)[0],
         "layer norms": lambda: runtime.norms(shown, at.kind)[1],
     }
     try:
-        aggregate = AGGREGATES[name].build(numbers[AGGREGATES[name].needs](), maps, at)
+        pooled = aggregate(name, maps, at, lambda source: numbers[source]())
     except ValueError as missing:  # the mean over heads is in view, or the model is gone: the message says which
         st.info(plain(str(missing)))
         return
@@ -63,7 +61,7 @@ def draw_aggregates(selection: Selection, shown: Translation, at: Place) -> None
         raw = head_map(maps, at.layer, at.head)
         draw_map(raw, key="aggregates_raw", prefix=t("The weights themselves."), away=shown.model)
     with right:
-        draw_map(aggregate, key="aggregates_made", prefix=meaning(name, at.kind), away=shown.model)
+        draw_map(pooled, key="aggregates_made", prefix=meaning(name, at.kind), away=shown.model)
 
 
 def draw_comparison(selection: Selection, shown: Translation, at: Place) -> None:
@@ -105,7 +103,7 @@ def draw_comparison(selection: Selection, shown: Translation, at: Place) -> None
 
 def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
     """Two rows of the map in view: two steps of decoding, or two positions of the source."""
-    rows = numbered(shown.trace.src_tokens if at.kind == "encoder" else shown.trace.read_tokens)
+    rows = numbered(shown.trace.tokens(at.kind)[0])
     if len(rows) < 2:
         choices.keep()
         raise NothingToCompare(t("There is only one row here."))
@@ -148,7 +146,7 @@ def _edited(choices: Choices, selection: Selection, shown: Translation, at: Plac
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choices.start("compare_kind", "kind", kinds, at.kind)
         kind = st.selectbox(t("Attention"), kinds, format_func=KIND_TITLES.__getitem__, key="compare_kind") or at.kind
-        layers, heads = (range(1, n + 1) for n in head_counts(shown.trace, kind))
+        layers, heads = (range(1, n + 1) for n in shown.trace.weights(kind).shape[:2])
         choices.start("compare_layer", "layer", layers, 1)
         layer = st.selectbox(t("Layer"), layers, key="compare_layer")
         choices.start("compare_head", "head", heads, 1)

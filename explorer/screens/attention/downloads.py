@@ -35,9 +35,7 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         translation = t("Translation: {text} (edited: {edits})", text=shown.text, edits=edits)
     facts = t("Model {model}. Sentence: {text}", model=shown.model, text=shown.source.text), translation
     manifest = partial(_manifest, selection, shown)
-    draw_downloads(
-        lambda: shown.trace, at, selection.view, model=shown.model, facts=facts, key="export", manifest=manifest
-    )
+    draw_downloads(lambda: shown.trace, at, selection.view, model=shown.model, facts=facts, key="export")
     stepping_page.draw_section(selection, shown, at)
     st.markdown(f"##### {t('The steps as a moving picture')}")
     moving_picture_panel.draw(shown, at)
@@ -64,7 +62,6 @@ def draw_downloads(
     model: str,
     facts: tuple[str, ...],
     key: str,
-    manifest: Callable[[], str] | None = None,
 ) -> None:
     """One button per format, whose file is made when it is pressed, and a sentence about what files cannot show.
 
@@ -76,8 +73,7 @@ def draw_downloads(
         return shown_maps(trace_of(), at, view, facts=facts)
 
     def make(kind: str) -> bytes:
-        content = maps_file(kind, maps(), trace_of(), manifest)
-        return content
+        return maps_file(kind, maps(), trace_of())
 
     try:
         sheet = maps()

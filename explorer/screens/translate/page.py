@@ -84,19 +84,20 @@ def _next_word(opened: OpenTranslation) -> None:
     label = t("Next word: {choice}", choice=decoding_choice.summary())
     with st.popover(label, key="next_word", help=t("How the next word is chosen")):
         decoding_choice.draw(opened.summary.get("search") or {}, "page")
-        for number, other in enumerate(hypotheses(opened.own, opened.shown), start=1):
+        for number, other in enumerate(hypotheses(opened.own), start=1):
             if number == 1:
                 st.markdown(f"##### {t('Hypotheses of beam search')}")
             text, detail = f"**{plain(other.text)}**", plain(other.detail)
             shown, hidden = t("{text} · {detail} · shown", text=text, detail=detail), f"{text} · {detail}"
-            key = f"path-hypothesis-{number}"
-            _draw_way(other, shown if other.is_shown else hidden, key, type="tertiary")
+            _draw_way(opened, other, shown, hidden, key=f"path-hypothesis-{number}", type="tertiary")
 
 
-def _draw_way(other: OtherPath, label: str, key: str, **look: Any) -> None:
-    """A button that opens a path, unless it is on screen."""
+def _draw_way(opened: OpenTranslation, other: OtherPath, shown: str, hidden: str, *, key: str, **look: Any) -> None:
+    """A button that opens a path, unless it is on screen; its label says which."""
+    on_screen = other.path == (None if opened.selection.path is None else opened.shown.path)
     where = {"path": other.path, "step": other.step}
-    st.button(label, key=key, disabled=other.is_shown, on_click=session.move, kwargs=where, **look)
+    label = shown if on_screen else hidden
+    st.button(label, key=key, disabled=on_screen, on_click=session.move, kwargs=where, **look)
 
 
 @st.fragment
@@ -109,9 +110,7 @@ def _explore(opened: OpenTranslation) -> None:
         _fork(opened, result.fork.step, result.fork.token_id)
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
-        moving = st.toggle(
-            t("The steps as a moving picture"), key="translate_moving", help=t("GIF or APNG, for slides.")
-        )
+        moving = st.toggle(t("The steps as a moving picture"), key="translate_moving", help=t("A GIF, for slides."))
         if not frame.is_embedded():
             stepping_page.draw(opened.selection, opened.shown, result.place, view="steps", key="translate_steps")
     if moving:
@@ -133,15 +132,14 @@ def _fork(opened: OpenTranslation, step: int, token: int) -> None:
 
 def _other_paths(opened: OpenTranslation) -> None:
     """The forks made so far; each can be opened."""
-    own, shown, on_own_path = opened.own, opened.shown, opened.selection.path is None
-    for number, other in enumerate(chosen_paths(own, shown, session.forks(), on_own_path=on_own_path), start=1):
+    for number, other in enumerate(chosen_paths(opened.own, session.forks()), start=1):
         if number == 1:
             st.markdown(f"##### {t('Paths you chose')}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            _draw_way(other, t("Shown") if other.is_shown else t("Show"), f"path-fork-{number}")
+            _draw_way(opened, other, t("Shown"), t("Show"), key=f"path-fork-{number}")
             st.markdown(f"**{plain(other.text)}** — {plain(other.detail)}")
     about = t("Your paths, and what beam search considers.")
     if st.toggle(t("All continuations, as a tree"), key="translate_tree", help=about):
         from explorer.web import decode_tree_panel  # imports a chart library, which the first screen does not need
 
-        decode_tree_panel.draw(opened.selection, shown)
+        decode_tree_panel.draw(opened.selection, opened.shown)

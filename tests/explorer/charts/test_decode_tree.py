@@ -5,14 +5,14 @@ from __future__ import annotations
 import html
 
 from explorer.charts.decode_tree import CLOSEST, LETTER, LOOKS, ROOM, hover, tree_figure
-from explorer.decoding.decode_tree import Branch, Line, grow
+from explorer.decoding.decode_tree import Line, Node, grow
 
 NAMES = {4: "<b>je</b>", 5: "lis", 6: "</script>", 2: "<eos>"}
 BRANCHES = (
-    Branch((4,), -0.1, -0.1, -0.1, "kept"),
-    Branch((6,), -2.5, -2.5, -2.5, "pruned"),
-    Branch((4, 5), -0.2, -0.3, -0.15, "kept"),
-    Branch((4, 5, 2), -0.1, -0.4, -0.13, "ended"),
+    Node((4,), NAMES[4], "kept", 0.9, -0.1, -0.1),
+    Node((6,), NAMES[6], "pruned", 0.08, -2.5, -2.5),
+    Node((4, 5), NAMES[5], "kept", 0.8, -0.3, -0.15),
+    Node((4, 5, 2), NAMES[2], "ended", 0.9, -0.4, -0.13),
 )
 
 

@@ -16,8 +16,7 @@ from explorer.decoding.aggregates import (
     encoder_rollout,
     head_norms,
     layer_norms,
-    over_heads,
-    over_layers,
+    pooled,
     shares,
 )
 from model.analysis.cross_checks import layer_maps
@@ -54,21 +53,21 @@ sizes = st.tuples(*(st.integers(1, 3) for _ in range(5)), st.integers(0, 2**31))
 
 def test_mean_and_maximum_over_heads_and_layers() -> None:
     weights = weights_of(0, 2, 3, 4, 5)
-    mean, maximum = over_heads(weights, "mean"), over_heads(weights, "maximum")
+    mean, maximum = pooled(weights, "mean", (1,)), pooled(weights, "maximum", (1,))
     for layer, query, key in np.ndindex(2, 4, 5):
         cells = [float(weights[layer, head, query, key]) for head in range(3)]
         assert mean[layer, query, key] == pytest.approx(sum(cells) / 3, abs=1e-7)
         assert maximum[layer, query, key] == np.float32(max(cells))
     np.testing.assert_allclose(mean.sum(-1), 1.0, atol=1e-6)
     assert (maximum.sum(-1) > 1).all()
-    assert over_layers(maximum, "maximum").shape == (4, 5)
-    np.testing.assert_array_equal(over_layers(maximum, "maximum"), np.maximum(maximum[0], maximum[1]))
-    assert over_layers(mean, "mean").dtype == np.float32
+    np.testing.assert_array_equal(pooled(weights, "maximum", (0, 1)), np.maximum(maximum[0], maximum[1]))
+    np.testing.assert_allclose(pooled(weights, "mean", (0, 1)), (mean[0] + mean[1]) / 2, atol=1e-7)
+    assert pooled(weights, "mean", (0, 1)).dtype == np.float32
 
 
 def test_the_mean_of_equal_heads_is_that_head_exactly() -> None:
     one = weights_of(3, 1, 1, 6, 6)
-    np.testing.assert_array_equal(over_heads(np.repeat(one, 7, axis=1), "mean")[0], one[0, 0])
+    np.testing.assert_array_equal(pooled(np.repeat(one, 7, axis=1), "mean", (1,))[0], one[0, 0])
 
 
 # Rollout

@@ -31,9 +31,10 @@ def shown_to(value: Decimal | float, like: str) -> str:
 def check(found: Cell) -> None:
     """Every number on screen follows from those before it, to the last digit that is shown."""
     for d in found.dimensions:
-        assert d.product == shown_to(Decimal(d.query) * Decimal(d.key), d.product)
-        assert d.weighted == shown_to(Decimal(found.weight) * Decimal(d.value), d.weighted)
-    assert found.total == shown_to(sum(Decimal(d.product) for d in found.dimensions), found.total)
+        product, weighted = d["query × key"], d["weight × value"]
+        assert product == shown_to(Decimal(d["query"]) * Decimal(d["key"]), product)
+        assert weighted == shown_to(Decimal(found.weight) * Decimal(d["value"]), weighted)
+    assert found.total == shown_to(sum(Decimal(d["query × key"]) for d in found.dimensions), found.total)
     bias = Decimal(found.bias or "0")
     assert found.score == shown_to(Decimal(found.total) / Decimal(found.divisor) + bias, found.score)
     [own] = [competitor for competitor in found.row if competitor.key == found.key]
@@ -47,7 +48,7 @@ def check(found: Cell) -> None:
     for competitor in seen:
         if not found.edited:
             assert competitor.weight == shown_to(Decimal(competitor.exponential) / total, competitor.weight)
-    squares = sum(Decimal(d.weighted) ** 2 for d in found.dimensions)
+    squares = sum(Decimal(d["weight × value"]) ** 2 for d in found.dimensions)
     assert found.norm == shown_to(squares.sqrt(), found.norm)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding.decode_tree import MAX_NODES, Branch, Line, Tree, branches_of, grow, tree_caption, tree_table
+from explorer.decoding.decode_tree import MAX_NODES, Fate, Line, Node, Tree, branches_of, grow, tree_caption, tree_table
 from model.config import EOS
 from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import ENDED, PRUNED, length_penalty
@@ -21,15 +21,19 @@ def label(i: int) -> str:
     return NAMES.get(i, str(i))
 
 
-def searched(model: TableModel, width: int = 2, penalty: str = "none") -> tuple[list, tuple[Branch, ...]]:
+def branch(path: tuple[int, ...], log_prob: float, total: float, score: float, fate: Fate) -> Node:
+    return Node(path, label(path[-1]), fate, math.exp(log_prob), total, score)
+
+
+def searched(model: TableModel, width: int = 2, penalty: str = "none") -> tuple[list, list[Node]]:
     steps = list(beam_search(model.step, model.start(), limit=6, config=beam(width, penalty)))
-    return steps, branches_of(steps)
+    return steps, branches_of(steps, label)
 
 
 def test_the_garden_path_by_hand() -> None:
     _, branches = searched(TableModel([GARDEN_PATH]))
-    by_path = {branch.path: branch for branch in branches}
-    assert math.exp(by_path[A,].log_prob) == pytest.approx(0.55)
+    by_path = {node.path: node for node in branches}
+    assert by_path[A,].probability == pytest.approx(0.55)
     assert math.exp(by_path[B, EOS].total) == pytest.approx(0.45 * 0.9)
     assert by_path[B, EOS].fate == "ended"
     assert by_path[A, A].fate == "kept"
@@ -42,8 +46,8 @@ def test_the_garden_path_by_hand() -> None:
 
 def test_a_score_of_0_is_the_best_there_can_be() -> None:
     """A log-probability of 0 is certainty, not a missing score."""
-    certain, likely = Branch((A, EOS), 0.0, 0.0, 0.0, "ended"), Branch((B, EOS), -0.1, -0.1, -0.05, "ended")
-    tree = grow([], [Branch((A,), 0.0, 0.0, 0.0, "kept"), Branch((B,), 0.0, 0.0, 0.0, "kept"), likely, certain], label)
+    certain, likely = branch((A, EOS), 0.0, 0.0, 0.0, "ended"), branch((B, EOS), -0.1, -0.1, -0.05, "ended")
+    tree = grow([], [branch((A,), 0.0, 0.0, 0.0, "kept"), branch((B,), 0.0, 0.0, 0.0, "kept"), likely, certain], label)
     assert "Its best hypothesis is “A <eos>” with score 0.000." in tree_caption(tree)
 
 
@@ -51,14 +55,14 @@ def test_a_score_of_0_is_the_best_there_can_be() -> None:
 def test_branches_are_all_that_the_search_weighed(model: TableModel, width: int, penalty: str) -> None:
     steps, branches = searched(model, width, penalty)
     table = model.tables[0]
-    for branch in branches:
-        *before, token = branch.path
-        assert math.exp(branch.log_prob) == pytest.approx(table.get(tuple(before), {EOS: 1.0})[token], rel=1e-4)
-        probabilities = [table.get(branch.path[:i], {EOS: 1.0})[token] for i, token in enumerate(branch.path)]
-        assert branch.total == pytest.approx(sum(map(math.log, probabilities)), rel=1e-4, abs=1e-5)
-        assert branch.score == pytest.approx(branch.total / length_penalty(penalty, 1.0, len(branch.path)), rel=1e-4)
+    for node in branches:
+        *before, token = node.path
+        assert node.probability == pytest.approx(table.get(tuple(before), {EOS: 1.0})[token], rel=1e-4)
+        probabilities = [table.get(node.path[:i], {EOS: 1.0})[token] for i, token in enumerate(node.path)]
+        assert node.total == pytest.approx(sum(map(math.log, probabilities)), rel=1e-4, abs=1e-5)
+        assert node.score == pytest.approx(node.total / length_penalty(penalty, 1.0, len(node.path)), rel=1e-4)
     finite = sum(int(step.totals.isfinite().sum()) for step in steps)
-    assert len(branches) == len({branch.path for branch in branches}) == finite
+    assert len(branches) == len({node.path for node in branches}) == finite
     assert sum(b.fate == "ended" for b in branches) == sum(int((step.slots == ENDED).sum()) for step in steps)
     dropped = sum(int(((step.slots == PRUNED) & step.totals.isfinite()).sum()) for step in steps)
     assert sum(b.fate == "pruned" for b in branches) == dropped
@@ -98,8 +102,8 @@ def test_paths_that_begin_alike_share_their_nodes() -> None:
 
 
 def test_a_large_tree_loses_its_worst_dropped_branches_and_says_so() -> None:
-    kept = [Branch((4,) * n, -0.1, -0.1 * n, -0.1 * n, "kept") for n in range(1, 101)]
-    dropped = [Branch((*(4,) * (i % 100), 5 + i), -1.0, -float(i), -float(i), "pruned") for i in range(900)]
+    kept = [branch((4,) * n, -0.1, -0.1 * n, -0.1 * n, "kept") for n in range(1, 101)]
+    dropped = [branch((*(4,) * (i % 100), 5 + i), -1.0, -float(i), -float(i), "pruned") for i in range(900)]
     tree = grow([], [*kept, *dropped], label)
     assert len(tree.nodes) == MAX_NODES
     assert tree.left_out == 1001 - MAX_NODES

@@ -13,8 +13,7 @@ def test_every_kind_has_a_name_and_axis_titles() -> None:
     assert names.KIND_TITLES["decoder"] == "Masked decoder self-attention"
 
 
-def test_a_head_is_named_in_a_sentence_in_a_title_and_where_room_is_short() -> None:
-    assert names.head_name("cross", 1, 2) == "cross-attention, layer 1, head 2"
+def test_a_head_is_named_in_a_title_and_where_room_is_short() -> None:
     assert names.head_title("cross", 1, 2) == "Cross-attention, layer 1, head 2"
     assert names.short_name(1, 2) == "L1 H2"
 

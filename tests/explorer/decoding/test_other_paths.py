@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.decoding.decode_tree import tree_of
+from explorer.decoding.decode_tree import branches_of, tree_of
 from explorer.decoding.examples import Prompt, hint_for
-from explorer.decoding.other_paths import Fork, OtherPath, chosen_paths, fork_of, hypotheses
+from explorer.decoding.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
 from explorer.decoding.translator import Translation, Translator
+from explorer.locale.text import percent
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.paths import ROOT
@@ -25,7 +26,7 @@ def own(reverse: Translator) -> Translation:
     return reverse.translate(TEXT, DecodeConfig(method="beam", beam_size=3))
 
 
-def forked(reverse: Translator, shown: Translation, step: int) -> tuple[Translation, Fork]:
+def forked(reverse: Translator, shown: Translation, step: int) -> tuple[Translation, OtherPath]:
     """The second likeliest token at a step, and greedy after that."""
     token = int(shown.trace.top_ids[step - 1][1])
     translation = reverse.translate(TEXT, DecodeConfig(), prefix=(*shown.path[: step - 1], token))
@@ -35,40 +36,37 @@ def forked(reverse: Translator, shown: Translation, step: int) -> tuple[Translat
 def test_a_fork_says_what_was_chosen_in_place_of_what(reverse: Translator, own: Translation) -> None:
     translation, fork = forked(reverse, own, 2)
     assert (fork.path, fork.text, fork.step) == (translation.path, translation.text, 2)
-    assert fork.instead == own.trace.predicted_tokens[1] == "b"
-    assert fork.chosen == own.trace.top_tokens[1][1] == translation.trace.predicted_tokens[1]
-    assert fork.probability == float(own.trace.top_probabilities[1][1])
+    chosen = own.trace.top_tokens[1][1]
+    assert chosen == translation.trace.predicted_tokens[1]
+    probability = percent(float(own.trace.top_probabilities[1][1]), 1)
+    assert fork.detail == f"step 2: “{chosen}” ({probability}) instead of “b”"
     with pytest.raises(ValueError, match="not in list"):
         fork_of(own, translation, 2, -1)
 
 
 def test_hypotheses_are_listed_best_first_and_the_best_is_the_models_own(own: Translation) -> None:
-    listed = hypotheses(own, own)
-    assert [each.text for each in listed] == [f"{rank}. {own.candidates[rank - 1].text}" for rank in (1, 2, 3)]
-    assert [each.path for each in listed] == [None, own.candidates[1].path, own.candidates[2].path]
-    assert [each.is_shown for each in listed] == [True, False, False]
-    best = own.candidates[0]
+    listed = hypotheses(own)
+    assert [each.text for each in listed] == [f"{rank}. {own.hypotheses[rank - 1][0]}" for rank in (1, 2, 3)]
+    assert [each.path for each in listed] == [None, own.hypotheses[1][1].path, own.hypotheses[2][1].path]
+    text, best = own.hypotheses[0]
+    assert text == own.text
     assert listed[0].detail == f"score {best.score:.3f} · log-probability {best.log_prob:.3f} nats"
 
 
 def test_without_beam_search_there_are_no_hypotheses(reverse: Translator) -> None:
     greedy = reverse.translate(TEXT, DecodeConfig())
-    assert hypotheses(greedy, greedy) == ()
+    assert hypotheses(greedy) == ()
 
 
 def test_a_hypothesis_that_has_not_ended_says_so(reverse: Translator) -> None:
     cut = reverse.translate(TEXT, DecodeConfig(method="beam", beam_size=2, max_length=2))
-    assert [each.detail.endswith("nats · cut off") for each in hypotheses(cut, cut)] == [True, True]
+    assert [each.detail.endswith("nats · cut off") for each in hypotheses(cut)] == [True, True]
 
 
 def test_chosen_paths_begin_with_the_models_own(reverse: Translator, own: Translation) -> None:
-    assert chosen_paths(own, own, [], on_own_path=True) == ()
-    translation, fork = forked(reverse, own, 2)
-    first, second = chosen_paths(own, translation, [fork], on_own_path=False)
-    assert first == OtherPath(own.text, "the model's own choice", None, 0, False)
-    assert (second.text, second.path, second.step, second.is_shown) == (translation.text, fork.path, 2, True)
-    assert second.detail.startswith(f"step 2: “{fork.chosen}” (")
-    assert second.detail.endswith("%) instead of “b”")
+    assert chosen_paths(own, []) == ()
+    _, fork = forked(reverse, own, 2)
+    assert chosen_paths(own, [fork]) == (OtherPath(own.text, "the model's own choice", None), fork)
 
 
 def test_the_tree_names_every_path_where_it_ends(reverse: Translator, own: Translation) -> None:
@@ -77,9 +75,9 @@ def test_the_tree_names_every_path_where_it_ends(reverse: Translator, own: Trans
     tree = tree_of(own, own, [translation], own, label)
     assert tree[own.path].names == ("the model's own choice", "on screen", "hypothesis 1")
     assert "path 1 you chose" in tree[translation.path].names
-    for rank, candidate in enumerate(own.candidates, start=1):
-        assert f"hypothesis {rank}" in tree[candidate.path].names
-    assert {branch.path for branch in own.branches} <= {node.path for node in tree.nodes}
+    for rank, (_, found) in enumerate(own.hypotheses, start=1):
+        assert f"hypothesis {rank}" in tree[found.path].names
+    assert {branch.path for branch in branches_of(own.beam, label)} <= {node.path for node in tree.nodes}
     probabilities = [tree[own.path[:end]].probability for end in range(1, len(own.path) + 1)]
     assert probabilities == pytest.approx(own.trace.probabilities.tolist(), rel=1e-4)
 

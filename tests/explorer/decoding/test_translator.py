@@ -11,13 +11,17 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from explorer.decoding import translator as module
+from explorer.decoding.decode_tree import branches_of
 from explorer.decoding.translator import InputError, Translator
 from model.checkpoint import load_model
-from model.config import EOS, SOS, DecodeConfig
+from model.config import EOS, SOS, AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
+from model.transformer import Transformer
 from tests.explorer.toy_models import save_toy
 
 GREEDY = DecodeConfig(max_length=6)
+SHIPPED = Path(__file__).parents[3] / "checkpoints"
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,7 @@ def test_rows_are_labelled_with_what_they_read_and_predict(words: Translator) ->
     assert trace.read_tokens[1:] == trace.predicted_tokens[:-1]
     assert trace.encoder.shape == (1, 2, 5, 5)
     assert trace.cross.shape == (2, 4, len(shown.path), 5)
-    assert shown.notes[-1].startswith("The model did not end") == (not shown.finished)
+    assert shown.notes[-1].startswith("The model did not end") == (shown.path[-1] != EOS)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\t\n", "\u00a0  ", "\u2003"])
@@ -102,7 +106,6 @@ def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
     other = int(own.trace.top_ids[1][3])
     forked = words.translate("I read red books", GREEDY, prefix=(own.path[0], other))
     assert forked.path[:2] == (own.path[0], other)
-    assert forked.n_forced == 2
     assert forked.seq != own.seq
     np.testing.assert_array_equal(forked.trace.cross[:, :, 0], own.trace.cross[:, :, 0])
     again = words.translate("I read red books", DecodeConfig(), prefix=forked.path)
@@ -117,10 +120,10 @@ def test_a_path_of_another_model_is_refused(words: Translator, prefix: tuple[int
 
 def test_beam_candidates_come_best_first_and_the_best_is_shown(words: Translator) -> None:
     shown = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
-    scores = [candidate.score for candidate in shown.candidates]
+    scores = [found.score for _, found in shown.hypotheses]
     assert len(scores) == 3
     assert scores == sorted(scores, reverse=True)
-    assert shown.path == shown.candidates[0].path
+    assert shown.path == shown.hypotheses[0][1].path
 
 
 def test_the_same_seed_draws_the_same_sentence(words: Translator) -> None:
@@ -154,7 +157,7 @@ def test_a_typed_target_is_forced_with_its_probabilities(words: Translator) -> N
     target = words.loaded.target
     assert forced.path == (*target.encode("je lis des livres rouges").ids, EOS)
     assert forced.trace.read_tokens == ("<sos>", *(target.label(i) for i in forced.path[:-1]))
-    assert forced.finished
+    assert forced.path[-1] == EOS
     ids = torch.tensor([[SOS, *forced.path[:-1]]])
     src = torch.tensor([[*forced.source.ids, EOS]])
     with torch.inference_mode():
@@ -196,14 +199,35 @@ def test_any_target_is_forced_or_refused_with_a_message(letters: Translator, tar
     assert np.isfinite(forced.trace.probabilities).all()
 
 
-def test_details_and_terms_are_of_the_translation_under_its_edit(words: Translator) -> None:
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_an_explanation_is_of_the_translation_under_its_edit(words: Translator, kind: AttentionKind) -> None:
     edit = HeadEdits((HeadEdit("cross", 0, 0, "uniform"),))
     shown = words.translate("I read red books", GREEDY, edit=edit)
-    row = words.details(shown, [("cross", 0, 0)])["cross", 0, 0].rows[0]
-    np.testing.assert_allclose(row.weights, shown.trace.cross[0, 0, 0], rtol=0, atol=1e-6)
-    terms = words.terms(shown, ("cross", 1, 1), 1)
-    np.testing.assert_allclose(terms.weights, shown.trace.cross[1, 1], rtol=0, atol=1e-6)
-    assert terms.table(1, 0).sum() == pytest.approx(terms.scores[1, 0], abs=1e-5)
+    explanation = words.explain(shown, (kind, 0, 1), 1)
+    row, weights = explanation.details.rows[1], shown.trace.weights(kind)[0, 1]
+    np.testing.assert_allclose(row.weights, weights[1, : len(row.weights)], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(explanation.terms.weights, weights, rtol=0, atol=1e-6)
+    assert explanation.terms.table(1, 0).sum() == pytest.approx(float(row.scores[0]), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_without_a_causal_mask_an_explanation_is_of_what_was_read_by_then(kind: AttentionKind) -> None:
+    unmasked = Translator(load_model(SHIPPED / "adjective-swap-unmasked"))
+    shown = unmasked.translate("I read red books", GREEDY)
+    explanation = unmasked.explain(shown, (kind, 1, 0), 2)
+    row, weights = explanation.details.rows[2], shown.trace.weights(kind)[1, 0, 2]
+    np.testing.assert_allclose(row.weights, weights[: len(row.weights)], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(explanation.terms.weights[2], row.weights, rtol=0, atol=1e-6)
+
+
+def test_an_explanation_takes_one_run_and_decodes_nothing(words: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = words.translate("I read red books", GREEDY)
+    runs = []
+    forward = Transformer.forward
+    monkeypatch.setattr(Transformer, "forward", lambda *args, **given: runs.append(1) or forward(*args, **given))
+    monkeypatch.setattr(module, "decode_recorded", None)
+    assert words.explain(shown, ("decoder", 0, 0), 2).terms.seen[2].sum() == 3
+    assert len(runs) == 1
 
 
 def test_edits_of_the_same_row_with_other_weights_are_other_decodings(words: Translator) -> None:
@@ -230,10 +254,10 @@ def test_norms_have_the_shape_of_the_weights_and_their_zeros(words: Translator, 
 
 def test_beam_search_brings_its_branches(words: Translator) -> None:
     shown = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
-    by_path = {branch.path: branch for branch in shown.branches}
-    for candidate in shown.candidates:
-        assert by_path[candidate.path].total == pytest.approx(candidate.log_prob)
-    assert words.translate("I read red books", GREEDY).branches == ()
+    by_path = {branch.path: branch for branch in branches_of(shown.beam, str)}
+    for _, found in shown.hypotheses:
+        assert by_path[found.path].total == pytest.approx(found.log_prob)
+    assert words.translate("I read red books", GREEDY).beam == ()
 
 
 def test_threads_that_share_a_translator_get_their_own_answers(words: Translator) -> None:

@@ -15,11 +15,11 @@ from explorer.decoding.comparison import compare, single_row
 from explorer.decoding.labelled_map import LabelledMap, head_map, labelled
 from explorer.decoding.shown_maps import ShownMaps
 from explorer.decoding.view_text import ViewOptions
-from explorer.files.map_files import ONE_MAP, map_file, stem
+from explorer.files.map_files import ONE_MAP, map_file, maps_stem, stem
 from explorer.files.map_picture import levels, scale_of
 from explorer.files.picture import shades
 from explorer.files.tables import map_csv
-from tests.explorer.shown_maps import noisy
+from tests.explorer.shown_maps import noisy, on_screen
 
 
 def the_map(kind: str = "decoder", layer: int = 1, head: int = 1) -> LabelledMap:
@@ -80,4 +80,6 @@ def test_every_map_is_drawn(kind: str) -> None:
 
 
 def test_names_are_plain() -> None:
+    assert maps_stem(on_screen(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
+    assert maps_stem(on_screen(noisy(), "heads"), "") == "attention-cross"
     assert stem("my model/../x-B minus A") == "my-model-..-x-B-minus-A"

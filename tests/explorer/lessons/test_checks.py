@@ -82,7 +82,7 @@ def test_explanations_agree_with_what_is_measured_elsewhere() -> None:
     ranked = [value("missed_key", kind="cross", layer="2", row="5", rank=str(rank)) for rank in range(1, 6)]
     assert ranked == [shown.trace.src_tokens[int(i)] for i in np.argsort(-zeroed[4])]
     place = {"kind": "cross", "layer": "2", "head": "3", "row": "3", "key": "4"}
-    terms = translator.terms(shown, ("cross", 1, 2), 2)
+    terms = translator.explain(shown, ("cross", 1, 2), 2).terms
     table, queries, keys = grouped(terms.table_above_row(2, 3), terms.query_parts, terms.key_parts)
     assert part_label(keys[int(table.max(axis=0).argmax())]) == value("largest_part", **place, side="key")
     assert part_label(queries[int(table.max(axis=1).argmax())]) == value("largest_part", **place, side="query")
