@@ -1,9 +1,8 @@
 """Inside the model: the whole computation, from text to prediction, with every number on the way."""
 
-from explorer.web.frame import ensure_shell
+from explorer.web.frame import in_shell
 
-ensure_shell()
+if in_shell():
+    from explorer.screens.inside.page import draw
 
-from explorer.screens.inside.page import draw  # noqa: E402 - the guard runs before anything else is imported
-
-draw()
+    draw()

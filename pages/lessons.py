@@ -1,9 +1,8 @@
 """Lessons: short guided tours, with questions that the models answer."""
 
-from explorer.web.frame import ensure_shell
+from explorer.web.frame import in_shell
 
-ensure_shell()
+if in_shell():
+    from explorer.screens.lessons.page import draw
 
-from explorer.screens.lessons.page import draw  # noqa: E402 - the guard runs before anything else is imported
-
-draw()
+    draw()

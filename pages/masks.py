@@ -1,9 +1,8 @@
 """Masks: which cells of attention are closed, why, and what happens when they are not."""
 
-from explorer.web.frame import ensure_shell
+from explorer.web.frame import in_shell
 
-ensure_shell()
+if in_shell():
+    from explorer.screens.masks.page import draw
 
-from explorer.screens.masks.page import draw  # noqa: E402 - the guard runs before anything else is imported
-
-draw()
+    draw()

@@ -1,9 +1,8 @@
 """Runs: every run and model, what can be done with it, curves side by side, and how its heads formed."""
 
-from explorer.web.frame import ensure_shell
+from explorer.web.frame import in_shell
 
-ensure_shell()
+if in_shell():
+    from explorer.screens.runs.page import draw
 
-from explorer.screens.runs.page import draw  # noqa: E402 - the guard runs before anything else is imported
-
-draw()
+    draw()

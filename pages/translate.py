@@ -1,9 +1,8 @@
 """Translate: a sentence, its translation, and every head at every step of it."""
 
-from explorer.web.frame import ensure_shell
+from explorer.web.frame import in_shell
 
-ensure_shell()
+if in_shell():
+    from explorer.screens.translate.page import draw
 
-from explorer.screens.translate.page import draw  # noqa: E402 - the guard runs before anything else is imported
-
-draw()
+    draw()

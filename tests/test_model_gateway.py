@@ -150,10 +150,10 @@ class Watched(model_queue.Queue):
             self._held += 1
             self.most = max(self.most, self._held)
 
-    def release(self, seconds: float | None = None) -> None:
+    def release(self) -> None:
         with self._count:
             self._held -= 1
-        super().release(seconds)
+        super().release()
 
 
 class Watch:

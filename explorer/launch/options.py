@@ -23,8 +23,8 @@ class LaunchError(UserError):
 class Options:
     """What was asked for.
 
-    `way` is how the app opens; `port` is 0 if any free one will do; `checkpoints` is None for the usual folder;
-    `forwarded` are the arguments that go to Streamlit.
+    `way` is how the app opens; `port` is 0 if the first free one from 8501 on will do; `checkpoints` is None for the
+    usual folder; `forwarded` are the arguments that go to Streamlit.
     """
 
     way: Way = "browser"
@@ -34,13 +34,8 @@ class Options:
     viewer: bool = False
     forwarded: tuple[str, ...] = ()
 
-    @property
-    def host(self) -> str:
-        """The host that the server listens on."""
-        return self.streamlit_option("server.address", "localhost")
-
-    def streamlit_option(self, name: str, default: str) -> str:
-        """The value of one of Streamlit's options (`server.address`) among the forwarded arguments or variables."""
+    def streamlit_option(self, name: str) -> str:
+        """The value of one of Streamlit's options (`server.baseUrlPath`) among the forwarded arguments or variables."""
         for at, argument in enumerate(self.forwarded):
             key, equals, value = argument.partition("=")
             if key == f"--{name}":
@@ -48,7 +43,7 @@ class Options:
                 return value if equals else "".join(following)
         section, _, option = name.partition(".")
         snake = "".join(f"_{letter}" if letter.isupper() else letter for letter in option)
-        return os.environ.get(f"STREAMLIT_{section}_{snake}".upper(), default)
+        return os.environ.get(f"STREAMLIT_{section}_{snake}".upper(), "")
 
 
 def parse(arguments: Sequence[str]) -> Options:
@@ -67,7 +62,9 @@ def parse(arguments: Sequence[str]) -> Options:
     way.add_argument("--browser", dest="way", action="store_const", const="browser", help="open it in the browser")
     way.add_argument("--window", dest="way", action="store_const", const="window", help="open it in its own window")
     way.add_argument("--no-open", dest="way", action="store_const", const="none", help="only print its address")
-    parser.add_argument("--port", type=_port, default=0, help="port of the server (8501 if it is free, else any)")
+    parser.add_argument(
+        "--port", type=_port, default=0, help="port of the server (8501 if it is free, else the next one)"
+    )
     parser.add_argument("--model", default="", metavar="NAME", help="open with this model")
     parser.add_argument("--checkpoints", type=Path, metavar="DIR", help="folder of models (the usual one)")
     parser.add_argument("--viewer", action="store_true", help="for looking only: no training, uploads or deletion")

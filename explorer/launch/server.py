@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -15,75 +13,42 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+from urllib.parse import urlsplit
 
-import filelock
 import psutil
-from platformdirs import user_data_path
 
 from explorer.launch.options import LaunchError, Options
 from explorer.runs.home import ROOT
 from explorer.runs.viewer_mode import viewing
 
-PREFERRED_PORT = 8501  # Streamlit's; links copied yesterday keep working
 GENTLE_SECONDS = 2.0  # to end by itself; then it is killed
 READY_SECONDS = 60.0
-START_SECONDS = 90.0  # how long a start waits for another one that is under way
 # In the environment of a server that ends with the process that started it: what it was started for.
 STARTER = "HEADLIGHT_STARTER"
-_ANY_HOST = ("", "0.0.0.0", "::", "localhost")
+_LOCALHOST = ("127.0.0.1", "0.0.0.0", "::")
+_APP = ROOT / "app.py"
 
 
-@dataclass(frozen=True)
-class Server:
-    """A server: its process, its port and the address to open.
-
-    One that this process has started ends with it, however that happens: it reads a pipe of which only this process has
-    the other end.
-    """
-
-    process: psutil.Process
-    port: int
-    url: str
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process is still there."""
-        with suppress(psutil.Error):
-            return bool(self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE)
-        return False
-
-    def stop(self) -> None:
-        """End the process: gently, and by force where that takes too long."""
-        with suppress(psutil.NoSuchProcess):  # it is gone already
-            self.process.terminate()
-            try:
-                self.process.wait(GENTLE_SECONDS)
-            except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
-                self.process.kill()
-                self.process.wait()
+def is_alive(server: psutil.Process) -> bool:
+    """Whether the process of a server is still there."""
+    with suppress(psutil.Error):
+        return bool(server.is_running() and server.status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
-@contextmanager
-def one_start_at_a_time() -> Iterator[None]:
-    """Hold the lock of all starts of this user; the system frees it if the process is killed.
-
-    Raises:
-        LaunchError: another start has held it for too long, or there is no folder for it.
-    """
-    folder = user_data_path("headlight", appauthor=False)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(folder / "start.lock", timeout=START_SECONDS):
-            yield
-    except filelock.Timeout:
-        raise LaunchError("Another start of Headlight has not come to an end; stop it and try again.") from None
-    except OSError as error:
-        raise LaunchError(f"{folder} cannot be written ({error.strerror or error}); free it for this user.") from None
+def stop(server: psutil.Process) -> None:
+    """End the process: gently, and by force where that takes too long."""
+    with suppress(psutil.NoSuchProcess):  # it is gone already
+        server.terminate()
+        try:
+            server.wait(GENTLE_SECONDS)
+        except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
+            server.kill()
+            server.wait()
 
 
 def wishes(options: Options, checkpoints: Path) -> str:
@@ -92,18 +57,16 @@ def wishes(options: Options, checkpoints: Path) -> str:
     return hashlib.sha256(json.dumps(meant).encode()).hexdigest()[:16]
 
 
-def find_server(options: Options, wished: str) -> Server | None:
+def find_server(options: Options, wished: str) -> psutil.Process | None:
     """A server of this user that runs for the same wishes: it has them in its environment."""
     for process in psutil.process_iter():
         try:
-            command = process.cmdline()
-            if str(ROOT / "app.py") not in command or process.environ().get(STARTER) != wished:
+            if str(_APP) not in process.cmdline() or process.environ().get(STARTER) != wished:
                 continue
         except (psutil.Error, OSError):  # it has ended meanwhile, or is somebody else's
             continue
-        port = int(command[command.index("--server.port") + 1])
-        if options.port in (0, port):
-            return Server(process, port, _address(options, options.host, port))
+        if options.port in (0, urlsplit(address(process, options)).port):
+            return process
     return None
 
 
@@ -122,26 +85,22 @@ def environment(checkpoints: Path, wished: str, *, viewer: bool) -> dict[str, st
     return made | {"HEADLIGHT_VIEWER": "1"} if viewer else made
 
 
-def start_server(options: Options, environment: Mapping[str, str], log: IO[bytes] | None = None) -> Server:
-    """Start the process; what it prints goes to this terminal, or to `log`.
+def start_server(options: Options, environment: Mapping[str, str]) -> psutil.Popen:
+    """Start the process; what it prints goes to this terminal.
 
-    Raises:
-        LaunchError: the port is taken.
+    It ends with this process, however that happens: it reads a pipe of which only this process has the other end.
+    Without a port, Streamlit takes the first free one from 8501 on.
     """
-    port = options.port or _free_port(options.host)
-    if not _is_free(options.host, port):
-        raise LaunchError(f"Port {port} is in use; choose another with --port, or leave the choice to Headlight.")
-    command = [sys.executable, "-P", "-m", "streamlit", "run", str(ROOT / "app.py"), *options.forwarded]
-    command += ["--server.port", str(port), "--server.headless", "true", "--logger.hideWelcomeMessage", "true"]
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(_APP), *options.forwarded]
+    command += ["--server.headless", "true", "--logger.hideWelcomeMessage", "true"]
+    if options.port:
+        command += ["--server.port", str(options.port)]
     own_group: dict[str, Any] = (
         {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
         if os.name == "nt"
         else {"start_new_session": True}
     )  # Ctrl-C in a terminal goes to a whole group, and this process ends the server itself
-    process = psutil.Popen(
-        command, cwd=ROOT, env=dict(environment), stdin=subprocess.PIPE, stdout=log, stderr=log, **own_group
-    )
-    return Server(process, port, _address(options, options.host, port))
+    return psutil.Popen(command, cwd=ROOT, env=dict(environment), stdin=subprocess.PIPE, **own_group)
 
 
 def end_with_the_starter() -> None:
@@ -158,20 +117,21 @@ def end_with_the_starter() -> None:
     threading.Thread(target=wait, name="starter", daemon=True).start()
 
 
-def wait_until_ready(server: Server) -> None:
-    """Wait until a server that was just started answers.
+def wait_until_ready(server: psutil.Process, options: Options) -> str:
+    """Wait until a server answers; returns its address, or "" if it has ended before.
 
     Raises:
-        LaunchError: it has ended, or has not answered for a minute.
+        LaunchError: it has not answered for a minute.
     """
     end = time.monotonic() + READY_SECONDS
-    while not answers(server.url):
-        if not server.alive:
-            code = server.process.wait()
-            raise LaunchError(f"The server ended with code {code} before it was ready; what it printed says why.")
+    while is_alive(server):
+        url = address(server, options)
+        if url and answers(url):
+            return url
         if time.monotonic() > end:
-            raise LaunchError(f"The server has not answered for {READY_SECONDS:.0f} seconds, so it was stopped.")
+            raise LaunchError(f"The server has not answered for {READY_SECONDS:.0f} seconds.")
         time.sleep(0.05)
+    return ""
 
 
 def answers(url: str) -> bool:
@@ -188,39 +148,16 @@ def answers(url: str) -> bool:
         return False
 
 
-def _address(options: Options, host: str, port: int) -> str:
-    """Where the server answers on this machine, without a slash at the end."""
-    name = "localhost" if host in _ANY_HOST else f"[{host}]" if ":" in host else host
-    scheme = "https" if options.streamlit_option("server.sslCertFile", "") else "http"
-    base = options.streamlit_option("server.baseUrlPath", "").strip("/")
-    return f"{scheme}://{name}:{port}" + (f"/{base}" if base else "")
-
-
-def _free_port(host: str) -> int:
-    """8501 if it is free, else one that the system chooses."""
-    if _is_free(host, PREFERRED_PORT):
-        return PREFERRED_PORT
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _is_free(host: str, port: int) -> bool:
-    """Whether nothing listens on this port at any address that the host stands for."""
+def address(server: psutil.Process, options: Options) -> str:
+    """Where a server listens on this machine, without a slash at the end; empty if it does not listen yet."""
     try:
-        addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError:
-        return True  # a name that cannot be looked up is for the server to complain about
-    for family, kind, protocol, _, address in addresses:
-        with socket.socket(family, kind, protocol) as probe:
-            if os.name != "nt":  # there, the option would allow two servers on one port
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(address)
-            except PermissionError:
-                return False
-            except OSError as error:
-                if error.errno == errno.EADDRINUSE:
-                    return False
-    return True
+        connections = server.net_connections("tcp")
+    except psutil.Error:  # it has ended
+        return ""
+    local = next((each.laddr for each in connections if each.status == psutil.CONN_LISTEN), None)
+    if local is None:
+        return ""
+    name = "localhost" if local.ip in _LOCALHOST else f"[{local.ip}]" if ":" in local.ip else local.ip
+    scheme = "https" if options.streamlit_option("server.sslCertFile") else "http"
+    base = options.streamlit_option("server.baseUrlPath").strip("/")
+    return f"{scheme}://{name}:{local.port}" + (f"/{base}" if base else "")

@@ -15,16 +15,7 @@ from platformdirs import user_data_path
 
 from explorer.launch.models_folder import models_folder
 from explorer.launch.options import LaunchError, Options, parse
-from explorer.launch.server import (
-    Server,
-    answers,
-    environment,
-    find_server,
-    one_start_at_a_time,
-    start_server,
-    wait_until_ready,
-    wishes,
-)
+from explorer.launch.server import environment, find_server, is_alive, start_server, stop, wait_until_ready, wishes
 from explorer.launch.window import AppWindow, NoWindowError, has_screen
 from explorer.locale.text import listed
 from explorer.runs.lifecycle import Runs
@@ -52,34 +43,34 @@ def _start(options: Options) -> int:
     if options.model:
         find_model(checkpoints, options.model)
     wished = wishes(options, checkpoints)
-    server: Server | None = None
+    running = find_server(options, wished)
+    url = wait_until_ready(running, options) if running is not None else ""
+    if url:
+        page = _page(url, options)
+        _say(f"Headlight is running already, at {page}")
+        if not (options.way == "window" and _in_window(page, lambda: "")) and _opens(options):
+            webbrowser.open(page)
+        return 0
+    _say("Starting Headlight …")
+    server = start_server(options, environment(checkpoints, wished, viewer=options.viewer))
     try:
-        with one_start_at_a_time():
-            running = find_server(options, wished)
-            if running is None or not answers(running.url):
-                running = None
-                _say("Starting Headlight …")
-                server = start_server(options, environment(checkpoints, wished, viewer=options.viewer))
-                wait_until_ready(server)
-        if running is not None:
-            _say(f"Headlight is running already, at {_page(running, options)}")
-            if not (options.way == "window" and _in_window(running, options, lambda: "")) and _opens(options):
-                webbrowser.open(_page(running, options))
-            return 0
-        assert server is not None
-        _say(f"Headlight is at {_page(server, options)} (Ctrl-C ends it)")
-        if options.way == "window" and _in_window(server, options, lambda: _before_closing(checkpoints)):
+        url = wait_until_ready(server, options)
+        if not url:
+            code = server.wait()
+            raise LaunchError(f"The server ended with code {code} before it was ready; what it printed says why.")
+        page = _page(url, options)
+        _say(f"Headlight is at {page} (Ctrl-C ends it)")
+        if options.way == "window" and _in_window(page, lambda: _before_closing(checkpoints)):
             return 0
         if _opens(options):
             # A thread: some systems' browsers keep the caller waiting until their window is closed.
-            threading.Thread(target=webbrowser.open, args=(_page(server, options),), daemon=True).start()
-        while server.alive:  # on Windows, waiting for the process itself would not notice Ctrl-C
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
+        while is_alive(server):  # on Windows, waiting for the process itself would not notice Ctrl-C
             time.sleep(0.2)
-        raise LaunchError(f"The server has ended by itself, with code {server.process.wait()}; start Headlight again.")
+        raise LaunchError(f"The server has ended by itself, with code {server.wait()}; start Headlight again.")
     finally:
-        if server is not None:
-            server.stop()
-            _say(goodbye(checkpoints))
+        stop(server)
+        _say(goodbye(checkpoints))
 
 
 def goodbye(checkpoints: Path) -> str:
@@ -103,10 +94,10 @@ def _training(checkpoints: Path) -> str:
     return listed(f"{status.name} ({progress(status)})" for status in going)
 
 
-def _in_window(server: Server, options: Options, question: Callable[[], str]) -> bool:
+def _in_window(page: str, question: Callable[[], str]) -> bool:
     """Show the page in a window until it is closed; False, and said, where there is none to be had."""
     storage = user_data_path("headlight", appauthor=False) / "window"
-    window = AppWindow(_page(server, options), storage, lambda: server.alive, question)
+    window = AppWindow(page, storage, question)
     try:
         with _signals(window.close):  # the window's loop does not pass on what a signal raises
             window.show()
@@ -116,8 +107,8 @@ def _in_window(server: Server, options: Options, question: Callable[[], str]) ->
     return True
 
 
-def _page(server: Server, options: Options) -> str:
-    return f"{server.url}/" + (f"?{urlencode({'model': options.model})}" if options.model else "")
+def _page(url: str, options: Options) -> str:
+    return f"{url}/" + (f"?{urlencode({'model': options.model})}" if options.model else "")
 
 
 def _opens(options: Options) -> bool:

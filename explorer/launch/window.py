@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import logging
 import os
 import signal
@@ -21,14 +20,7 @@ if TYPE_CHECKING:
 TITLE = "Headlight"
 SIZE = (1280, 800)
 _ICON = ROOT / "explorer" / "images" / "headlight.svg"
-_LOOK_SECONDS = 0.5  # between two looks whether the server is still there
 _ZOOM_STEP, _ZOOM_LEAST, _ZOOM_MOST = 1.1, 0.3, 4.0
-_DEAD = (
-    "The server of this window has ended. Close the window and start Headlight again; what was being trained goes on, "
-    "and the translation can be typed again."
-)
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Headlight</title>
-<body style="font: 16px system-ui, sans-serif; max-width: 40em; margin: 20vh auto; padding: 1em"><p>%s</p>"""
 
 
 class NoWindowError(UserError):
@@ -38,11 +30,11 @@ class NoWindowError(UserError):
 class AppWindow:
     """One window on a running server; :meth:`show` returns when it is closed.
 
-    `alive` says whether the server is there; `question` gives what to ask before it is closed, or nothing.
+    `question` gives what to ask before it is closed, or nothing.
     """
 
-    def __init__(self, url: str, storage: Path, alive: Callable[[], bool], question: Callable[[], str]) -> None:
-        self._url, self._storage, self._alive, self._question = url, storage, alive, question
+    def __init__(self, url: str, storage: Path, question: Callable[[], str]) -> None:
+        self._url, self._storage, self._question = url, storage, question
         self._closed = threading.Event()
         self._asks = True
         self._window: webview.Window | None = None
@@ -70,7 +62,7 @@ class AppWindow:
         window.events.closed += self._closed.set
         try:
             # A lasting profile: the chosen theme is kept there.
-            backend.start(self._watch, gui="qt" if linux else None, private_mode=False, storage_path=str(self._storage))
+            backend.start(gui="qt" if linux else None, private_mode=False, storage_path=str(self._storage))
         except backend.WebViewException:
             raise NoWindowError(_missing("no backend for windows")) from None
         finally:
@@ -91,13 +83,6 @@ class AppWindow:
         if sys.platform.startswith("linux") and self._window is not None:
             signal.signal(signal.SIGINT, self._interrupt)  # pywebview's own only leaves the loop of events
             _adapt_qt(self._window.native)
-
-    def _watch(self) -> None:
-        """Say it in the window when the server ends; its own page could only say that it is gone."""
-        while not self._closed.wait(_LOOK_SECONDS):
-            if not self._alive() and self._window is not None:
-                self._window.load_html(_PAGE % html.escape(_DEAD))
-                return
 
 
 def has_screen() -> bool:

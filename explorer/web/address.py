@@ -37,6 +37,11 @@ def page_run(page: str, *, moved: bool) -> Iterator[None]:
         st.session_state[_MOVED] = False  # what follows are fragments of this page, at the address that it wrote
 
 
+def page() -> str:
+    """The name of the page that is open."""
+    return str(st.session_state.get(_PAGE, ""))
+
+
 @dataclass(frozen=True)
 class Group:
     """Address parameters that are requested together and written together."""
@@ -64,6 +69,10 @@ class Group:
         # to widgets only these may write. An empty list removes a parameter.
         if gone or on_page.items() - present.items():
             st.query_params.update({**on_page, **{name: [] for name in gone}})
+
+    def current(self) -> dict[str, str]:
+        """The values that are requested now, or else those that this session wrote last."""
+        return self.asked() or self.written()
 
     def written(self) -> dict[str, str]:
         """The values that this session wrote last."""
@@ -104,5 +113,4 @@ PAGES: dict[str, tuple[str, ...]] = {
 
 
 def _stands_on_page(name: str) -> bool:
-    page = st.session_state.get(_PAGE)
-    return page not in PAGES or name in PAGES[page] or name in LESSON.names
+    return page() not in PAGES or name in PAGES[page()] or name in LESSON.names

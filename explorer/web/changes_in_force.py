@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from model.points import Head
 
 MAX_LOG = 200  # lines
-_UNDO, _LOG, _OF, _PROBLEMS, _MEANS = (f"_surgery_{name}" for name in ("undo", "log", "of", "problems", "means"))
+_UNDO, _LOG, _OF, _MEANS = (f"_surgery_{name}" for name in ("undo", "log", "of", "means"))
 
 
 class NoMeans(UserError):
@@ -42,17 +42,16 @@ def adopt(model: str, config: ModelConfig) -> bool:
     if asked or state.get(_OF) not in (None, model):
         state[_UNDO] = []
     state[_OF] = model
-    possible, problems = fitting(changes(), config)
-    if problems:
-        state[_PROBLEMS] = problems
-        session.move(edit=possible)
+    drop_unfit(config)
     return asked
 
 
-def problems() -> list[str]:
-    """Messages about changes in the last link that this model cannot have; each is returned once."""
-    messages: list[str] = st.session_state.pop(_PROBLEMS, [])
-    return messages
+def drop_unfit(config: ModelConfig) -> None:
+    """Drop the changes to heads that a model does not have; why is among the session's problems."""
+    possible, problems = fitting(changes(), config)
+    if problems:
+        session.add_problems(problems)
+        session.move(edit=possible)
 
 
 def changes() -> Changes:

@@ -7,10 +7,11 @@ from typing import Any
 import streamlit as st
 
 from explorer.decoding.names import TITLES_WITHOUT_MASK
+from explorer.locale.messages import t
 from explorer.web.page_parts import URL
 from model.config import AttentionKind, ModelConfig
 
-LABELS: dict[AttentionKind, str] = {"cross": "Cross", "encoder": "Encoder self", "decoder": "Decoder self"}
+_KINDS: tuple[AttentionKind, ...] = ("cross", "encoder", "decoder")
 
 
 def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
@@ -21,33 +22,22 @@ def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...])
     else:
         left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
         with left:
-            kind = (
-                st.segmented_control(
-                    "Attention",
-                    kinds,
-                    default=kinds[0],
-                    required=True,
-                    format_func=TITLES_WITHOUT_MASK.__getitem__,
-                    key=f"{key}_kind",
-                    bind=URL,
-                )
-                or kinds[0]
-            )
-    layer = middle.selectbox("Layer", range(1, config.n_layers(kind) + 1), key=f"{key}_layer_{kind}", bind=URL) or 1
-    head = right.selectbox("Head", range(1, config.n_heads(kind) + 1), key=f"{key}_head_{kind}", bind=URL) or 1
+            kind = choose_kind(f"{key}_kind", kinds, bind=URL)
+    layers, heads = range(1, config.n_layers(kind) + 1), range(1, config.n_heads(kind) + 1)
+    layer = middle.selectbox(t("Layer"), layers, key=f"{key}_layer_{kind}", bind=URL) or 1
+    head = right.selectbox(t("Head"), heads, key=f"{key}_head_{kind}", bind=URL) or 1
     return kind, layer - 1, head - 1
 
 
-def choose_kind(key: str, **options: Any) -> AttentionKind:
-    """Draw the selector above a film and return the chosen kind; `options` are passed to Streamlit."""
+def choose_kind(key: str, kinds: tuple[AttentionKind, ...] = _KINDS, **options: Any) -> AttentionKind:
+    """Draw the selector of the kind, at first the first; `options` are passed to Streamlit."""
     chosen = st.segmented_control(
-        "Attention",
-        list(LABELS),
-        default="cross",
+        t("Attention"),
+        kinds,
+        default=kinds[0],
         required=True,
-        format_func=LABELS.__getitem__,
+        format_func=TITLES_WITHOUT_MASK.__getitem__,
         key=key,
-        label_visibility="collapsed",
         **options,
     )
-    return chosen if chosen in LABELS else "cross"
+    return chosen or kinds[0]

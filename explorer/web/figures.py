@@ -62,7 +62,7 @@ def draw_map(
     """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
 
     `wide` means that the map has the page's full width; `numbers` are written into its cells if they fit. `away` is the
-    prefix of its file names; without a prefix, there are no files.
+    prefix of the names of its files; without it, the only file is the table's CSV.
     """
     from explorer.charts.attention_map import map_figure
 

@@ -1,7 +1,7 @@
 """The frame that all pages share, and the guard that keeps a deep link from bypassing it.
 
 With a `pages/` folder, a deep link that is the first request to a fresh server runs the page itself: Streamlit learns
-of `st.navigation` only once app.py has run in the process. Each page therefore begins with `ensure_shell()`.
+of `st.navigation` only once app.py has run in the process. Each page therefore draws only `if in_shell()`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 
 from explorer.web import address
-from explorer.web.streamlit_private import end_script
 
 _HERE = Path(__file__).parent
 _APP = _HERE.parents[1] / "app.py"
@@ -42,9 +41,9 @@ def enter_shell() -> None:
     st.session_state[_INSIDE] = True
 
 
-def ensure_shell() -> None:
-    """First line of every page: if app.py did not start this run, run app.py now and then end this script."""
+def in_shell() -> bool:
+    """Whether app.py started this run of a page; if not, run app.py, which runs the page in its frame."""
     if st.session_state.pop(_INSIDE, False):
-        return
+        return True
     runpy.run_path(str(_APP), run_name="__main__")
-    end_script()
+    return False

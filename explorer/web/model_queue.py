@@ -7,74 +7,54 @@ still waits. Waiting threads are served in order, and a visitor who waits for mo
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import streamlit as st
 
-from explorer.locale.text import plural
-from explorer.runs.status import clock
+from explorer.locale.messages import t
 from explorer.web.streamlit_private import in_page_run
 
 PLACES = 2
 PATIENCE_SECONDS = 0.5  # until a waiting visitor is told; Streamlit shows a spinner half a second later
-REMEMBERED = 16  # computations, from whose duration a wait is estimated
-Tell = Callable[[int, float], AbstractContextManager[None]]
+Tell = Callable[[int], AbstractContextManager[None]]
 
 
 class Queue:
     """A semaphore that serves in order: a freed place goes to the thread that has waited longest."""
 
     def __init__(self, places: int = PLACES) -> None:
-        self._free = self._places = places
-        self._waiting: deque[threading.Lock] = deque()
-        self._took: deque[float] = deque(maxlen=REMEMBERED)
-        self._guard = threading.Lock()
+        self._free = places
+        self._waiting: deque[object] = deque()  # a ticket for each thread, the first to be served first
+        self._changed = threading.Condition()
 
     def acquire(self, tell: Tell | None = None) -> None:
-        """Wait for a place; after a while inside `tell(n, s)`: n wait before this thread, for some s seconds.
+        """Wait for a place; after a while inside `tell(n)`: n threads wait before this one.
 
-        s is estimated from the last computations, and 0 before there have been any. What `tell` raises ends the
-        waiting, as when the visitor has asked for something else.
+        What `tell` raises ends the waiting, as when the visitor has asked for something else.
         """
-        with self._guard:
-            if self._free and not self._waiting:
+        ticket = object()
+
+        def is_next() -> bool:
+            return self._free > 0 and self._waiting[0] is ticket
+
+        with self._changed:
+            self._waiting.append(ticket)
+            try:
+                if not self._changed.wait_for(is_next, PATIENCE_SECONDS):
+                    with tell(self._waiting.index(ticket)) if tell else nullcontext():
+                        self._changed.wait_for(is_next)
                 self._free -= 1
-                return
-            turn = threading.Lock()
-            turn.acquire()
-            self._waiting.append(turn)
-        if turn.acquire(timeout=PATIENCE_SECONDS):  # `release` has handed its place over
-            return
-        try:
-            with self._guard:
-                ahead = self._waiting.index(turn) if turn in self._waiting else 0
-                each = sum(self._took) / len(self._took) if self._took else 0.0
-            with tell(ahead, each * (ahead + 1) / self._places) if tell else nullcontext():
-                turn.acquire()
-        except BaseException:
-            self._leave(turn)
-            raise
+            finally:
+                self._waiting.remove(ticket)
+                self._changed.notify_all()
 
-    def _leave(self, turn: threading.Lock) -> None:
-        """Give up waiting, or the place that was handed over meanwhile."""
-        with self._guard:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
-                return
-        self.release()
-
-    def release(self, seconds: float | None = None) -> None:
-        """Hand the place, held for so many seconds, to the thread that has waited longest; keep it if none waits."""
-        with self._guard:
-            if seconds is not None:
-                self._took.append(seconds)
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._free += 1
+    def release(self) -> None:
+        """Give a place back."""
+        with self._changed:
+            self._free += 1
+            self._changed.notify_all()
 
 
 _queue = Queue()
@@ -87,20 +67,24 @@ def holds_place() -> bool:
 
 
 @contextmanager
-def _told(ahead: int, seconds: float) -> Iterator[None]:
-    """Say on the page that the visitor waits, for how many and about how long; nothing in threads without a page."""
+def _told(ahead: int) -> Iterator[None]:
+    """Say on the page that the visitor waits, and for how many; nothing in threads without a page."""
     if not in_page_run():
         yield
         return
-    with st.spinner(waiting_sentence(ahead, seconds), show_time=True):
+    with st.spinner(waiting_sentence(ahead), show_time=True):
         yield
 
 
-def waiting_sentence(ahead: int, seconds: float) -> str:
-    """Say how many computations are ahead, and about how long they take; not how long if that is not known yet."""
-    others = f"{plural(ahead, 'computation')} of other visitors ahead of this one" if ahead else "this one is next"
-    about = f", about {clock(max(1.0, seconds))}" if seconds else ""
-    return f"Waiting in the queue: {others}{about} …"
+def waiting_sentence(ahead: int) -> str:
+    """Say how many computations are ahead of the visitor's own."""
+    if not ahead:
+        return t("Waiting in the queue: this one is next …")
+    return t(
+        "Waiting in the queue: {n} computation of other visitors ahead of this one …",
+        "Waiting in the queue: {n} computations of other visitors ahead of this one …",
+        n=ahead,
+    )
 
 
 @contextmanager
@@ -114,7 +98,7 @@ def place() -> Iterator[None]:
     if holds_place():
         raise RuntimeError("This thread already holds a place in the queue of model calls.")
     _queue.acquire(_told)
-    _thread.holds, _thread.since = True, time.monotonic()
+    _thread.holds = True
     try:
         yield
     finally:
@@ -135,9 +119,9 @@ def place_offered() -> Iterator[None]:
         yield
     finally:
         _queue.acquire()
-        _thread.holds, _thread.since = True, time.monotonic()
+        _thread.holds = True
 
 
 def _give_back() -> None:
     _thread.holds = False
-    _queue.release(time.monotonic() - _thread.since)
+    _queue.release()

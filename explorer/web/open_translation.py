@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from explorer.decoding.head_change import fitting
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.text import plain, quoted
@@ -53,35 +52,33 @@ def open_translation(*, edited: bool = False) -> OpenTranslation | None:
     if selection is None:
         st.info("There is no model to translate with yet.")
         return None
-    problems = session.problems()
+    opened = None
     try:
-        opened = _opened(selection, problems, edited=edited)
+        opened = _opened(selection, edited=edited)
     except InputError as nothing:
         st.info(plain(str(nothing)))
         session.write_address(selection)
-        return None
     except CheckpointError as broken:
         st.error(plain(str(broken)))
-        return None
-    if problems:
+    if problems := session.problems():
         st.warning(plain(" ".join(problems)))
     return opened
 
 
-def _opened(selection: Selection, problems: list[str], *, edited: bool) -> OpenTranslation:
-    """The translation with the selection's edits, or without them if they do not fit; the reason goes to `problems`."""
+def _opened(selection: Selection, *, edited: bool) -> OpenTranslation:
+    """The translation with the selection's edits, or without them if they do not fit; the session says why."""
     config = session.decode_config()
     summary = runtime.summary(selection.model)
-    edit = _edit_of(selection, problems) if edited else None
+    edit = _edit_of(selection) if edited else None
     try:
         own = runtime.translate(selection.model, selection.text, config, edit=edit)
     except EditError as unfit:
-        problems.append(str(unfit))
+        session.add_problems([str(unfit)])
         edit, own = None, runtime.translate(selection.model, selection.text, config)
     try:
         shown = own if selection.path is None else along(selection, edit)
     except (InputError, EditError) as unfit:
-        problems.append(str(unfit))
+        session.add_problems([str(unfit)])
         session.move(path=None)
         selection, shown = dataclasses.replace(selection, path=None), own
     return OpenTranslation(selection, own, shown, summary)
@@ -96,17 +93,14 @@ def leave_lost_model(opened: OpenTranslation) -> None:
         st.rerun()
 
 
-def _edit_of(selection: Selection, problems: list[str]) -> HeadEdits | None:
+def _edit_of(selection: Selection) -> HeadEdits | None:
     if not selection.edit:
         return None
     try:
-        changes, unfit = fitting(selection.edit, runtime.describe(selection.model).model_config)
-        if unfit:
-            problems += unfit
-            session.move(edit=changes)
-        return changes_in_force.edits_of(selection.model, selection.text, changes)
+        changes_in_force.drop_unfit(runtime.describe(selection.model).model_config)
+        return changes_in_force.edits_of(selection.model, selection.text, changes_in_force.changes())
     except (InputError, EditError, changes_in_force.NoMeans) as refused:
-        problems.append(str(refused))
+        session.add_problems([str(refused)])
         return None
 
 

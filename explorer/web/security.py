@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
 
 from explorer.runs.viewer_mode import REASON, viewing
 from model.user_error import UserError, readable
@@ -79,21 +81,21 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = self._headers(scope)
+        headers = self._headers(Headers(scope=scope).get("host", ""))
         if _UPLOADS in scope["path"] and scope["method"] not in ("GET", "HEAD", "OPTIONS") and viewing():
-            await send({"type": "http.response.start", "status": 403, "headers": headers})
-            await send({"type": "http.response.body", "body": b"Uploads are switched off on this server."})
+            refusal = PlainTextResponse("Uploads are switched off on this server.", 403, headers)
+            await refusal(scope, receive, send)
             return
 
-        async def answer(message: dict[str, Any]) -> None:
+        async def answer(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *headers]}
+                message.setdefault("headers", [])
+                MutableHeaders(scope=message).update(headers)
             await send(message)
 
         await self._app(scope, receive, answer)
 
-    def _headers(self, scope: dict[str, Any]) -> list[tuple[bytes, bytes]]:
-        host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+    def _headers(self, host: str) -> dict[str, str]:
         headers = {
             "Content-Security-Policy": policy(host, self._frames),
             "X-Content-Type-Options": "nosniff",
@@ -102,7 +104,7 @@ class SecurityHeaders:
         }
         if not self._frames:  # older browsers know only this header, which cannot name other sites
             headers["X-Frame-Options"] = "SAMEORIGIN"
-        return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        return headers
 
 
 def let_in() -> bool:
@@ -169,13 +171,12 @@ class Hosts:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})  # not accepted yet, so that the answer is 403
             return
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff")]
-        await send({"type": "http.response.start", "status": 403, "headers": headers})
-        await send({"type": "http.response.body", "body": f"{refusal}\n".encode()})
+        await PlainTextResponse(f"{refusal}\n", 403, {"X-Content-Type-Options": "nosniff"})(scope, receive, send)
 
     def _refusal(self, scope: dict[str, Any]) -> str:
         """Why a request is refused, as a sentence; empty if it is not."""
-        hosts = _headers(scope, b"host")
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
         host = _parts(hosts[0]) if len(hosts) == 1 else None
         name = _name(host.netloc) if host is not None else ""
         if host is None or not name or "@" in host.netloc or host.path or host.query or host.fragment:
@@ -186,7 +187,7 @@ class Hosts:
                 f"This server does not answer to the name “{readable(name)}”. If that is its name, start it with "
                 f"{self._setting} {readable(name)}"
             )
-        foreign = next((origin for origin in _headers(scope, b"origin") if not self._is_own(origin, host)), None)
+        foreign = next((origin for origin in headers.getlist("origin") if not self._is_own(origin, host)), None)
         if foreign is not None:
             return (
                 f"A page of “{readable(foreign)}” asked for this, and only this server's own pages may. If that is the "
@@ -209,10 +210,6 @@ class Hosts:
             return False
         usual = _PORTS.get(parts.scheme)
         return (parts.port or usual) == (host.port or usual)
-
-
-def _headers(scope: dict[str, Any], wanted: bytes) -> list[str]:
-    return [value.decode("latin-1") for name, value in scope["headers"] if name == wanted]
 
 
 def _parts(address: str) -> SplitResult | None:

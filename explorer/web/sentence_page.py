@@ -13,7 +13,6 @@ import streamlit as st
 
 from explorer.web import runtime, session, sidebar
 from explorer.web.faults import contained
-from explorer.web.streamlit_private import widgets_of_the_frame
 
 _FOLLOWED = "_sentence_followed"
 
@@ -42,8 +41,7 @@ def _with_field(content: Callable[[], None], labelled: bool) -> Callable[[], Non
     def part() -> None:
         if st.session_state.get(session.MODEL) not in runtime.models():
             st.rerun()  # it has been deleted or damaged meanwhile: the sidebar says so
-        with widgets_of_the_frame():
-            sidebar.draw_sentence(labelled=labelled)
+        sidebar.draw_sentence(labelled=labelled)
         content()
 
     return part

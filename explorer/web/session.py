@@ -32,9 +32,7 @@ def adopt_address() -> None:
     st.session_state[_EDIT_ASKED] = "edit" in asked
     given = {name: getattr(selection, name) for name in asked}
     if {MODEL, TEXT} & given.keys():  # another sentence: the path, step and head of the old one no longer apply
-        st.session_state[_SELECTION] = replace(selection, model="", text="")
-        st.session_state[_FORKS] = []
-        st.session_state.pop(_OF, None)
+        _start_afresh(selection)
     else:
         st.session_state[_SELECTION] = replace(st.session_state[_SELECTION], **given)
     for name in (MODEL, TEXT):
@@ -48,10 +46,15 @@ def open_selection(selection: Selection, said: Sequence[str] = ()) -> None:
     `said` holds messages to show about it, as for a link.
     """
     st.session_state[_PROBLEMS] = list(said)
+    _start_afresh(selection)
+    st.session_state[MODEL], st.session_state[TEXT] = selection.model, selection.text
+
+
+def _start_afresh(selection: Selection) -> None:
+    """Take over a selection of another model or sentence; the shared widgets hold these two."""
     st.session_state[_SELECTION] = replace(selection, model="", text="")
     st.session_state[_FORKS] = []
     st.session_state.pop(_OF, None)
-    st.session_state[MODEL], st.session_state[TEXT] = selection.model, selection.text
 
 
 def edit_asked() -> bool:
@@ -64,6 +67,11 @@ def problems() -> list[str]:
     messages: list[str] = st.session_state.get(_PROBLEMS, [])
     st.session_state[_PROBLEMS] = []
     return messages
+
+
+def add_problems(messages: Sequence[str]) -> None:
+    """Add messages about parts of the last link that could not be used."""
+    st.session_state[_PROBLEMS] = [*st.session_state.get(_PROBLEMS, []), *messages]
 
 
 def forget_selection() -> None:

@@ -15,11 +15,11 @@ from explorer.decoding.examples import Prompt, examples_of
 from explorer.decoding.model_summary import facts, story, title
 from explorer.decoding.selection import Selection
 from explorer.locale.text import plain
-from explorer.web import decoding_choice, runtime, session
+from explorer.web import address, decoding_choice, runtime, session
 from model.config import nearest
 
 PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that exists is opened first
-_SELECTION, _TURN = "_selection", "_tour_turn"
+_SELECTION, _TURN, _FIELD_OF = "_selection", "_tour_turn", "_field_of"
 
 
 def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
@@ -151,6 +151,10 @@ def _use_label(labels: list[str]) -> None:
 
 
 def _field(*, labelled: bool) -> str:
+    # To Streamlit, the field of another page is another widget; it takes over the value that it is given.
+    page = address.page()
+    if st.session_state.get(_FIELD_OF) != page:
+        st.session_state[_FIELD_OF], st.session_state[session.TEXT] = page, st.session_state[session.TEXT]
     text = st.text_input(
         "Type a sentence and press Enter: what does the model look at while it translates?",
         key=session.TEXT,

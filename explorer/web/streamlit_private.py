@@ -11,13 +11,11 @@ import ctypes
 import gc
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
-from typing import Never
 
 import streamlit as st
 from streamlit.runtime import RuntimeState, exists, get_instance
-from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.session_state import WStates
 
 from explorer.decoding import cache
@@ -31,24 +29,6 @@ def in_page_run() -> bool:
     Without `get_script_run_ctx`, a background thread that waits for a model would draw into no page and fail.
     """
     return get_script_run_ctx(suppress_warning=True) is not None
-
-
-def end_script() -> Never:
-    """End the script of this run.
-
-    Without `StopException`, it would be `st.stop()`, whose request replaces a click that waits for this run to end.
-    """
-    raise StopException
-
-
-def widgets_of_the_frame() -> AbstractContextManager[None]:
-    """The widgets drawn inside the block are those of the frame, whichever page draws them: the sentence is kept.
-
-    Without `run_with_active_hash`, a widget that a page draws is another one than that of another page, or of the
-    sidebar, and the sentence is lost from one page to the next.
-    """
-    run = get_script_run_ctx()
-    return run.run_with_active_hash(run.pages_manager.main_script_hash) if run else nullcontext()
 
 
 def contain_callbacks(on_error: Callable[[Exception], None]) -> None:

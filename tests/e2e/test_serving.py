@@ -53,39 +53,37 @@ shell.enter_shell()
 page.run()
 """
 SLOW_PAGE = """
-from explorer.web.frame import ensure_shell
+from explorer.web.frame import in_shell
 
-ensure_shell()
+if in_shell():
+    import time
+    import streamlit as st
 
-import time
-import streamlit as st
+    def count():
+        st.session_state["clicks"] = st.session_state.get("clicks", 0) + 1
 
-def count():
-    st.session_state["clicks"] = st.session_state.get("clicks", 0) + 1
+    @st.fragment
+    def part():
+        st.button("Count", on_click=count)
+        st.write(f"clicked {st.session_state.get('clicks', 0)} times")
 
-@st.fragment
-def part():
-    st.button("Count", on_click=count)
-    st.write(f"clicked {st.session_state.get('clicks', 0)} times")
-
-part()
-time.sleep(3)  # a click into a part of the page waits until the whole page is drawn
+    part()
+    time.sleep(3)  # a click into a part of the page waits until the whole page is drawn
 """
 LIVE_PAGE = """
-from explorer.web.frame import ensure_shell
+from explorer.web.frame import in_shell
 
-ensure_shell()
+if in_shell():
+    import time
+    import streamlit as st
 
-import time
-import streamlit as st
+    @st.fragment(run_every=1.0)
+    def part():
+        time.sleep(0.7)  # long enough for Streamlit to say that it is running
 
-@st.fragment(run_every=1.0)
-def part():
-    time.sleep(0.7)  # long enough for Streamlit to say that it is running
-
-part()
-if st.button("Work"):
-    time.sleep(6)
+    part()
+    if st.button("Work"):
+        time.sleep(6)
 """
 NOTE_THE_SIGN = """
 window.signs = []

@@ -180,9 +180,6 @@ def test_the_window(window: Callable[[], Window]) -> None:
     second = window()
     assert second.evaluate("localStorage.getItem('kept')") == "yes"
 
-    # A dead server gets a sentence.
-    second.server.kill()
-    until(lambda: "The server of this window has ended." in second.evaluate(TEXT))
     second.process.send_signal(signal.SIGINT)
     assert second.process.wait(PATIENCE) == 0
 

@@ -74,7 +74,7 @@ def _view(shown: Translation, model: ModelDescription) -> MachineView:
     here, last = session.selection().step, len(shown.path)
     step = min(here, last) if here else opening_step(summary, shown) if summary else last
     view = MachineView(shown, config, blocks_of(config))
-    text = (address.BLOCK.asked() or address.BLOCK.written()).get("block", "")
+    text = address.BLOCK.current().get("block", "")
     opened = opened_of(text, view.blocks)
     return dataclasses.replace(view, start=view.fitting(MachinePlace(opened.block, opened.head, opened.part, step)))
 

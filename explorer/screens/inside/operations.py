@@ -109,7 +109,7 @@ def _choose_operation(part: str, names: Sequence[str]) -> str:
     key = f"inside_operation_{part}"
     asked = address.OPERATION.asked()
     if asked or key not in st.session_state:
-        name = name_from_link((asked or address.OPERATION.written()).get("op", ""))
+        name = name_from_link((asked or address.OPERATION.current()).get("op", ""))
         st.session_state[key] = name if name in names else names[0]
     opened: str = st.selectbox(t("Operation"), names, format_func=title_of, key=key)
     address.OPERATION.write({"op": "" if opened == names[0] else opened})

@@ -67,8 +67,6 @@ def mark_words() -> dict[Kind, str]:
 
 def draw_surgery(subject: Subject, measured: Measured | None) -> None:
     """Draw the translation before and after the changes, then the tools, then the effect step by step and in all."""
-    for problem in changes_in_force.problems():
-        st.warning(plain(problem))
     before = subject.translation()
     if before is None:
         return

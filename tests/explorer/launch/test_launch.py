@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -21,6 +23,7 @@ from explorer.runs import command
 from model import commands, evaluate, import_translator, relabel, reproduce, train, translate
 from model.experiments import __main__ as experiments
 from model.folder import SHIPPED
+from tests.browser import free_port
 from tests.explorer.toy_runs import write_status
 from tests.paths import CHECKPOINTS, ROOT
 
@@ -42,15 +45,15 @@ def test_options_are_ours_or_streamlits() -> None:
     assert options == Options(
         "window", 8600, "dates", None, True, ("--server.address", "0.0.0.0", "--client.toolbarMode=viewer")
     )
-    assert options.streamlit_option("server.address", "localhost") == "0.0.0.0"
-    assert options.streamlit_option("client.toolbarMode", "") == "viewer"
+    assert options.streamlit_option("server.address") == "0.0.0.0"
+    assert options.streamlit_option("client.toolbarMode") == "viewer"
     assert parse([]) == Options()
 
 
 def test_streamlits_options_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STREAMLIT_SERVER_BASE_URL_PATH", "headlight")
-    assert Options().streamlit_option("server.baseUrlPath", "") == "headlight"
-    assert Options(forwarded=("--server.baseUrlPath", "x")).streamlit_option("server.baseUrlPath", "") == "x"
+    assert Options().streamlit_option("server.baseUrlPath") == "headlight"
+    assert Options(forwarded=("--server.baseUrlPath", "x")).streamlit_option("server.baseUrlPath") == "x"
 
 
 @pytest.mark.parametrize("given", [["dates"], ["--server.port", "9000"], ["--server.port=9000"]])
@@ -166,23 +169,46 @@ def test_our_folder_is_the_first_on_the_path_of_imports(tmp_path: Path, monkeypa
 # Running servers
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows ends a process at once")
-def test_a_second_start_finds_what_it_would_have_started(tmp_path: Path) -> None:
-    options = Options(forwarded=("--server.address", "127.0.0.1"))
-    wished = server.wishes(options, tmp_path)
-    code = "import time; time.sleep(60)"
-    command = [sys.executable, "-c", code, str(ROOT / "app.py"), "--server.port", "8601"]
-    with subprocess.Popen(command, env=os.environ | {server.STARTER: wished}) as process:
+LISTEN = """
+import socket, sys, time
+listener = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
+listener.bind((sys.argv[1], int(sys.argv[2])))
+listener.listen()
+print(1, flush=True)
+time.sleep(60)
+"""
+
+
+@contextmanager
+def listening(host: str, port: int, wished: str = "") -> Iterator[psutil.Process]:
+    """A process that looks like a server and listens, but answers nothing."""
+    command = [sys.executable, "-c", LISTEN, host, str(port), str(ROOT / "app.py")]
+    process = psutil.Popen(command, env=os.environ | {server.STARTER: wished}, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as said:
         try:
-            running = server.find_server(options, wished)
-            assert running is not None
-            assert (running.process.pid, running.url, running.alive) == (process.pid, "http://127.0.0.1:8601", True)
-            assert server.find_server(dataclasses.replace(options, port=8601), wished) == running
-            assert server.find_server(dataclasses.replace(options, port=8602), wished) is None
+            assert said.readline(), "it does not listen"
+            yield process
         finally:
             process.kill()
-    assert not running.alive
+            process.wait()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends a process at once")
+def test_a_second_start_finds_what_it_would_have_started(tmp_path: Path) -> None:
+    options, port = Options(forwarded=("--server.address", "127.0.0.1")), free_port()
+    wished = server.wishes(options, tmp_path)
+    with listening("127.0.0.1", port, wished) as process:
+        running = server.find_server(options, wished)
+        assert running is not None
+        assert running.pid == process.pid
+        assert server.is_alive(running)
+        assert server.find_server(dataclasses.replace(options, port=port), wished) == running
+        assert server.find_server(dataclasses.replace(options, port=port + 1), wished) is None
+        assert not server.answers(server.address(running, options)), "it accepts connections, but is no server of ours"
+    assert not server.is_alive(running)
     assert server.find_server(options, wished) is None
+    assert server.wait_until_ready(running, options) == ""
 
 
 def test_only_the_same_wishes_mean_the_same_server(tmp_path: Path) -> None:
@@ -197,32 +223,7 @@ def test_only_the_same_wishes_mean_the_same_server(tmp_path: Path) -> None:
     assert len({wished, *others}) == 4
 
 
-def test_one_start_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "START_SECONDS", 0.1)
-    with (
-        server.one_start_at_a_time(),
-        pytest.raises(LaunchError, match="Another start"),
-        server.one_start_at_a_time(),
-    ):
-        pass
-    with server.one_start_at_a_time():
-        pass
-
-
 # The server
-
-
-def test_a_port_in_use_is_noticed() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        assert not server._is_free("localhost", port)
-        assert not server._is_free("0.0.0.0", port)
-        with pytest.raises(LaunchError, match=f"Port {port} is in use; choose another"):
-            server.start_server(Options(port=port), {})
-        assert not server.answers(f"http://localhost:{port}"), "it accepts connections, but is no server of ours"
-    assert server._is_free("localhost", port)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows ends a process at once")
@@ -233,31 +234,32 @@ def test_a_server_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatch
     assert deaf.stdout is not None
     with deaf.stdout as said:
         said.readline()
-    server.Server(deaf, 1, "").stop()
+    server.stop(deaf)
     assert deaf.poll() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
-    ("forwarded", "url"),
+    ("host", "forwarded", "url"),
     [
-        ((), "http://localhost:8600"),
-        (("--server.address", "0.0.0.0"), "http://localhost:8600"),
-        (("--server.address", "::1"), "http://[::1]:8600"),
-        (("--server.address=192.0.2.7", "--server.baseUrlPath", "/a/"), "http://192.0.2.7:8600/a"),
-        (("--server.sslCertFile", "x.pem"), "https://localhost:8600"),
+        ("127.0.0.1", (), "http://localhost:{port}"),
+        ("0.0.0.0", ("--server.baseUrlPath", "/a/"), "http://localhost:{port}/a"),
+        ("127.0.0.2", (), "http://127.0.0.2:{port}"),
+        ("::1", ("--server.sslCertFile", "x.pem"), "https://[::1]:{port}"),
     ],
 )
-def test_the_address_to_open(forwarded: tuple[str, ...], url: str) -> None:
-    options = Options(forwarded=forwarded)
-    assert server._address(options, options.streamlit_option("server.address", "localhost"), 8600) == url
-
-
-RUNNING = server.Server(psutil.Process(), 8501, "http://localhost:8501")
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no address 127.0.0.2")
+def test_the_address_to_open(host: str, forwarded: tuple[str, ...], url: str) -> None:
+    if ":" in host and not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    port = free_port()
+    with listening(host, port) as process:
+        assert server.address(process, Options(forwarded=forwarded)) == url.format(port=port)
+    assert server.address(process, Options()) == ""
 
 
 def test_a_model_is_part_of_the_address() -> None:
-    assert start._page(RUNNING, Options()) == "http://localhost:8501/"
-    assert start._page(RUNNING, Options(model="my.model")) == "http://localhost:8501/?model=my.model"
+    assert start._page("http://localhost:8501", Options()) == "http://localhost:8501/"
+    assert start._page("http://localhost:8501", Options(model="my.model")) == "http://localhost:8501/?model=my.model"
 
 
 def test_no_browser_where_there_is_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:

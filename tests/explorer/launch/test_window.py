@@ -9,15 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from explorer.launch import start, window
-from explorer.launch.options import Options
-from explorer.launch.server import Server
 from explorer.launch.window import AppWindow, NoWindowError
-
-SERVER = Server(psutil.Process(), 8600, "http://localhost:8600")
 
 
 class Event(list):
@@ -36,16 +31,12 @@ class FakeWindow:
 
     def __init__(self, *, agrees: bool = True) -> None:
         self.events = types.SimpleNamespace(before_show=Event(), closing=Event(), closed=Event())
-        self.native, self.loaded, self.asked, self.agrees = None, [], [], agrees
+        self.native, self.asked, self.agrees = None, [], agrees
         self.gone = threading.Event()
 
     def create_confirmation_dialog(self, title: str, message: str) -> bool:
         self.asked.append(message)
         return self.agrees
-
-    def load_html(self, page: str) -> None:
-        self.loaded.append(page)
-        self.gone.set()
 
     def destroy(self) -> None:
         self.gone.set()
@@ -66,19 +57,15 @@ class FakeBackend(types.ModuleType):
         self.url, self.options = url, options
         return self.made
 
-    def start(self, watch: Callable[[], None], **options: Any) -> None:
+    def start(self, **options: Any) -> None:
         self.started = options
-        thread = threading.Thread(target=watch)
-        thread.start()
         self._during(self.made)
         self.made.events.closed.set()
-        thread.join(10)
 
 
 @pytest.fixture
 def pywebview(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeBackend]:
     monkeypatch.setattr(window, "_adapt_qt", lambda view: None)
-    monkeypatch.setattr(window, "_LOOK_SECONDS", 0.01)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
 
     def install(during: Callable[[FakeWindow], None] = lambda shown: None, made: FakeWindow | None = None) -> Any:
@@ -91,7 +78,7 @@ def pywebview(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeBackend]:
 
 def test_the_window_keeps_what_the_page_keeps(pywebview: Callable[..., FakeBackend], tmp_path: Path) -> None:
     backend = pywebview()
-    AppWindow("http://localhost:8600/", tmp_path / "window", lambda: True, str).show()
+    AppWindow("http://localhost:8600/", tmp_path / "window", str).show()
     assert backend.url == "http://localhost:8600/"
     assert backend.started["private_mode"] is False
     assert backend.started["storage_path"] == str(tmp_path / "window")
@@ -106,7 +93,7 @@ def test_closing_asks_where_training_goes_on(
 ) -> None:
     answers: list[Any] = []
     backend = pywebview(lambda shown: answers.extend(shown.events.closing.set()), FakeWindow(agrees=agrees))
-    AppWindow("http://x/", tmp_path, lambda: True, lambda: question).show()
+    AppWindow("http://x/", tmp_path, lambda: question).show()
     assert answers == [closes]
     assert backend.made.asked == [question] * bool(question)
 
@@ -120,17 +107,10 @@ def test_a_signal_closes_without_asking(pywebview: Callable[..., FakeBackend], t
         answers.extend(shown.events.closing.set())
 
     backend = pywebview(during)
-    opened = AppWindow("http://x/", tmp_path, lambda: True, lambda: "Sure?")
+    opened = AppWindow("http://x/", tmp_path, lambda: "Sure?")
     opened.show()
     assert answers == [True]
     assert backend.made.asked == []
-
-
-def test_a_dead_server_gets_a_sentence(pywebview: Callable[..., FakeBackend], tmp_path: Path) -> None:
-    backend = pywebview(lambda shown: shown.gone.wait(10))
-    AppWindow("http://x/", tmp_path, lambda: False, str).show()
-    (page,) = backend.made.loaded
-    assert "The server of this window has ended." in page
 
 
 def test_without_a_backend_it_is_the_browser(
@@ -141,7 +121,7 @@ def test_without_a_backend_it_is_the_browser(
 
     pywebview(fail)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert not start._in_window(SERVER, Options(way="window"), str)
+    assert not start._in_window("http://localhost:8600/", str)
     said = capsys.readouterr().out
     assert said.startswith("There is no backend for windows (`pip install")
     assert said.endswith("opens in the browser.\n")
