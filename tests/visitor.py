@@ -80,7 +80,7 @@ class Visitor:
 
     async def look(self, step: int, layer: int, head: int) -> float:
         """Report a step and a head as the stepper does after a pause; seconds until the page has answered."""
-        place = {"kind": "cross", "layer": layer, "head": head, "step": step, "row": step, "column": None, "view": ""}
+        place = {"kind": "cross", "layer": layer, "head": head, "step": step, "row": step, "column": None}
         self._at = {"seq": self.shown.seq, "turn": self._turn, "place": place, "wanted": []}
         message = BackMsg()
         message.rerun_script.fragment_id = self._fragment

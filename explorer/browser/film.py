@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.browser import wire
@@ -134,9 +133,3 @@ def film_view(film: Film, *, key: str) -> FilmPlace:
         ValueError: the frames do not fit together (see :func:`encode`).
     """
     return place_from(_component(key=key, data=encode(film), on_at_change=nothing).get("at"), film)
-
-
-def place_of(film: Film, *, key: str) -> FilmPlace:
-    """The position that the browser last reported for this film, or else the start."""
-    state = st.session_state.get(key)
-    return place_from(state.get("at") if state else None, film)

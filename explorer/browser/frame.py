@@ -1,7 +1,8 @@
-"""What pages have around their figures: a mark that a click scrolls to, links to copy, the glossary, the history."""
+"""What pages have around their figures: a mark that a click scrolls to, links to copy, glossary, history, the tour."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -13,6 +14,8 @@ _arrival = component("arrival", "arrival")
 _copy_link = component("copy_link", "copy_link")
 _glossary = component("glossary", "glossary")
 _history = component("history", "history")
+_top_line = component("top_line", "top_line")
+_tour = component("tour", "tour")
 _LAST_MOVE = "_history_last"
 # All of it, always: a message of this size is sent once per browser tab, a smaller one again with each script run.
 # A tuple: of a dictionary or a list, Streamlit asks pandas whether it is a table, and imports it for that.
@@ -54,3 +57,16 @@ def moved() -> bool:
     if news:
         st.session_state[_LAST_MOVE] = last
     return news
+
+
+def top_line(*, key: str, on_tour: Callable[[], None]) -> None:
+    """Draw what this is; `on_tour` is called, before the next run of the page, when the tour's button is pressed."""
+    _top_line(key=key, on_tour_change=on_tour)
+
+
+def tour(turn: int, *, key: str) -> None:
+    """Mount the tour of the Translate page, whose cards say what the stepper shows just now.
+
+    It starts when `turn` is another number than at its last start in this browser tab. Its code is sent only then.
+    """
+    _tour(key=key, data={"turn": turn})

@@ -12,23 +12,20 @@ from typing import Any, Literal
 
 from explorer.decoding.coordinates import Place
 from explorer.decoding.model_diagram import Block, ModelDiagram
+from explorer.decoding.view_text import ViewOptions
 from model.config import AttentionKind
 
 Form = Literal["tokens", "words", "words-next"]
 Span = tuple[int, int]
+StandaloneView = Literal["steps", "heads"]
 Formula = Any  # str | list[Formula], which the checkers cannot read in a dataclass; `Formula` in types.d.ts
 
 
 @dataclass(frozen=True)
 class Position(Place):
-    """A place in a decoding, and the view of heads with its options, as in the address."""
+    """A place in a decoding, and the options of the views of heads, which the stepper has none of."""
 
-    view: str = ""
-
-    @classmethod
-    def of(cls, place: Place, view: str) -> Position:
-        """A place and a view as they are sent."""
-        return cls(**vars(place), view=view)
+    options: ViewOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -192,24 +189,21 @@ class MachinePicture:
 
 
 @dataclass(frozen=True)
-class MachineFacts:
-    """What is said of a block. In `shape`, 0 stands for the number of target tokens that were read."""
-
-    title: str
-    words: str
-    formula: Formula
-    shape: list[int]
-    parameters: int
-    picture: MachinePicture | None
-
-
-@dataclass(frozen=True)
 class MachinePart:
     """What is said of a part of a head."""
 
     title: str
     words: str
     formula: Formula
+
+
+@dataclass(frozen=True)
+class MachineFacts(MachinePart):
+    """What is said of a block. In `shape`, 0 stands for the number of target tokens that were read."""
+
+    shape: list[int]
+    parameters: int
+    picture: MachinePicture | None
 
 
 @dataclass(frozen=True)
@@ -400,3 +394,29 @@ class GridHead:
     kind: AttentionKind
     layer: int
     head: int
+
+
+@dataclass(frozen=True)
+class RecordingHeader:
+    """A recording of a page that stands alone; `forks` has, by row, the recording that each token leads to."""
+
+    seq: str
+    text: str
+    detail: str
+    step: int
+    forks: list[dict[int, int]]
+
+
+@dataclass(frozen=True)
+class StandaloneHeader:
+    """A page that stands alone: its views, its recordings, and where it opens.
+
+    `terms` has what the views link to, by address: the term, the plain word, and the explanation.
+    """
+
+    views: list[StandaloneView]
+    view: StandaloneView
+    at: int
+    place: Position
+    terms: dict[str, tuple[str, str, str]]
+    recordings: list[RecordingHeader]

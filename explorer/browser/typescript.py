@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import types
 import typing
 from pathlib import Path
@@ -17,10 +18,12 @@ def declarations() -> str:
     """All structs as TypeScript."""
     lines = ["// Made from explorer/browser/structs.py by `python -m explorer.browser.typescript`; not to be edited."]
     for name, struct in vars(structs).items():
-        if dataclasses.is_dataclass(struct):
-            lines += ["", f"export interface {name} {{"]
+        if isinstance(struct, type) and dataclasses.is_dataclass(struct):
+            (base,) = struct.__bases__
+            extended = f" extends {base.__name__}" if dataclasses.is_dataclass(base) else ""
+            lines += ["", f"export interface {name}{extended} {{"]
             hints = typing.get_type_hints(struct)
-            lines += [f"  {field.name}: {_type(hints[field.name])};" for field in dataclasses.fields(struct)]
+            lines += [f"  {field}: {_type(hints[field])};" for field in inspect.get_annotations(struct)]
             lines += ["}"]
     return "\n".join(lines) + "\n"
 

@@ -19,7 +19,7 @@ from explorer.browser.structs import ForkReport, Position, ViewMount, ViewReport
 from explorer.browser.sync import Settled, settle
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import Decoding, place_in
-from explorer.decoding.view_text import is_view, parse_view
+from explorer.decoding.view_text import format_view, is_view, parse_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 
@@ -65,7 +65,8 @@ def stepper(decoding: Decoding, wanted: Place, *, key: str) -> StepperResult:
     if not decoding.trace.cross.size:
         raise ValueError("The trace has no cross-attention; the stepper needs it.")
     settled = _settled(key, decoding, wanted, "")
-    mount = ViewMount(decoding.seq, settled.turn, Position.of(*settled.start), explains=False, compact=False)
+    start = Position(**vars(settled.start[0]))
+    mount = ViewMount(decoding.seq, settled.turn, start, explains=False, compact=False)
     with st.container(gap=None):
         carry_decoding(decoding, key=f"{key}-decoding")
         result = _stepper(key=key, data=asdict(mount), on_at_change=nothing, on_fork_change=nothing)
@@ -87,8 +88,10 @@ def heads_view(
     if not kinds_of(decoding.trace):
         raise ValueError("There is no attention in this trace.")
     settled = _settled(key, decoding, wanted, view or DEFAULT_VIEW)
-    mount = ViewMount(decoding.seq, settled.turn, Position.of(*settled.start), explains, compact)
-    place, now = settled.now
+    (start, opened), (place, now) = settled.start, settled.now
+    mount = ViewMount(
+        decoding.seq, settled.turn, Position(**vars(start), options=parse_view(opened)), explains, compact
+    )
     with st.container(gap=None):
         carry_decoding(decoding, key=f"{key}-decoding", kinds=_opened(decoding, place, now, key))
         result = _heads(key=key, data=asdict(mount), on_at_change=nothing, on_open_change=nothing)
@@ -108,10 +111,11 @@ def _settled(key: str, decoding: Decoding, wanted: Place, view: str) -> Settled[
 
 
 def _place_of(trace: AttentionTrace, at: Position) -> tuple[Place, str]:
-    """A reported position as a place that exists in the trace, and the view of heads."""
+    """A reported position as a place that exists in the trace, and the text of the view of heads."""
     cell = None if at.kind != "encoder" and at.column is None else (at.row, at.column or 0)
     place = place_in(trace, kind=at.kind, layer=at.layer, head=at.head, step=at.step, cell=cell)
-    return place, at.view if is_view(at.view) else ""
+    view = "" if at.options is None else format_view(at.options)
+    return place, view if is_view(view) else ""
 
 
 def _forked(message: Any, decoding: Decoding) -> StepperResult | None:

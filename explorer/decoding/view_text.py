@@ -1,7 +1,7 @@
 """A view of attention and its options as the text that stands in the address: "lines.words.mass-60".
 
-The words are joined by dots: the view, then a word for each option that differs from its default. The browser writes
-and reads the same text; tests/fixtures/view_text.json holds both sides to one meaning.
+The words are joined by dots: the view, then a word for each option that differs from its default. The browser gets and
+reports the options themselves.
 """
 
 from __future__ import annotations
@@ -102,3 +102,20 @@ def _option(word: str) -> dict[str, Any]:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 4
+
+
+def format_view(options: ViewOptions) -> str:
+    """The text of some options; :func:`parse_view` gives the same options back."""
+    words = [options.view, *(flag for flag in FLAGS if getattr(options, flag))]
+    words += [value for value in (options.scale, options.palette) if value not in (SCALES[0], PALETTES[0])]
+    if options.by != ORDERS[0]:
+        words.append(f"by-{options.by}")
+    if options.role:
+        words.append(f"role-{options.role}")
+    if options.most:
+        words.append(f"most-{round(10 * options.most)}")
+    if options.mass != ViewOptions().mass:
+        words.append(f"mass-{options.mass}")
+    if options.heads:
+        words.append(f"h-{'-'.join(map(str, options.heads))}")
+    return ".".join(words)

@@ -14,16 +14,17 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from explorer.browser import assets, wire
 from explorer.browser.payload import encode
-from explorer.browser.structs import Position
+from explorer.browser.structs import Position, RecordingHeader, StandaloneHeader, StandaloneView
 from explorer.charts.palette import THEME
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import Decoding
+from explorer.decoding.view_text import parse_view
 from explorer.files.html_page import document
 from explorer.locale.glossary import address_of, explain
 from explorer.locale.text import printable
@@ -31,9 +32,8 @@ from explorer.locale.text import printable
 if TYPE_CHECKING:
     from explorer.decoding.translator import Translation
 
-View = Literal["steps", "heads"]
 Theme = Literal["auto", "light", "dark"]
-_PACKS: dict[View, str] = {"steps": "stepper", "heads": "heads"}
+_PACKS: dict[StandaloneView, str] = {"steps": "stepper", "heads": "heads"}
 THEMES: tuple[Theme, ...] = ("auto", "light", "dark")
 # Nothing may be loaded; styles of the page's own are set as text, by the views too.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -65,7 +65,7 @@ def page(
     title: str,
     facts: Sequence[str] = (),
     at: int = 0,
-    view: View = "steps",
+    view: StandaloneView = "steps",
     options: str = "",
     digits: int | None = None,
     theme_name: Theme = "auto",
@@ -81,33 +81,27 @@ def page(
         ValueError: a weight is not a number.
     """
     crossing = all(one.decoding.trace.cross.size for one in recordings)
-    views: list[View] = ["steps", "heads"] if crossing else ["heads"]
-    about: dict[str, Any] = {
-        "views": views,
-        "view": view if view in views else views[0],
-        "at": at,
-        "place": asdict(Position.of(place, options or "heads")),
-        "terms": {
-            address_of(term): [entry.term, entry.plain, entry.explanation]
+    views: list[StandaloneView] = ["steps", "heads"] if crossing else ["heads"]
+    about = StandaloneHeader(
+        views=views,
+        view=view if view in views else views[0],
+        at=at,
+        place=Position(**vars(place), options=parse_view(options)),
+        terms={
+            address_of(term): (entry.term, entry.plain, entry.explanation)
             for term, entry in ((term, explain(term)) for term in _TERMS)
         },
-        "recordings": [
-            {
-                "seq": one.decoding.seq,
-                "text": printable(one.text),
-                "detail": printable(one.detail),
-                "step": max(one.step, 1),
-                "forks": forks,
-            }
+        recordings=[
+            RecordingHeader(one.decoding.seq, printable(one.text), printable(one.detail), max(one.step, 1), forks)
             for one, forks in zip(recordings, forks_of(recordings), strict=True)
         ],
-    }
+    )
     messages = {
         f"{i}": np.frombuffer(encode(one.decoding, digits=digits), np.uint8) for i, one in enumerate(recordings)
     }
     least = f"{0.5 * 10 ** -(digits or 0):.{(digits or 0) + 1}f}"
     remarks = [f"Weights are rounded to {digits} decimals; 0 stands for less than {least}."] if digits else []
-    return _document(title, [*facts, *remarks, ADVICE], views, wire.write(about, messages), theme_name, index)
+    return _document(title, [*facts, *remarks, ADVICE], views, wire.write(asdict(about), messages), theme_name, index)
 
 
 def translation_page(
@@ -115,7 +109,7 @@ def translation_page(
     *,
     shown: Translation,
     place: Place,
-    view: View = "steps",
+    view: StandaloneView = "steps",
     options: str = "",
     facts: Sequence[str] = (),
     index: str = "",
@@ -156,7 +150,7 @@ def forks_of(recordings: Sequence[Recording]) -> list[list[dict[int, int]]]:
 
 
 def _document(
-    title: str, facts: Sequence[str], views: Sequence[View], data: bytes, theme_name: Theme, index: str
+    title: str, facts: Sequence[str], views: Sequence[StandaloneView], data: bytes, theme_name: Theme, index: str
 ) -> bytes:
     boot, code = assets.text("standalone_boot.js"), assets.standalone(tuple(_PACKS[view] for view in views))
     packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, _LEVEL)).decode()

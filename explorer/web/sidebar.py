@@ -9,8 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.browser.frame import copy_link
-from explorer.browser.tour import top_line, tour
+from explorer.browser.frame import copy_link, top_line, tour
 from explorer.decoding.examples import Prompt, examples_of
 from explorer.decoding.model_summary import facts, story, title
 from explorer.decoding.selection import Selection

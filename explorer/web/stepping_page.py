@@ -15,13 +15,13 @@ from explorer.web.downloads import download_button
 from model.config import DecodeConfig
 
 if TYPE_CHECKING:
-    from explorer.files.standalone_page import View
+    from explorer.browser.structs import StandaloneView
 
 LABEL = "Page that steps (HTML)"
 MOST_FORKS = 12  # in one file; the newest ones
 
 
-def draw(selection: Selection, shown: Translation, at: Place, *, view: View, key: str) -> None:
+def draw(selection: Selection, shown: Translation, at: Place, *, view: StandaloneView, key: str) -> None:
     """A download button; the file is made when it is pressed, and opens at the place on screen."""
     config, forks = session.decode_config(), session.forks()[-MOST_FORKS:]
     model, text, edit = selection.model, selection.text, shown.edit

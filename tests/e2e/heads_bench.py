@@ -13,6 +13,7 @@ from explorer.browser import assets
 from explorer.browser.payload import encode
 from explorer.browser.structs import Position
 from explorer.decoding.decoding import Decoding, place_in
+from explorer.decoding.view_text import ViewOptions, format_view, parse_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 from tests.e2e.stepper_bench import lightness, pixels, theme
@@ -62,11 +63,11 @@ class HeadsBench:
     def send(self, trace: AttentionTrace, *, kinds: tuple[AttentionKind, ...] | None = None, **changes: Any) -> None:
         """Do what the server does for a new decoding or when it moves the views."""
         place = {name: changes.pop(name) for name in ("kind", "layer", "head", "step", "cell") if name in changes}
-        view = changes.pop("view", "heads")
+        options = parse_view(changes.pop("view", "heads"))
         flags = {name: changes.pop(name, False) for name in ("explains", "compact")}
         self.decoding = Decoding(**({"trace": trace, "seq": "first", "model": "planted"} | changes))
         self.turn += 1
-        start = dataclasses.asdict(Position.of(place_in(trace, **place), view))
+        start = dataclasses.asdict(Position(**vars(place_in(trace, **place)), options=options))
         self.carry(*(kinds_of(trace) if kinds is None else kinds), with_header=True)
         data = {"seq": self.decoding.seq, "turn": self.turn, "start": start, **flags}
         self.page.evaluate("data => show(data)", data)
@@ -116,6 +117,10 @@ class HeadsBench:
     def calls(self) -> list[dict[str, Any]]:
         """What the views have said; of a report, the place alone, with the kinds that they need."""
         return [_placed(call) for call in self.page.evaluate("() => calls")]
+
+    def reported_view(self) -> str:
+        """The last report's options as the text in the address."""
+        return format_view(ViewOptions(**self.calls()[-1]["value"]["options"]))
 
     def plot(self, kind: str) -> tuple[float, float, float, int, int]:
         """Where the cells of the large map are on its canvas: left, top, size, rows drawn, columns (CSS pixels)."""

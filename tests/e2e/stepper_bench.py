@@ -114,7 +114,7 @@ class Bench:
         decoding, place = view
         self.turn += decoding.seq != self.seq
         self.seq = decoding.seq
-        start = dataclasses.asdict(Position.of(place, ""))
+        start = dataclasses.asdict(Position(**vars(place)))
         data = {"seq": decoding.seq, "turn": self.turn, "start": start, "explains": False, "compact": False}
         return [base64.b64encode(encode(decoding)).decode(), data]
 

@@ -108,8 +108,9 @@ def test_grid_to_head_to_cell_by_keyboard(bench: HeadsBench) -> None:
     bench.page.wait_for_timeout(400)
     said = bench.calls()[-1]
     assert said["name"] == "at"
-    where = {name: said["value"][name] for name in ("kind", "layer", "head", "step", "column", "view")}
-    assert where == {"kind": "cross", "layer": 1, "head": 2, "step": 4, "column": 2, "view": "head"}
+    where = {name: said["value"][name] for name in ("kind", "layer", "head", "step", "column")}
+    assert where == {"kind": "cross", "layer": 1, "head": 2, "step": 4, "column": 2}
+    assert bench.reported_view() == "head"
 
 
 def test_arrows_go_up_and_down_between_layers(bench: HeadsBench) -> None:

@@ -56,7 +56,7 @@ def test_lines_of_several_heads_and_the_share_that_they_hold(bench: HeadsBench) 
     bench.frame()
     assert canvas.get_attribute("data-lines") == str(expected(0.5, 1, 2))
     bench.page.wait_for_timeout(400)
-    assert bench.calls()[-1]["value"]["view"] == "lines.mass-50.h-1-2"
+    assert bench.reported_view() == "lines.mass-50.h-1-2"
     bench.open_table()
     assert bench.text("thead") == "key ↑ H1 H2" or bench.text("thead") == "key H1 H2"
     assert f"{trace.cross[1, 1, 2, 3]:.4f}" in bench.text("tbody")
@@ -117,7 +117,7 @@ def test_several_heads_are_shown_at_once_in_their_colours(bench: HeadsBench, vie
     for head in (1, 2, 3):
         assert f"L1 H{head}:" in bench.text(".caption")
     bench.page.wait_for_timeout(400)
-    assert bench.calls()[-1]["value"]["view"] == f"{view}.h-1-2-3"
+    assert bench.reported_view() == f"{view}.h-1-2-3"
     if view == "text":
         heights = bench(f"{tokens}:first-child .shares i").evaluate_all(
             "all => all.map((bar) => parseInt(bar.style.height))"
@@ -225,9 +225,9 @@ def test_what_is_reported_reopens_the_same_view(bench: HeadsBench) -> None:
     bench.click(".left .end:nth-child(2)")
     bench.page.wait_for_timeout(400)
     at = bench.calls()[-1]["value"]
-    assert at["view"] == view
+    assert bench.reported_view() == view
     drawn, caption = bench(".body canvas").get_attribute("data-lines"), bench.text(".caption")
-    bench.mount(trace, kind=at["kind"], layer=at["layer"], head=at["head"], step=at["step"], view=at["view"])
+    bench.mount(trace, kind=at["kind"], layer=at["layer"], head=at["head"], step=at["step"], view=view)
     assert (bench(".body canvas").get_attribute("data-lines"), bench.text(".caption")) == (drawn, caption)
 
 

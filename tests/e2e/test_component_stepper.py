@@ -13,7 +13,7 @@ from tests.e2e.stepper_bench import Bench
 from tests.explorer.planted import planted_trace, planted_view
 
 # Where the view reports to be at step 1 of the mean of layer 2.
-POSITION = {"kind": "cross", "layer": 2, "head": 0, "step": 1, "row": 1, "column": None, "view": ""}
+POSITION = {"kind": "cross", "layer": 2, "head": 0, "step": 1, "row": 1, "column": None, "options": None}
 
 
 @pytest.fixture
@@ -306,11 +306,11 @@ def test_caption_and_table_say_what_the_payload_says(bench: Bench) -> None:
         for row in bench("tbody tr").all()
     ]
     assert rows == [
-        ["3 lis", "2 read", "0.620", "1"],
-        ["3 lis", "3 red", "0.210", "2"],
-        ["3 lis", "4 books", "0.150", "3"],
-        ["3 lis", "1 i", "0.020", "4"],
-        ["3 lis", "5 <eos>", "0.000", "5"],
+        ["2 read", "0.6200", "1"],
+        ["3 red", "0.2100", "2"],
+        ["4 books", "0.1500", "3"],
+        ["1 i", "0.0200", "4"],
+        ["5 <eos>", "0.0000", "5"],
     ]
     assert bench("th[aria-sort=descending]").inner_text().startswith("weight")
 

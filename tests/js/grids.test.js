@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { sortAfter, sortRows } from "../../explorer/browser/js/grids.js";
 
 const rows = [{ at: [0, 0.2] }, { at: [1, null] }, { at: [2, 0.7] }, { at: [3, 0.2] }];
-const order = (sort) => sortRows(rows, sort, 0).map(({ at }) => at[0]);
+const order = (sort) => sortRows(rows, sort).map(({ at }) => at[0]);
 
 test("rows are sorted in both directions; null is last in either, and ties keep their order", () => {
   assert.deepEqual(order({ by: 1, sign: 1 }), [0, 3, 2, 1]);

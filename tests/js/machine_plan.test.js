@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { boxTowards } from "../../explorer/browser/js/grids.js";
 import { openWidth } from "../../explorer/browser/js/machine_band.js";
-import { boxTowards, planMachine, zoomAfter } from "../../explorer/browser/js/machine_plan.js";
+import { planMachine, zoomAfter } from "../../explorer/browser/js/machine_plan.js";
 
 const block = (name, kind, stack, layer, reads, attention = "") => ({ name, kind, stack, layer, reads, attention, points: [] });
 /** The blocks of a post-norm or pre-norm Transformer, as machine_blocks.py lists them. */

@@ -6,23 +6,27 @@ import { buttonTowards } from "./grids.js";
 import { KINDS, TITLES, layerName } from "./names.js";
 import { clamp } from "./numbers.js";
 
-/** @import { Diagram, Kind, Wiring } from "./types" */
-
-/** What each box shows, so that it is built anew only for another model or width. @type {WeakMap<Element, string>} */
-const built = new WeakMap();
+/** @import { Diagram, HeadsState, Kind, StepperState, Wiring } from "./types" */
 
 /**
- * Draws a model into a box with the role of a radio group.
- * @param {HTMLElement} box
- * @param {Diagram} diagram
- * @param {{ kind: Kind, layer: number }} at the place on screen
+ * Draws where in the model the map in question is, in a box with the role of a radio group.
+ * @param {StepperState | HeadsState} S
+ * @param {Diagram | null} diagram
+ * @param {number} width of the view
  * @param {(kind: Kind, layer: number) => void} choose
  */
-export function drawDiagram(box, diagram, at, choose) {
-  const width = box.clientWidth || 244, roomy = matchMedia("(pointer: coarse)").matches, low = box.classList.contains("low");
-  const name = JSON.stringify([diagram, width, roomy]);
-  if (built.get(box) !== name) build(box, planOf(diagram, width, roomy, low));
-  built.set(box, name);
+export function drawPlace(S, diagram, width, choose) {
+  const box = S.find(".model"), at = { kind: S.kind, ...S.pick[S.kind] }, placed = [S.seq, at.kind, at.layer, width, !diagram].join();
+  // A step changes nothing here, and the size of the box, once asked for, would have to be computed anew.
+  if (S.placed === placed) return;
+  S.placed = placed;
+  box.hidden = !diagram;
+  if (!diagram) return;
+  const room = box.clientWidth || 244, roomy = matchMedia("(pointer: coarse)").matches, low = box.classList.contains("low");
+  // Built anew only for another model or width, so that the keyboard's focus stays.
+  const built = JSON.stringify([diagram, room, roomy]);
+  if (S.built !== built) build(box, planOf(diagram, room, roomy, low));
+  S.built = built;
   const places = [...box.querySelectorAll("button")];
   for (const place of places) {
     const [kind, layer] = place.value.split(" "), current = kind === at.kind && Number(layer) === at.layer;

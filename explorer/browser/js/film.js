@@ -6,30 +6,27 @@ import { finder, make, makeButton, say } from "./dom.js";
 import { BYTES, NOWHERE, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind } from "./names.js";
 import { clamp, percent } from "./numbers.js";
-import { createPlayer, markPlaying } from "./player.js";
+import { drawSteps } from "./player.js";
+import { serverSource } from "./source_server.js";
+import { end, listenToSteps, listenToWidth, opensAnew, update } from "./view.js";
 import { readMessage } from "./wire.js";
 
 /** @import { Film, FilmFrame, FilmState } from "./types" */
 
 const TALL = 380; // approximate height of the large map with its labels, in pixels
 const NARROW = 90; // maximum width of a thumbnail, in pixels
-const REPORT = 250; // ms between the last move and the report of the position
 const TEMPO = 600; // ms per step
 
 /**
  * Streamlit calls this again whenever the data or the theme changes; it calls the returned function once, at unmount.
  * @param {import("./types").Mount<Uint8Array, "__film", FilmState>} mount
  */
-export default function ({ data, parentElement: root, setStateValue }) {
-  const S = (root.__film ??= create(root));
-  Object.assign(S, { setStateValue, theme: readTheme(S.box) });
+export default function (mount) {
+  const { data, parentElement: root } = mount, S = (root.__film ??= create(root));
+  Object.assign(S, { source: serverSource(mount), theme: readTheme(S.box) });
   load(S, readFilm(data));
-  draw(S);
-  return () => {
-    clearTimeout(S.reporting);
-    S.player.stop();
-    S.observer.disconnect();
-  };
+  layOut(S);
+  return () => end(S);
 }
 
 /** @param {Uint8Array} bytes @returns {Film} */
@@ -46,24 +43,15 @@ function readFilm(bytes) {
 
 /** The state before the first film arrives; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
-  const find = finder(root), slider = /** @type {HTMLInputElement} */ (find("input"));
+  const find = finder(root);
   const big = /** @type {HTMLCanvasElement} */ (find(".big"));
   const S = /** @type {FilmState} */ (/** @type {unknown} */ ({
-    find, slider, big, box: find(".film"), frame: 0, layer: 1, head: 1, cell: null, plot: NOWHERE,
+    find, big, box: find(".film"), layer: 1, head: 1, cell: null, plot: NOWHERE, frame: 0, speed: 1, followed: true,
+    draw: () => paint(S), reportOf: () => ({ seq: S.seq, frame: S.step, layer: S.layer, head: S.head }),
   }));
-  const last = () => S.film.frames.length - 1;
-  S.player = createPlayer(() => TEMPO, { at: () => S.frame, last, go: (frame) => show(S, clamp(frame, 0, last())) });
-  slider.oninput = () => {
-    S.player.stop();
-    show(S, Number(slider.value));
-  };
-  find(".play").onclick = () => {
-    if (S.player.playing()) S.player.stop();
-    else S.player.start();
-    markPlaying(find(".play"), S.player.playing());
-  };
+  listenToSteps(S, TEMPO);
   big.onpointermove = big.onclick = (event) => {
-    const f = S.film.frames[S.frame], { query, key } = cellUnder(big, event, S.plot);
+    const f = S.data.frames[S.step], { query, key } = cellUnder(big, event, S.plot);
     S.cell = query >= 0 && key >= 0 && query < f.rows.length && key < f.columns.length ? { query, key } : null;
     drawReadout(S);
   };
@@ -71,10 +59,7 @@ function create(root) {
     S.cell = null;
     drawReadout(S);
   };
-  S.observer = new ResizeObserver(() => {
-    if (S.width !== S.box.clientWidth && S.film) draw(S);
-  });
-  S.observer.observe(S.box);
+  listenToWidth(S, () => layOut(S));
   return S;
 }
 
@@ -84,36 +69,21 @@ function create(root) {
  * @param {Film} film
  */
 function load(S, film) {
-  S.film = film;
-  if (film.seq !== S.seq) Object.assign(S, film.place, { seq: film.seq });
-  S.frame = clamp(S.frame, 0, film.frames.length - 1);
+  const { layer, head, frame } = film.place;
+  Object.assign(S, { data: film, last: film.frames.length - 1, cell: null });
+  if (opensAnew(S, { seq: film.seq, turn: 0 })) Object.assign(S, { layer, head, step: frame });
+  S.step = clamp(S.step, 0, S.last);
   S.layer = clamp(S.layer, 1, film.layers);
   S.head = clamp(S.head, 1, film.heads);
-  S.cell = null;
-  if (S.frame === film.frames.length - 1) S.player.stop();
-}
-
-/** @param {FilmState} S @param {number} frame */
-function show(S, frame) {
-  S.frame = frame;
-  paint(S);
-  report(S);
-}
-
-/** Sends one report for a burst of moves. @param {FilmState} S */
-function report(S) {
-  clearTimeout(S.reporting);
-  const { seq, frame, layer, head } = S;
-  S.reporting = setTimeout(() => S.setStateValue("at", { seq, frame, layer, head }), REPORT);
+  if (S.step === S.last) S.player.stop();
 }
 
 /** Lays out everything whose size depends on the film or on the width, then draws it. @param {FilmState} S */
-function draw(S) {
-  const { layers, heads, frames } = S.film;
+function layOut(S) {
+  const { layers, heads, frames } = S.data;
   S.width = S.box.clientWidth;
   S.find(".controls").hidden = frames.length < 2;
-  S.find(".masked").hidden = S.film.kind !== "decoder";
-  S.slider.max = `${frames.length - 1}`;
+  S.find(".masked").hidden = S.data.kind !== "decoder";
   const grid = S.find(".heads");
   S.thumb = clamp(Math.floor((S.width * (S.width < 700 ? 0.9 : 0.45) - 60) / heads) - 14, 30, NARROW);
   grid.style.gridTemplateColumns = `auto repeat(${heads}, auto)`;
@@ -126,8 +96,7 @@ function draw(S) {
       button.ariaLabel = button.title = capitalised(nameInKind(layer, head));
       button.onclick = () => {
         Object.assign(S, { layer, head });
-        paint(S);
-        report(S);
+        update(S);
       };
       grid.append(button);
       S.thumbs.push({ layer, head, button, canvas });
@@ -138,12 +107,9 @@ function draw(S) {
 
 /** @param {FilmState} S */
 function paint(S) {
-  const { film, slider } = S, f = film.frames[S.frame];
-  markPlaying(S.find(".play"), S.player.playing());
-  slider.value = `${S.frame}`;
-  slider.style.setProperty("--done", `${(100 * S.frame) / Math.max(1, film.frames.length - 1)}%`);
-  slider.ariaValueText = stepOf(f);
-  say(S.find("output"), `${stepOf(f)} (${S.frame + 1} of ${film.frames.length})`);
+  S.frame = 0;
+  const f = S.data.frames[S.step];
+  drawSteps(S, stepOf(f), `${stepOf(f)} (${S.step + 1} of ${S.last + 1})`);
   const cells = cellsOf(f), { keys, queries } = cells, size = Math.min(S.thumb / keys, S.thumb / queries);
   const [left, top] = [keys, queries].map((count) => (S.thumb - size * count) / 2), sheet = sheetFor(S, f);
   S.thumbs.forEach(({ layer, head, button, canvas }, i) => {
@@ -161,7 +127,7 @@ const stepOf = (f) => `step ${f.step.toLocaleString("en")}`;
 const bytesOf = (f, at) => f.weights.subarray(at * f.area, (at + 1) * f.area);
 
 /** The place of the chosen head among all. @param {FilmState} S */
-const chosen = (S) => (S.layer - 1) * S.film.heads + S.head - 1;
+const chosen = (S) => (S.layer - 1) * S.data.heads + S.head - 1;
 
 /** @param {FilmFrame} f */
 const cellsOf = (f) => ({ keys: f.columns.length, queries: f.rows.length, mask: f.mask });
@@ -171,7 +137,7 @@ const sheetFor = (S, f) => (f.sheet ??= sheetOf(S.theme, cellsOf(f), S.thumbs.ma
 
 /** Draws the chosen head. @param {FilmState} S @param {FilmFrame} f */
 function drawHead(S, f) {
-  const { kind } = S.film, cells = cellsOf(f), { keys, queries } = cells;
+  const { kind } = S.data, cells = cellsOf(f), { keys, queries } = cells;
   // A byte of 0 may stand for a weight that is only small: no number is written for it.
   const values = Float32Array.from(bytesOf(f, chosen(S)), (byte) => byte / 255 || 1e-9);
   say(S.find("figcaption"), `${headTitle(kind, S.layer, S.head)}, ${stepOf(f)}`);
@@ -183,7 +149,7 @@ function drawHead(S, f) {
 
 /** Describes the cell under the pointer. @param {FilmState} S */
 function drawReadout(S) {
-  const f = S.film.frames[S.frame], c = S.cell;
+  const f = S.data.frames[S.step], c = S.cell;
   let text = "";
   if (c) {
     const i = c.query * f.columns.length + c.key;

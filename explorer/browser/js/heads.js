@@ -1,38 +1,39 @@
 // The views of the Attention page: their controls, their shared state, and the messages to and from the server.
 
 import { readTheme } from "./colours.js";
+import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, say, sayAll } from "./dom.js";
-import { moveInGrid } from "./grids.js";
+import { moveInGrid } from "./tiles.js";
 import { PLACES } from "./head_list.js";
 import { chooseTile, drawGrids, peekAtTile } from "./heads_grid.js";
 import { drawHeadChoice, drawLines, drawSentence } from "./heads_lines.js";
 import { drawMaps, listenToHead } from "./heads_map.js";
 import { choosePalette, drawLegend } from "./heads_pictures.js";
-import { change, kindsShown, mapOf, mapsShown, openHead, report, reportOf, showsLarge, update } from "./heads_state.js";
+import { change, kindsShown, mapOf, mapsShown, openHead, pauseOf, reportOf, showsLarge } from "./heads_state.js";
 import { drawCaption, drawLead, drawNumbers, drawReadout } from "./heads_text.js";
-import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { NOWHERE } from "./maps.js";
 import { KINDS } from "./names.js";
 import { clamp } from "./numbers.js";
-import { drawSteps, stepAfter } from "./player.js";
+import { drawSteps, stepName } from "./player.js";
 import { listenToPresent } from "./present.js";
 import { drawBadges, numbered, tokenName } from "./readout.js";
 import { serverSource } from "./source_server.js";
 import { decodingOf, listen } from "./store.js";
-import { drawPlace, end, listenToSteps, listenToWidth, redraw } from "./view.js";
-import { DEFAULT_OPTIONS, VIEWS, readView } from "./view_text.js";
+import { end, keepWithin, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw, update } from "./view.js";
 
+/** @import { ViewOptions } from "./structs" */
 /** @import { Decoding, HeadsState, Kind } from "./types" */
 
+/** @typedef {ViewOptions["view"]} View */
+
 const TEMPO = 700; // ms per step
-// Keys of this view; those of the player come with it.
 const COMMANDS = {
-  ...STEPPING, 1: "heads", 2: "head", 3: "lines", 4: "text", h: "head next", H: "head before", l: "layer next",
+  1: "view heads", 2: "view head", 3: "view lines", 4: "view text", h: "head next", H: "head before", l: "layer next",
   L: "layer before", f: "present",
 };
 /** @type {[string, string][]} */
 const HELP = [
-  ...STEPPING_HELP, ["1 2 3 4", "all heads, one head, lines, sentence"], ["H", "next head; with Shift the one before"],
+  ["1 2 3 4", "all heads, one head, lines, sentence"], ["H", "next head; with Shift the one before"],
   ["L", "next layer; with Shift the one before"], ["F", "present: fill the screen"],
   ["↑ ↓", "in a map or among thumbnails: move; with Shift, mark cells"],
 ];
@@ -65,9 +66,9 @@ export default function (mount) {
 function create(root) {
   const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
   const S = /** @type {HeadsState} */ (/** @type {unknown} */ ({
-    ...DEFAULT_OPTIONS, find, details, box: find(".explorer"), pick: {}, on: new Set(), step: 0, encoderRow: 0, col: null,
+    find, details, box: find(".explorer"), pick: {}, on: new Set(), step: 0, encoderRow: 0, col: null,
     peek: null, figures: {}, drawn: [], maps: new Map(), pictures: new Map(),
-    sort: { by: 0, sign: 1 }, speed: 1, draw: () => draw(S),
+    sort: { by: 0, sign: 1 }, speed: 1, draw: () => draw(S), reportOf: () => reportOf(S), pause: () => pauseOf(S),
   }));
   for (const kind of KINDS) {
     const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
@@ -75,12 +76,15 @@ function create(root) {
     S.figures[kind] = { box: part(""), canvas, title: part("b"), about: part("small"), plot: NOWHERE };
     listenToHead(S, kind);
   }
-  listenToSteps(S, TEMPO, (step) => goTo(S, step), (name) => run(S, name));
+  S.stepped = () => {
+    S.hover = null;
+  };
+  const run = listenToSteps(S, TEMPO, (name) => carryOut(S, name));
   for (const button of buttonsOf(find, ".kinds")) {
     const { value } = button;
     button.onclick = () => change(S, value === "beside" ? { beside: !S.beside } : { kind: /** @type {Kind} */ (value), beside: false });
   }
-  for (const button of buttonsOf(find, ".views")) button.onclick = () => change(S, { view: button.value });
+  for (const button of buttonsOf(find, ".views")) button.onclick = () => change(S, { view: /** @type {View} */ (button.value) });
   for (const select of root.querySelectorAll("select")) {
     const convert = { most: Number, next: Boolean }[select.name] ?? String;
     select.onchange = () => {
@@ -121,8 +125,7 @@ function create(root) {
     Object.assign(S, { col: null, brush: null, hover: null });
     update(S);
   };
-  S.keys = listenToKeys(S.box, { commands: COMMANDS, help: HELP, run: (name) => run(S, name), escape });
-  find(".help").onclick = S.keys.showHelp;
+  listenToViewKeys(S, { commands: COMMANDS, help: HELP, run, escape });
   S.deafen = listen(() => {
     const decoding = decodingOf(S.mount.seq);
     if (decoding && decoding !== S.data) load(S, decoding);
@@ -138,27 +141,19 @@ function create(root) {
  * @param {Decoding} data
  */
 function load(S, data) {
-  const { turn, start } = S.mount;
+  const { start } = S.mount;
   if (data !== S.data) for (const known of [S.maps, S.pictures]) known.clear();
   Object.assign(S, { data, last: data.target.tokens.length - 1 });
-  if (data.seq !== S.seq) {
-    Object.assign(S, { seq: data.seq, hover: null, brush: null, focus: null, turn: 0 });
-  }
-  if (turn !== S.turn) {
-    S.player.stop();
-    clearTimeout(S.reporting);
-    const { kind, layer, head, step, row, column } = start, { heads, ...options } = readView(start.view);
+  if (data.seq !== S.seq) Object.assign(S, { hover: null, brush: null, focus: null });
+  if (opensAnew(S, S.mount)) {
+    const { kind, layer, head, step, row, column } = start, { heads, ...options } = /** @type {ViewOptions} */ (start.options);
     const encoderRow = kind === "encoder" ? row - 1 : 0, col = column === null ? null : column - 1;
-    Object.assign(S, { turn, kind, step: step - 1, encoderRow, col, ...options });
+    Object.assign(S, { kind, step: step - 1, encoderRow, col, ...options });
     S.pick[kind] = { layer, head };
     S.on = new Set(heads.length ? heads : [head]);
   }
-  S.step = clamp(S.step, 0, S.last);
   S.encoderRow = clamp(S.encoderRow, 0, Math.max(0, data.source.tokens.length - 1));
-  for (const kind of data.order) {
-    const { layers, heads } = data.shapes[kind], had = S.pick[kind];
-    S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
-  }
+  keepWithin(S);
   choosePalette(S);
   // The weights follow right after the header; until then, but only briefly, the previous drawing stays.
   clearTimeout(S.waiting);
@@ -235,36 +230,23 @@ function drawControls(S) {
   for (const part of /** @type {NodeListOf<HTMLElement>} */ (S.box.querySelectorAll(".walk,.walking"))) {
     part.hidden = (part.hidden && "for" in part.dataset) || !data.order.some((kind) => kind !== "encoder");
   }
-  drawSteps(find, S.step, S.last, S.player.playing(), data.target);
+  drawSteps(S, stepName(data, S.step));
   const { tokens, predicted } = data.target;
   sayAll(find(".reads"), "reads ", numbered(tokens, S.step, "target"), " → predicts ", tokenName(predicted[S.step], "target"));
 }
 
-/** @param {HeadsState} S @param {number} step */
-function goTo(S, step) {
-  step = clamp(step, 0, S.last);
-  if (step === S.step) return;
-  S.step = step;
-  S.hover = null;
-  update(S);
-}
-
-/** Carries out the command of a button or a key. @param {HeadsState} S @param {string} name */
-function run(S, name) {
-  if (name === "present") return S.present();
-  if (VIEWS.includes(name)) return change(S, { view: name });
+/** Carries out a command that only these views have; whether it was one. @param {HeadsState} S @param {string} name */
+function carryOut(S, name) {
   const [what, way] = name.split(" ");
-  if (way) return turnTo(S, what, way === "next" ? 1 : -1);
-  const playing = S.player.playing();
-  S.player.stop();
-  if (name !== "play") goTo(S, stepAfter(name, S.step, S.last));
-  else if (!playing) {
+  if (name === "present") S.present();
+  else if (what === "view") change(S, { view: /** @type {View} */ (way) });
+  else if (way) turnTo(S, what, way === "next" ? 1 : -1);
+  else {
     // Playing shows the decoding as it happened: later rows are absent.
-    S.steps = true;
-    S.player.start();
+    if (name === "play" && !S.player.playing()) S.steps = true;
+    return false;
   }
-  if (playing) report(S);
-  redraw(S);
+  return true;
 }
 
 /** Goes to the next head or layer; the mean comes after the last head, and the first after that. @param {HeadsState} S @param {string} what @param {number} by */

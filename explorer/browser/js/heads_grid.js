@@ -2,7 +2,7 @@
 
 import { magnification, paper, pixelRatio } from "./canvas.js";
 import { children, make, makeButton, say } from "./dom.js";
-import { giveTabStop, tileOf } from "./grids.js";
+import { giveTabStop, tileOf } from "./tiles.js";
 import { describeHead, listHeads } from "./head_list.js";
 import { fitCell, fitTile, fitTiles } from "./heads_layout.js";
 import { pictureOf, scaleOf } from "./heads_pictures.js";

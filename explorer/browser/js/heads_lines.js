@@ -10,14 +10,14 @@ import { fitType } from "./heads_layout.js";
 import { nameOfRow, rowTitle } from "./heads_map.js";
 import { scaleOf } from "./heads_pictures.js";
 import {
-  chooseCell, columnInView, linedHeads, mapOf, rowInView, rowOf, shownRows, showsSeveral, update,
+  chooseCell, columnInView, linedHeads, mapOf, rowInView, rowOf, shownRows, showsSeveral,
 } from "./heads_state.js";
 import { levelOf } from "./maps.js";
 import { AXES, SIDES, layerName, nameInLayer, shortHead } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { presenting, roomBelow } from "./present.js";
 import { SPECIALS } from "./readout.js";
-import { redraw } from "./view.js";
+import { redraw, update } from "./view.js";
 import { heaviestKeys, joins, weightsOf } from "./weights.js";
 
 /** @import { HeadsState, KindMap, Line, Toward } from "./types" */

@@ -1,8 +1,7 @@
 // The state of the views on the Attention page, and how it changes. In these files, `S` is the state of one mounted
 // component and `m` the map of one kind of attention.
 
-import { redraw, reportLater } from "./view.js";
-import { writeView } from "./view_text.js";
+import { PAUSE, update } from "./view.js";
 import { entropyOf, mergeWords, rankedRow, spanWith, weightsOf } from "./weights.js";
 
 /** @import { HeadsState, Kind, KindMap } from "./types" */
@@ -83,20 +82,14 @@ export const linedHeads = (S) => [...S.on].sort((a, b) => a - b);
 export function reportOf(S) {
   const pick = S.pick[S.kind], lined = linedHeads(S), single = !showsSeveral(S) || lined.join() === `${pick.head}`;
   const row = S.kind === "encoder" ? S.encoderRow : S.step, column = S.col === null ? null : S.col + 1;
-  const place = { kind: S.kind, ...pick, step: S.step + 1, row: row + 1, column, view: writeView(S, single ? [] : lined) };
+  const { view, words, next, steps, beside, scale, palette, by, role, most, mass } = S;
+  const options = { view, words, next, steps, beside, scale, palette, by, role, most, mass, heads: single ? [] : lined };
+  const place = { kind: S.kind, ...pick, step: S.step + 1, row: row + 1, column, options };
   return { seq: S.seq, turn: S.turn, place, wanted: kindsShown(S) };
 }
 
-/** Reports the place once the user pauses, never during playback; sooner if another kind is missing. @param {HeadsState} S */
-export function report(S) {
-  reportLater(S, () => reportOf(S), kindsShown(S).every((kind) => mapOf(S, kind)) ? undefined : SOON);
-}
-
-/** Draws and reports a change. @param {HeadsState} S */
-export function update(S) {
-  redraw(S);
-  report(S);
-}
+/** How long a report waits: less if another kind is missing. @param {HeadsState} S */
+export const pauseOf = (S) => (kindsShown(S).every((kind) => mapOf(S, kind)) ? PAUSE : SOON);
 
 /** Applies changed options. @param {HeadsState} S @param {Partial<HeadsState>} changes */
 export function change(S, changes) {

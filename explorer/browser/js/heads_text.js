@@ -8,7 +8,7 @@ import {
 } from "./heads_state.js";
 import { SIDES, TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
 import { fourDecimals, percent, plural, wholePercent } from "./numbers.js";
-import { MASKED, WHY_MASKED, line, looksAt, numbered, tokenName } from "./readout.js";
+import { WHY_MASKED, keyRows, line, looksAt, numbered, tokenName } from "./readout.js";
 import { weightsOf } from "./weights.js";
 
 /** @import { Content, HeadsState, KindMap } from "./types" */
@@ -174,7 +174,7 @@ export function drawNumbers(S) {
   if (!S.details.open) return;
   const { names, rows } = heads ? headTable(S, m) : keyTable(S, m, query);
   const columns = names.map((name, i) => ({ name, first: i > 1 ? -1 : 1 }));
-  drawTable(S.find, columns, rows, S.sort, 0, (sort) => {
+  drawTable(S.find, columns, rows, S.sort, (sort) => {
     S.sort = sort;
     drawNumbers(S);
   });
@@ -188,7 +188,7 @@ function headTable(S, m) {
     const texts = values.map((value, i) => (value === null ? "–" : i ? percent(value) : value.toFixed(2)));
     const role = m.roles[layer - 1][head - 1];
     return {
-      at: [layer, head, ...values.map((v) => v ?? -1), [...PLACES, "mixed"].indexOf(role)],
+      at: [layer, head, ...values, [...PLACES, "mixed"].indexOf(role)],
       cells: [`${layer}`, `${head}`, ...texts, role],
     };
   });
@@ -198,16 +198,6 @@ function headTable(S, m) {
 /** @param {HeadsState} S @param {KindMap} m @param {number} query */
 function keyTable(S, m, query) {
   const { layer, head } = S.pick[m.kind], heads = showsSeveral(S) ? linedHeads(S) : [head], several = heads.length > 1;
-  const read = heads.map((h) => rowOf(m, layer, h, query));
-  const rows = m.columns.map((_, key) => {
-    const cells = read.map((row) => row.cells[key]), { mask } = cells[0];
-    /** @type {string[]} */
-    const texts = cells.flatMap(({ weight, rank }) => {
-      const text = mask ? MASKED[mask] : fourDecimals(weight);
-      return several ? [text] : [text, mask ? "–" : `${rank}`];
-    });
-    const order = cells.flatMap(({ weight, rank }) => (several ? [mask ? -1 : weight] : [mask ? -1 : weight, mask ? 9999 : rank]));
-    return { at: [key, ...order], cells: [numbered(m.columns, key, SIDES[m.kind][1]), ...texts] };
-  });
+  const rows = keyRows(heads.map((h) => rowOf(m, layer, h, query)), m.columns, SIDES[m.kind][1]);
   return { names: several ? ["key", ...heads.map(shortHead)] : ["key", "weight", "rank"], rows };
 }

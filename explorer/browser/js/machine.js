@@ -2,23 +2,22 @@
 
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, make, say } from "./dom.js";
-import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
 import { zoomAfter } from "./machine_plan.js";
-import { ask, goTo, hasDetails, open, outwards } from "./machine_state.js";
+import { ask, hasDetails, open, outwards, reportOf } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
-import { drawSteps, stepAfter } from "./player.js";
+import { drawSteps, stepName } from "./player.js";
 import { serverSource } from "./source_server.js";
 import { decodingOf, listen, partOf } from "./store.js";
-import { end, listenToSteps, redraw } from "./view.js";
+import { end, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw } from "./view.js";
 
 /** @import { MachineData, MachineState } from "./types" */
 
 const TEMPO = 900; // ms per step
-const COMMANDS = { ...STEPPING, "+": "in", "-": "out", 0: "fit" };
+const COMMANDS = { "+": "in", "-": "out", 0: "fit" };
 /** @type {[string, string][]} */
-const HELP = [...STEPPING_HELP, ["Tab", "to the diagram; then ← → ↑ ↓ from block to block"], ["Enter", "open the block"], ["+ −", "larger, smaller"], ["0", "original size"]];
+const HELP = [["Tab", "to the diagram; then ← → ↑ ↓ from block to block"], ["Enter", "open the block"], ["+ −", "larger, smaller"], ["0", "original size"]];
 
 /**
  * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
@@ -38,24 +37,24 @@ function create(root) {
   const find = finder(root);
   const S = /** @type {MachineState} */ (/** @type {unknown} */ ({
     find, box: find(".machine"), details: null, opened: { block: "", head: 0, part: "" }, depth: "words", unfolded: {}, zoom: 1, speed: 1,
-    row: 0, step: 0, last: 0, frame: 0, built: "", pictures: [], texts: [], width: 0, seq: "", draw: () => draw(S),
+    row: 0, step: 0, last: 0, frame: 0, built: "", pictures: [], texts: [], width: 0, seq: "", draw: () => draw(S), reportOf: () => reportOf(S),
   }));
-  listenToSteps(S, TEMPO, (step) => goTo(S, step), (name) => run(S, name));
-  for (const button of buttonsOf(find, ".zooms")) button.onclick = () => run(S, button.value);
+  const run = listenToSteps(S, TEMPO, (name) => {
+    if (!["in", "out", "fit"].includes(name)) return false;
+    S.zoom = zoomAfter(S.zoom, name);
+    redraw(S);
+    return true;
+  });
+  for (const button of buttonsOf(find, ".zooms")) button.onclick = () => run(button.value);
   listenToDepths(S);
   listenToPan(find(".sheet"));
   find("details").ontoggle = () => redraw(S);
   const escape = () => S.data && S.opened.block && open(S, outwards(S.opened));
-  S.keys = listenToKeys(S.box, { commands: COMMANDS, help: HELP, run: (name) => run(S, name), escape });
-  find(".keys").onclick = S.keys.showHelp;
-  S.observer = new ResizeObserver(() => S.data && S.width !== roomOf(S) && redraw(S));
-  S.observer.observe(S.box);
+  listenToViewKeys(S, { commands: COMMANDS, help: HELP, run, escape });
+  listenToWidth(S, () => redraw(S));
   S.deafen = listen(() => take(S));
   return S;
 }
-
-/** The width that the diagram may take. @param {MachineState} S */
-const roomOf = (S) => Math.max(S.find(".sheet").clientWidth, 300);
 
 /** Takes what the store has: the decoding, its machine, and what is open. @param {MachineState} S */
 function take(S) {
@@ -69,12 +68,10 @@ function take(S) {
 
 /** @param {MachineState} S @param {MachineData} data @param {Float32Array} body */
 function load(S, data, body) {
-  const { seq, turn, start: { step, ...opened } } = S.mount;
-  Object.assign(S, { data, body, last: data.target.tokens.length - 1 });
-  if (seq !== S.seq || turn !== S.turn) {
-    S.player.stop();
-    clearTimeout(S.reporting);
-    Object.assign(S, { seq, turn, step: step - 1, opened, row: 0 });
+  const { step, ...opened } = S.mount.start;
+  Object.assign(S, { data, body, last: data.target.tokens.length - 1, width: S.box.clientWidth });
+  if (opensAnew(S, S.mount)) {
+    Object.assign(S, { step: step - 1, opened, row: 0 });
     const block = data.blocks.find(({ name }) => name === opened.block);
     S.unfolded = block?.layer ? { [block.stack]: [block.layer] } : {};
   }
@@ -86,9 +83,8 @@ function load(S, data, body) {
 function draw(S) {
   S.frame = 0;
   if (!S.data) return;
-  S.width = roomOf(S);
   const { target } = S.data;
-  drawSteps(S.find, S.step, S.last, S.player.playing(), target);
+  drawSteps(S, stepName(S.data, S.step));
   S.find(".untrained").hidden = S.data.trained;
   const says = S.find(".says"), words = [target.tokens[S.step], target.predicted[S.step]];
   if (says.dataset.words !== words.join(" ")) {
@@ -107,20 +103,6 @@ function draw(S) {
 function askLater(S) {
   clearTimeout(S.reporting);
   S.reporting = setTimeout(() => ask(S), 120);
-}
-
-/** Carries out the command of a button or a key. @param {MachineState} S @param {string} name */
-function run(S, name) {
-  if (!S.data) return;
-  if (["in", "out", "fit"].includes(name)) S.zoom = zoomAfter(S.zoom, name);
-  else {
-    const playing = S.player.playing();
-    S.player.stop();
-    if (name !== "play") goTo(S, stepAfter(name, S.step, S.last));
-    else if (playing) goTo(S, S.step);
-    else S.player.start();
-  }
-  redraw(S);
 }
 
 /** Lets the pointer drag the diagram, where it is larger than its room. @param {HTMLElement} sheet */

@@ -4,14 +4,15 @@
 import { isolated } from "./canvas.js";
 import { drawWires } from "./diagram.js";
 import { make, makeButton, say } from "./dom.js";
+import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
-import { measure, paintMap, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
-import { boxTowards, planMachine } from "./machine_plan.js";
+import { measure, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
+import { planMachine } from "./machine_plan.js";
 import {
   PARTS, arrayOf, blockOf, lineOf, markedRow, open, rowFor, shapeText, sidesOf, tokensOf, weightsRow,
 } from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
-import { redraw } from "./view.js";
+import { goTo, redraw } from "./view.js";
 
 /** @import { Kind, MachineBlock, MachineBox, MachineOpened, MachineState } from "./types" */
 
@@ -49,7 +50,7 @@ export const partsOf = (S, block) => PARTS.filter((part) => part in (S.data.part
 /** Builds all blocks; what it returns scrolls to the open one and gives the focus back. @param {MachineState} S */
 function build(S) {
   const { blocks, diagram } = S.data, { opened } = S, block = blockOf(S, opened.block), stage = S.find(".diagram");
-  const plan = S.plan = planMachine(blocks, S.width, {
+  const plan = S.plan = planMachine(blocks, Math.max(S.find(".sheet").clientWidth, 300), {
     open: opened.block, heads: block?.attention ? (diagram.heads[block.attention] ?? 1) : 0,
     parts: block && opened.head ? partsOf(S, block).length : 0, pre: diagram.norm === "pre", unfolded: S.unfolded,
   });
@@ -171,15 +172,10 @@ function pictureOf(S, block) {
 
 /** @param {MachineState} S @param {MachineBlock} block @param {HTMLCanvasElement} canvas @param {import("./types").MachinePicture} picture @param {boolean} stepwise */
 export function paintPicture(S, block, canvas, picture, stepwise) {
-  const count = rowsAt(picture, S.step), marked = markedRow(S, block);
-  if (picture.kind === "rows") {
-    const rows = Array.from({ length: count }, (_, r) => rowOf(S.body, picture, stepwise, S.step, r));
-    paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale: picture.scale, marked });
-    return;
-  }
-  const keys = tokensOf(S, sidesOf(block.attention)[1]).length, values = new Float32Array(count * keys);
-  for (let r = 0; r < count; r++) values.set(rowOf(S.body, picture, stepwise, S.step, r).subarray(0, keys), r * keys);
-  paintMap(canvas, S.theme, { values, keys, rows: count, scale: picture.scale, marked, maskedAt: maskOf(S, block) });
+  const { kind, scale } = picture, wide = kind === "map" ? tokensOf(S, sidesOf(block.attention)[1]).length : picture.width;
+  const rows = Array.from({ length: rowsAt(picture, S.step) }, (_, r) => rowOf(S.body, picture, stepwise, S.step, r).subarray(0, wide));
+  const maskedAt = kind === "map" ? maskOf(S, block) : undefined;
+  paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale, marked: markedRow(S, block), maskedAt });
 }
 
 /** Which cells the mask closes: what comes later, for a causal decoder. @param {MachineState} S @param {MachineBlock} block @returns {(row: number, key: number) => boolean} */
@@ -206,7 +202,7 @@ function tokenList(S, block) {
       line.classList.toggle("current", first + i === at);
       line.onclick = () => {
         if (ofSource) S.row = first + i;
-        else S.step = first + i;
+        else goTo(S, first + i);
         redraw(S);
       };
     });
@@ -271,12 +267,11 @@ function headOf(S, block, head, narrow) {
     const all = arrayOf(S, "heads");
     canvas.style.visibility = all ? "" : "hidden";
     if (!all) return;
-    const [, rows, columns] = all.shape, values = all.values.subarray((head - 1) * rows * columns, head * rows * columns);
-    const shown = queries === "source" ? rows : S.step + 1, wide = tokensOf(S, keys).length, row = rowFor(S, queries);
-    const part = new Float32Array(shown * wide);
-    for (let r = 0; r < shown; r++) part.set(values.subarray(r * columns, r * columns + wide), r * wide);
-    paintMap(canvas, S.theme, { values: part, keys: wide, rows: shown, scale: S.details?.full ?? 1, marked: row, maskedAt: maskOf(S, block) });
-    const line = [...part.subarray(row * wide, (row + 1) * wide)], best = line.indexOf(Math.max(...line));
+    const [, high, columns] = all.shape, values = all.values.subarray((head - 1) * high * columns, head * high * columns);
+    const wide = tokensOf(S, keys).length, marked = rowFor(S, queries);
+    const rows = tokensOf(S, queries).map((_, r) => values.subarray(r * columns, r * columns + wide));
+    paintRows(canvas, S.theme, false, { rows, scale: S.details?.full ?? 1, marked, maskedAt: maskOf(S, block) });
+    const line = rows[marked], best = line.indexOf(Math.max(...line));
     say(top, `${isolated(tokensOf(S, keys)[best])} ${wholePercent(line[best])}`);
   });
   return button;
@@ -311,11 +306,8 @@ export function paintPart(S, block, part, canvas) {
   const ofKeys = part === "key" || part === "value", side = ofKeys ? keys : queries, dark = S.box.dataset.theme === "dark";
   const shown = tokensOf(S, side).length, wide = MAPS.includes(part) ? tokensOf(S, keys).length : array.shape[1];
   const rows = Array.from({ length: shown }, (_, r) => lineOf(array, r).slice(0, wide)), marked = ofKeys ? -1 : rowFor(S, queries);
-  if (part === "weights") {
-    const values = new Float32Array(shown * wide);
-    rows.forEach((row, r) => values.set(row, r * wide));
-    paintMap(canvas, S.theme, { values, keys: wide, rows: shown, scale: S.details?.full ?? 1, marked, maskedAt: maskOf(S, block) });
-  } else paintRows(canvas, S.theme, dark, { rows, scale: scaleOf(array.values), marked });
+  const weights = part === "weights", scale = weights ? S.details?.full ?? 1 : scaleOf(array.values);
+  paintRows(canvas, S.theme, dark, { rows, scale, marked, maskedAt: weights ? maskOf(S, block) : undefined });
   return `${shown} × ${wide}`;
 }
 
@@ -332,18 +324,14 @@ function listenToArrows(S, stage, held) {
     };
   }
   stage.onkeydown = (event) => {
-    const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
+    const here = /** @type {HTMLButtonElement} */ (event.target);
     // Clicked blocks leave the arrow keys to the steps.
-    if (at < 0 || !event.key.startsWith("Arrow") || !buttons[at].matches(":focus-visible")) return;
-    const shown = buttons.filter((button) => !button.hidden), sizes = shown.map((button) => {
-      const { left, top, width, height } = button.getBoundingClientRect();
-      return { x: left, y: top, width, height };
-    });
-    const next = boxTowards(sizes, shown.indexOf(buttons[at]), event.key);
-    if (next === undefined) return;
+    if (!buttons.includes(here) || !here.matches(":focus-visible")) return;
+    const next = buttonTowards(buttons.filter((button) => !button.hidden), here, event.key);
+    if (!next) return;
     event.preventDefault();
     event.stopPropagation();
-    shown[next].focus();
+    next.focus();
   };
 }
 

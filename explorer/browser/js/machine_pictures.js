@@ -91,16 +91,17 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
   ctx.strokeRect(line, (marked * h) / rows + line, w - 2 * line, Math.max(h / rows - 2 * line, 1));
 }
 
-/** A map of weights, of which `scale` has the full colour. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {{ values: ArrayLike<number>, keys: number, rows: number, scale: number, marked: number, maskedAt: (row: number, key: number) => boolean }} map */
-export function paintMap(canvas, theme, { values, keys, rows, scale, marked, maskedAt }) {
-  const inkAt = (/** @type {number} */ weight) => theme.inks[levelOf(weight, { top: scale })];
-  paint(canvas, { columns: keys, rows, marked, ink: theme.ink, colourOf: (row, key) => (maskedAt(row, key) ? theme.grey : inkAt(values[row * keys + key])) });
-}
-
-/** Vectors below each other. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {boolean} dark @param {{ rows: ArrayLike<number>[], scale: number, marked: number }} vectors */
-export function paintRows(canvas, theme, dark, { rows, scale, marked }) {
-  const colour = diverging(theme, dark, scale);
-  paint(canvas, { columns: rows[0]?.length ?? 0, rows: rows.length, marked, ink: theme.ink, colourOf: (row, column) => colour(rows[row][column]) });
+/**
+ * Paints rows of numbers below each other: weights with a mask in the scale of all maps, other numbers in two hues.
+ * @param {HTMLCanvasElement} canvas
+ * @param {Theme} theme
+ * @param {boolean} dark
+ * @param {{ rows: ArrayLike<number>[], scale: number, marked: number, maskedAt?: (row: number, key: number) => boolean }} tensor `scale` has the full colour
+ */
+export function paintRows(canvas, theme, dark, { rows, scale, marked, maskedAt }) {
+  const colour = maskedAt ? (/** @type {number} */ weight) => theme.inks[levelOf(weight, { top: scale })] : diverging(theme, dark, scale);
+  const colourOf = (/** @type {number} */ row, /** @type {number} */ column) => (maskedAt?.(row, column) ? theme.grey : colour(rows[row][column]));
+  paint(canvas, { columns: rows[0]?.length ?? 0, rows: rows.length, marked, ink: theme.ink, colourOf });
 }
 
 /** The size that nearly all of these numbers stay below. @param {ArrayLike<number>} values */

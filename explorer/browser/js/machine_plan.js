@@ -77,25 +77,5 @@ function wiresOf(blocks, home, rail, loop) {
   return wires;
 }
 
-/**
- * The box that an arrow key leads to from another one: the nearest in that direction; undefined if there is none.
- * @param {{ x: number, y: number, width: number, height: number }[]} boxes
- * @param {number} at
- * @param {string} key
- */
-export function boxTowards(boxes, at, key) {
-  const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key] ?? [0, 0];
-  const middle = (/** @type {typeof boxes[0]} */ box) => [box.x + box.width / 2, box.y + box.height / 2];
-  const [x, y] = middle(boxes[at]);
-  let best = -1, least = Infinity;
-  boxes.forEach((box, i) => {
-    const [bx, by] = middle(box), along = (bx - x) * dx + (by - y) * dy, beside = Math.abs((bx - x) * dy) + Math.abs((by - y) * dx);
-    if (i === at || along <= 1 || (dx && beside > 110)) return;
-    const distance = along + 2 * beside;
-    if (distance < least) [best, least] = [i, distance];
-  });
-  return best < 0 ? undefined : best;
-}
-
 /** The next magnification of the diagram. @param {number} zoom @param {string} way "in", "out" or "fit" */
 export const zoomAfter = (zoom, way) => (way === "fit" ? 1 : clamp(Math.round(10 * zoom * (way === "in" ? 1.25 : 0.8)) / 10, 0.5, 3));

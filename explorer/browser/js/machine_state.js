@@ -1,12 +1,9 @@
 // The state of the machine: what it has been sent, what is open, and what it tells the server.
 
 import { rowOf } from "./machine_pictures.js";
-import { clamp } from "./numbers.js";
 import { redraw } from "./view.js";
 
 /** @import { MachineBlock, MachineOpened, MachineState, Numbers } from "./types" */
-
-const REPORT = 250; // ms after the last move until the server is told
 
 /** The parts of a head in the order of the computation. */
 export const PARTS = ["query", "key", "scores", "masked", "weights", "value", "output"];
@@ -63,20 +60,11 @@ export function open(S, opened) {
   redraw(S);
 }
 
-/** Reports the step and what is open, of which the server then sends the numbers. @param {MachineState} S */
-export function ask(S) {
-  S.source.report({ seq: S.seq, turn: S.turn, place: { step: S.step + 1, ...S.opened } });
-}
+/** The step and what is open, of which the server then sends the numbers. @param {MachineState} S */
+export const reportOf = (S) => ({ seq: S.seq, turn: S.turn, place: { step: S.step + 1, ...S.opened } });
 
-/** @param {MachineState} S @param {number} step */
-export function goTo(S, step) {
-  S.step = clamp(step, 0, S.last);
-  redraw(S);
-  clearTimeout(S.reporting);
-  S.reporting = setTimeout(() => {
-    if (!S.player.playing()) ask(S);
-  }, REPORT);
-}
+/** @param {MachineState} S */
+export const ask = (S) => S.source.report(reportOf(S));
 
 /** Leads to another page, from what is open. @param {MachineState} S @param {string} place */
 export function leave(S, place) {

@@ -1,9 +1,9 @@
-// A timer that plays through steps, and the buttons, slider and keys that control it.
+// A timer that plays through steps, and how the buttons and the slider that control it look.
 
 import { buttonsOf, say } from "./dom.js";
 import { clamp } from "./numbers.js";
 
-/** @import { Find } from "./types" */
+/** @import { Decoding, ViewState } from "./types" */
 
 /**
  * Plays through a track, one step every `tempo()` ms; started at the end, it plays from the beginning.
@@ -28,38 +28,34 @@ export function createPlayer(tempo, track) {
   return { playing: () => timer !== 0, start, stop };
 }
 
-/** Labels the play button with what it does next. @param {Element} button @param {boolean} playing */
-export function markPlaying(button, playing) {
-  button.classList.toggle("playing", playing);
-  button.setAttribute("aria-label", playing ? "Pause" : "Play");
-}
-
 /** The step to which a button or key leads. @param {string} name @param {number} step @param {number} last */
 export const stepAfter = (name, step, last) =>
   clamp({ start: 0, back: step - 1, forward: step + 1, end: last }[name] ?? step, 0, last);
 
 /**
- * Draws the buttons, slider and counter of a decoding.
- * @param {Find} find
- * @param {number} step
- * @param {number} last
- * @param {boolean} playing
- * @param {{ tokens: string[], predicted: string[] }} target
+ * Draws the buttons, the slider and the counter of the steps.
+ * @param {ViewState} S
+ * @param {string} meaning what a screen reader says of this step
+ * @param {string} [counter]
  */
-export function drawSteps(find, step, last, playing, { tokens, predicted }) {
+export function drawSteps({ find, step, last, player }, meaning, counter = `step ${step + 1} of ${last + 1}`) {
   /** @type {HTMLInputElement} */
-  const slider = find(".steps");
+  const slider = find(".steps"), playing = player.playing();
   slider.max = `${last + 1}`;
   slider.value = `${step + 1}`;
   slider.disabled = !last;
   slider.style.setProperty("--done", `${last ? (100 * step) / last : 100}%`);
-  slider.setAttribute("aria-valuetext", `${step + 1}: reads ${tokens[step]}, predicts ${predicted[step]}`);
-  say(find(".steps + output"), `step ${step + 1} of ${last + 1}`);
+  slider.setAttribute("aria-valuetext", meaning);
+  say(find(".steps + output"), counter);
   for (const button of buttonsOf(find, ".buttons")) {
     // Not `disabled`: the button would lose the keyboard focus at either end.
     if (button.value === "speed") continue;
     const idle = button.value !== "play" && stepAfter(button.value, step, last) === step;
     button.setAttribute("aria-disabled", `${idle || !last}`);
   }
-  markPlaying(find("button.play"), playing);
+  find("button.play").classList.toggle("playing", playing);
+  find("button.play").setAttribute("aria-label", playing ? "Pause" : "Play");
 }
+
+/** A step of a decoding, for a screen reader. @param {Decoding} data @param {number} step */
+export const stepName = ({ target: { tokens, predicted } }, step) => `${step + 1}: reads ${tokens[step]}, predicts ${predicted[step]}`;

@@ -1,7 +1,7 @@
 // Tokens and figures in words: the lines of a readout, what a row looks at, and the badges of a translation.
 
 import { make, say } from "./dom.js";
-import { wholePercent } from "./numbers.js";
+import { fourDecimals, wholePercent } from "./numbers.js";
 
 /** @import { Content, Find, Row } from "./types" */
 
@@ -10,7 +10,7 @@ export const WHY_MASKED = [
   "", "masked (future): the decoder may not look at later positions", "masked (padding): filler, not a word",
 ];
 /** The same, for a table. */
-export const MASKED = ["", "masked: future", "masked: padding"];
+const MASKED = ["", "masked: future", "masked: padding"];
 
 /** A line of a readout: its name, then its content. @param {string} name @param {Content[]} content */
 export const line = (name, ...content) => make("div", "", make("span", "name", name), ...content);
@@ -29,6 +29,23 @@ export function looksAt({ seen }, columns, side, most) {
   const keys = best.flatMap((c, i) =>
     [i ? ", " : " ", numbered(columns, c.key, side), ` ${wholePercent(c.weight)}`]);
   return [" looks at", ...keys, "."];
+}
+
+/**
+ * The keys of a row, for a table: each with its weight and its rank, or with its weight in each of several heads.
+ * @param {Row[]} heads the row in each head
+ * @param {string[]} columns
+ * @param {string} side
+ */
+export function keyRows(heads, columns, side) {
+  return columns.map((_, key) => {
+    const cells = heads.map((row) => row.cells[key]), { mask, rank } = cells[0], ranked = cells.length < 2;
+    const weights = cells.map(({ weight }) => (mask ? null : weight)), texts = cells.map(({ weight }) => (mask ? MASKED[mask] : fourDecimals(weight)));
+    return {
+      at: [key, ...weights, ...(ranked ? [mask ? null : rank] : [])],
+      cells: [numbered(columns, key, side), ...texts, ...(ranked ? [mask ? "–" : `${rank}`] : [])],
+    };
+  });
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { readTheme } from "./colours.js";
 import { children, finder, make, makeButton, say } from "./dom.js";
-import { giveTabStop, moveInGrid, tileOf } from "./grids.js";
+import { giveTabStop, moveInGrid, tileOf } from "./tiles.js";
 import { BYTES, paintCells } from "./maps.js";
 import { capitalised, shortHead, shortLayer } from "./names.js";
 import { wholePercent } from "./numbers.js";

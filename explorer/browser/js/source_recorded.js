@@ -1,9 +1,10 @@
 // The source of the views in a page that stands alone: what was recorded is all there is, and in the store from the start.
 
-/** @import { ForkReport, Position, Recording, Source } from "./types" */
+/** @import { ForkReport, Position, RecordingHeader } from "./structs" */
+/** @import { Source } from "./types" */
 
 /**
- * @param {Recording} recording the one on screen
+ * @param {RecordingHeader} recording the one on screen
  * @param {(place: Position) => void} moved
  * @param {(at: number, step: number) => void} open shows another recording
  * @returns {Source}

@@ -10,7 +10,8 @@ import { mountStepper } from "./stepper.js";
 import { decodingOf, take } from "./store.js";
 import { readMessage } from "./wire.js";
 
-/** @import { Decoding, HeadsState, StandaloneData, StepperState } from "./types" */
+/** @import { StandaloneHeader } from "./structs" */
+/** @import { Decoding, HeadsState, StepperState } from "./types" */
 
 /** What is on screen. @typedef {ReturnType<typeof stateOf>} StandaloneState */
 
@@ -22,7 +23,7 @@ const VIEWS = { steps: "Step by step", heads: "Heads" };
 export default function start() {
   const pack = /** @type {{ __headlightPack: Uint8Array }} */ (/** @type {unknown} */ (globalThis)).__headlightPack;
   const { header, arrays } = readMessage(pack), dark = matchMedia("(prefers-color-scheme: dark)");
-  /** @type {StandaloneData} */
+  /** @type {StandaloneHeader} */
   const data = header;
   for (const { values } of Object.values(arrays)) take(/** @type {Uint8Array} */ (values), true);
   const P = stateOf(data, dark.matches);
@@ -46,7 +47,7 @@ export default function start() {
   byId("theme").hidden = false;
 }
 
-/** @param {StandaloneData} data @param {boolean} dark */
+/** @param {StandaloneHeader} data @param {boolean} dark */
 const stateOf = (data, dark) =>
   ({ data, at: data.at, view: data.view, place: data.place, turn: 0, mounted: /** @type {Mounted | null} */ (null), unmount: () => {}, dark });
 
@@ -112,7 +113,7 @@ function show(P) {
 
 /** A view reports where it is. @param {StandaloneState} P @param {import("./structs").Position} at */
 function heard(P, at) {
-  if (P.view === "heads") P.place = { ...P.place, view: at.view };
+  if (P.view === "heads") P.place = { ...P.place, options: at.options };
 }
 
 /** Shows another recording. @param {StandaloneState} P @param {number} at @param {number} step */

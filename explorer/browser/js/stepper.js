@@ -2,31 +2,27 @@
 
 import { magnification } from "./canvas.js";
 import { readTheme } from "./colours.js";
+import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, say } from "./dom.js";
 import { hub } from "./hub.js";
-import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { NOWHERE } from "./maps.js";
 import { KINDS } from "./names.js";
 import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
-import { drawSteps, stepAfter } from "./player.js";
+import { drawSteps, stepName } from "./player.js";
 import { listenToPresent } from "./present.js";
 import { serverSource } from "./source_server.js";
 import { drawStage, drawWords, listenToStage, measureStage } from "./stage.js";
 import {
   drawCaption, drawChecks, drawKeys, drawMap, drawPick, drawReadout, layOut, listenToMap,
 } from "./stepper_maps.js";
-import { chooseMaps, goTo, pick, report } from "./stepper_state.js";
+import { chooseMaps, pick, reportOf } from "./stepper_state.js";
 import { decodingOf, isWhole, listen } from "./store.js";
-import { drawPlace, end, listenToSteps, listenToWidth, redraw } from "./view.js";
-import { joins } from "./weights.js";
+import { end, goTo, keepWithin, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw } from "./view.js";
 
 /** @import { Decoding, Kind, StepperState } from "./types" */
 
 const TEMPO = 700; // ms per step
-const COMMANDS = { ...STEPPING, f: "present" };
-/** @type {[string, string][]} */
-const HELP = [...STEPPING_HELP, ["F", "present: fill the screen"]];
 const SPEEDS = [1, 2, 0.5];
 
 /**
@@ -75,8 +71,8 @@ function fit(S) {
 function create(root) {
   const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
   const S = /** @type {StepperState} */ (/** @type {unknown} */ ({
-    find, details, box: find(".stepper"), pick: {}, cell: null, frame: 0, figures: {}, sort: { by: 1, sign: 1 },
-    words: false, draw: () => draw(S), look: null, rove: 0, boxes: { source: [], target: [] }, curves: [], moving: 0, hurried: false,
+    find, details, box: find(".stepper"), pick: {}, cell: null, frame: 0, figures: {}, sort: { by: 0, sign: 1 },
+    words: false, draw: () => draw(S), reportOf: () => reportOf(S), look: null, rove: 0, boxes: { source: [], target: [] }, curves: [], moving: 0, hurried: false,
     stageSize: { width: 0, height: 0 }, speed: 1, still: matchMedia("(prefers-reduced-motion: reduce)").matches,
   }));
   for (const kind of KINDS) {
@@ -91,7 +87,19 @@ function create(root) {
     S.player.stop();
     goTo(S, step);
   });
-  listenToSteps(S, TEMPO, (step) => goTo(S, step), (name) => run(S, name));
+  S.stepped = () => {
+    if (S.cell?.kind !== "encoder") S.cell = null;
+    if (S.look?.side === "target") S.look = null;
+  };
+  const present = listenToPresent(S.box, find(".present"), () => S.data && fit(S));
+  const run = listenToSteps(S, TEMPO, (name) => {
+    if (name === "present") present();
+    else if (name === "speed") {
+      S.speed = SPEEDS[(SPEEDS.indexOf(S.speed) + 1) % SPEEDS.length];
+      redraw(S);
+    } else return false;
+    return true;
+  });
   for (const tab of buttonsOf(find, ".kinds")) tab.onclick = () => pick(S, /** @type {Kind} */ (tab.value), {});
   find(".words").onclick = () => {
     Object.assign(S, { words: !S.words, cell: null, look: null });
@@ -106,14 +114,8 @@ function create(root) {
     Object.assign(S, { cell: null, look: null });
     redraw(S);
   };
-  const present = listenToPresent(S.box, find(".present"), () => S.data && fit(S));
-  const carryOut = (/** @type {string} */ name) => (name === "present" ? present() : run(S, name));
-  S.keys = listenToKeys(S.box, { commands: COMMANDS, help: HELP, run: carryOut, escape });
-  S.find(".keys").onclick = S.keys.showHelp;
-  listenToWidth(S, () => {
-    S.width = S.box.clientWidth;
-    fit(S);
-  });
+  listenToViewKeys(S, { commands: { f: "present" }, help: [["F", "present: fill the screen"]], run, escape });
+  listenToWidth(S, () => fit(S));
   S.deafen = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
   return S;
 }
@@ -124,30 +126,22 @@ function create(root) {
  * @param {Decoding} data
  */
 function load(S, data) {
-  const { seq, source, target, alternatives } = data, { turn, start: { step, kind, layer, head } } = S.mount;
+  const { order, source, target, alternatives } = data, { step, kind, layer, head } = S.mount.start;
   Object.assign(S, { data, cell: null, look: null, single: null, width: S.box.clientWidth, last: target.tokens.length - 1 });
   S.heat ??= atOne(data);
   S.optionRows = Math.max(1, ...alternatives.ids.map((ids, row) => ids.length + Number(!ids.includes(target.predicted_ids[row]))));
-  if (seq !== S.seq || turn !== S.turn) {
-    S.player.stop();
-    clearTimeout(S.reporting);
-    Object.assign(S, { seq, turn, step: step - 1, kind });
+  if (opensAnew(S, S.mount)) {
+    Object.assign(S, { step: step - 1, kind });
     S.pick[kind] = { layer, head };
   }
-  S.step = clamp(S.step, 0, S.last);
+  keepWithin(S);
   // A model without self-attention, such as an LSTM, has no maps of it.
-  S.kinds = KINDS.filter((kind) => data.maps[kind].layers);
-  for (const kind of KINDS) S.figures[kind].box.hidden = !S.kinds.includes(kind);
-  for (const tab of buttonsOf(S.find, ".kinds")) tab.hidden = !S.kinds.includes(/** @type {Kind} */ (tab.value));
-  for (const kind of S.kinds) {
-    const { layers, heads } = data.maps[kind], had = S.pick[kind];
-    S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
-  }
+  for (const kind of KINDS) S.figures[kind].box.hidden = !order.includes(kind);
+  for (const tab of buttonsOf(S.find, ".kinds")) tab.hidden = !order.includes(/** @type {Kind} */ (tab.value));
   S.rove = clamp(S.rove, 0, source.tokens.length - 1);
   S.find(".chips").scrollTop = 0;
-  const subwords = [source, target].some(({ words }) => words.some((_, i) => joins(words, i)));
-  S.words &&= subwords;
-  S.find(".words").hidden = !subwords;
+  S.words &&= data.subwords;
+  S.find(".words").hidden = !data.subwords;
   chooseMaps(S);
   drawChecks(S);
 }
@@ -162,13 +156,13 @@ function draw(S) {
   }
   S.find(".words").setAttribute("aria-pressed", `${S.words}`);
   // Canvases first: drawing text on one forces the browser to compute all styles changed so far.
-  for (const kind of S.kinds) drawMap(S, kind);
+  for (const kind of S.data.order) drawMap(S, kind);
   drawPick(S);
   drawPlace(S, S.data.diagram, S.width, (kind, layer) => pick(S, kind, { layer }));
-  drawSteps(S.find, S.step, S.last, S.player.playing(), S.data.target);
+  drawSteps(S, stepName(S.data, S.step));
   drawSpeed(S);
   drawNext(S);
-  for (const kind of S.kinds) drawCaption(S, kind);
+  for (const kind of S.data.order) drawCaption(S, kind);
   drawStage(S);
   drawReadout(S);
   drawKeys(S);
@@ -180,20 +174,4 @@ function drawSpeed(S) {
   say(S.find(".speed span"), S.speed === 0.5 ? "½×" : `${S.speed}×`);
   button.title = `Tempo: ${name}. Click for the next of three.`;
   button.setAttribute("aria-label", `Tempo: ${name}`);
-}
-
-/** Carries out the command of a button or a key. @param {StepperState} S @param {string} name */
-function run(S, name) {
-  if (!S.data) return;
-  const playing = S.player.playing();
-  if (name === "speed") {
-    S.speed = SPEEDS[(SPEEDS.indexOf(S.speed) + 1) % SPEEDS.length];
-    redraw(S);
-    return;
-  }
-  S.player.stop();
-  if (name !== "play") goTo(S, stepAfter(name, S.step, S.last));
-  else if (!playing) S.player.start();
-  if (playing) report(S);
-  redraw(S);
 }

@@ -7,7 +7,7 @@ import { drawTable } from "./grids.js";
 import { ROOMY, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals, plural } from "./numbers.js";
-import { MASKED, WHY_MASKED, drawBadges, line, looksAt, numbered, tokenName } from "./readout.js";
+import { WHY_MASKED, drawBadges, keyRows, line, looksAt, numbered, tokenName } from "./readout.js";
 import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
@@ -19,7 +19,7 @@ const LOW = 3; // minimum size of a cell, in pixels
 
 /** Sizes of the three plots for the available width; their first rows are at the same height. @param {StepperState} S */
 export function layOut(S) {
-  const sizes = S.kinds.map((kind) => {
+  const sizes = S.data.order.map((kind) => {
     const labels = namesOf(S, kind);
     return { f: S.figures[kind], m: S.maps[kind], labels, beside: labels.left + Math.max(labels.right, labels.over) + 3 };
   });
@@ -28,7 +28,7 @@ export function layOut(S) {
   const single = sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
   S.find(".maps").classList.toggle("single", single);
   S.laidOut = S.kind;
-  for (const kind of S.kinds) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
+  for (const kind of S.data.order) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
   // The choice of head is beside the maps, or where they are below each other, next to the stage that it changes.
   const home = S.find(single ? ".walk" : ".side"), choice = S.find(".choice");
   if (choice.parentNode !== home) {
@@ -186,7 +186,7 @@ export function drawCaption(S, kind) {
 
 /** Describes the chosen cell. @param {StepperState} S */
 export function drawReadout(S) {
-  for (const kind of S.kinds) {
+  for (const kind of S.data.order) {
     const f = S.figures[kind], c = S.cell;
     f.readout.replaceChildren();
     if (c?.kind !== kind) continue;
@@ -207,23 +207,14 @@ export function drawReadout(S) {
   }
 }
 
-const COLUMNS = [
-  { name: "query", first: 1 }, { name: "key", first: 1 }, { name: "weight", first: -1 }, { name: "rank", first: 1 },
-];
+const COLUMNS = [{ name: "key", first: 1 }, { name: "weight", first: -1 }, { name: "rank", first: 1 }];
 
 /** Draws the table of the current row's keys. @param {StepperState} S */
 export function drawKeys(S) {
   const m = S.maps[S.kind], query = currentRow(S, S.kind), [side, keySide] = SIDES[S.kind];
   sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}, row `, numbered(m.rows, query, side));
   if (!S.details.open) return;
-  const rows = rowOf(S, S.kind, query).cells.map(({ key, weight, mask, rank }) => ({
-    at: mask ? [null, key, null, null] : [0, key, weight, rank],
-    cells: [
-      numbered(m.rows, query, side), numbered(m.columns, key, keySide),
-      ...(mask ? [MASKED[mask], "–"] : [decimals(weight), `${rank}`]),
-    ],
-  }));
-  drawTable(S.find, COLUMNS, rows, S.sort, 1, (sort) => {
+  drawTable(S.find, COLUMNS, keyRows([rowOf(S, S.kind, query)], m.columns, keySide), S.sort, (sort) => {
     S.sort = sort;
     drawKeys(S);
   });

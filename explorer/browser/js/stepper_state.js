@@ -2,10 +2,10 @@
 // of one mounted stepper.
 
 import { KINDS, SIDES } from "./names.js";
-import { clamp } from "./numbers.js";
-import { redraw, reportLater } from "./view.js";
-import { joinedNames, mergeWords, rankedRow, spansOf, weightsOf } from "./weights.js";
+import { update } from "./view.js";
+import { joinedNames, mergeWords, rankedRow, weightsOf } from "./weights.js";
 
+/** @import { FormOfMap } from "./structs" */
 /** @import { AttentionMap, Kind, Side, Span, StepperState } from "./types" */
 
 /**
@@ -13,13 +13,14 @@ import { joinedNames, mergeWords, rankedRow, spansOf, weightsOf } from "./weight
  * @param {StepperState} S
  */
 export function chooseMaps(S) {
-  const { maps, source, target } = S.data, step = S.words ? S.step : -1;
+  const { maps, forms } = S.data, step = S.words ? S.step : -1;
   if (S.shown?.data === S.data && S.shown.step === step) return;
   S.shown = { data: S.data, step };
   S.sheets = new Map();
   S.maps = maps;
   if (!S.words) return;
-  S.spans = { source: spansOf(source.words), target: spansOf(target.words) };
+  const form = /** @type {FormOfMap} */ (forms.cross?.words);
+  S.spans = { source: form.column_spans, target: form.row_spans };
   const merged = KINDS.map((kind) => [kind, mapOfWords(S, kind)]);
   S.maps = Object.fromEntries(merged);
 }
@@ -86,25 +87,11 @@ export function currentRow(S, kind) {
 /** @param {StepperState} S @returns {import("./structs").Position} */
 function placeOf(S) {
   const step = S.step + 1, row = S.kind === "encoder" ? 1 : step;
-  return { kind: S.kind, ...S.pick[S.kind], step, row, column: null, view: "" };
+  return { kind: S.kind, ...S.pick[S.kind], step, row, column: null, options: null };
 }
 
 /** @param {StepperState} S @returns {import("./structs").ViewReport} */
 export const reportOf = (S) => ({ seq: S.seq, turn: S.turn, place: placeOf(S), wanted: [] });
-
-/** @param {StepperState} S */
-export const report = (S) => reportLater(S, () => reportOf(S));
-
-/** @param {StepperState} S @param {number} step */
-export function goTo(S, step) {
-  step = clamp(step, 0, S.last);
-  if (step === S.step) return;
-  S.step = step;
-  if (S.cell?.kind !== "encoder") S.cell = null;
-  if (S.look?.side === "target") S.look = null;
-  redraw(S);
-  report(S);
-}
 
 /**
  * Focuses a kind of attention, at another layer or head if given.
@@ -115,8 +102,7 @@ export function goTo(S, step) {
 export function pick(S, kind, choice) {
   S.kind = kind;
   Object.assign(S.pick[kind], choice);
-  redraw(S);
-  report(S);
+  update(S);
 }
 
 /**

@@ -27,14 +27,23 @@ export interface ModelDiagram {
   positions: string;
 }
 
-export interface Position {
-  kind: "encoder" | "decoder" | "cross";
-  layer: number;
-  head: number;
-  row: number;
-  column: number | null;
-  step: number;
-  view: string;
+export interface ViewOptions {
+  view: "heads" | "head" | "lines" | "text";
+  words: boolean;
+  next: boolean;
+  steps: boolean;
+  beside: boolean;
+  scale: string;
+  palette: string;
+  by: string;
+  role: string;
+  most: number;
+  mass: number;
+  heads: number[];
+}
+
+export interface Position extends Place {
+  options: ViewOptions | null;
 }
 
 export interface Source {
@@ -138,19 +147,16 @@ export interface MachinePicture {
   width: number;
 }
 
-export interface MachineFacts {
-  title: string;
-  words: string;
-  formula: any;
-  shape: number[];
-  parameters: number;
-  picture: MachinePicture | null;
-}
-
 export interface MachinePart {
   title: string;
   words: string;
   formula: any;
+}
+
+export interface MachineFacts extends MachinePart {
+  shape: number[];
+  parameters: number;
+  picture: MachinePicture | null;
 }
 
 export interface MachineMessage {
@@ -171,10 +177,7 @@ export interface Opened {
   part: string;
 }
 
-export interface MachinePlace {
-  block: string;
-  head: number;
-  part: string;
+export interface MachinePlace extends Opened {
   step: number;
 }
 
@@ -184,11 +187,7 @@ export interface MachineMount {
   start: MachinePlace;
 }
 
-export interface Departure {
-  block: string;
-  head: number;
-  part: string;
-  step: number;
+export interface Departure extends MachinePlace {
   seq: string;
   place: "attention" | "cell" | "positions" | "masks" | "translate" | "ledger";
   row: number;
@@ -246,10 +245,7 @@ export interface FilmPlace {
   head: number;
 }
 
-export interface FilmReport {
-  frame: number;
-  layer: number;
-  head: number;
+export interface FilmReport extends FilmPlace {
   seq: string;
 }
 
@@ -290,4 +286,21 @@ export interface GridHead {
   kind: "encoder" | "decoder" | "cross";
   layer: number;
   head: number;
+}
+
+export interface RecordingHeader {
+  seq: string;
+  text: string;
+  detail: string;
+  step: number;
+  forks: Record<number, number>[];
+}
+
+export interface StandaloneHeader {
+  views: ("steps" | "heads")[];
+  view: "steps" | "heads";
+  at: number;
+  place: Position;
+  terms: Record<string, [string, string, string]>;
+  recordings: RecordingHeader[];
 }

@@ -7,7 +7,8 @@ import { remember } from "./memory.js";
 import { SIDES, TITLES } from "./names.js";
 import { clamp, percent, plural, wholePercent } from "./numbers.js";
 import { numbered, tokenName } from "./readout.js";
-import { frontier, goTo, pick, rowOf } from "./stepper_state.js";
+import { frontier, pick, rowOf } from "./stepper_state.js";
+import { goTo } from "./view.js";
 import { rankedRow, weightsOf } from "./weights.js";
 
 /** @import { Content, Decoding, Find, StepperState, Stop } from "./types" */
@@ -230,7 +231,7 @@ export const STOPS = [
     title: "Where in the model",
     place: (S) => S.find(".model"),
     words: (S) => {
-      const n = S.kinds.length, { layer } = S.pick.cross;
+      const n = S.data.order.length, { layer } = S.pick.cross;
       const all = n > 1 ? " Words of the source look at each other in the encoder, words of the translation at each other in the decoder, and cross-attention connects the two." : "";
       return [`This model has ${NUMBERS[n]} kind${n > 1 ? "s" : ""} of attention.${all} You are at ${TITLES.cross.toLowerCase()}, layer ${layer} of ${S.maps.cross.layers}; click a block to go elsewhere.`];
     },

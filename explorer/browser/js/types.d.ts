@@ -4,7 +4,7 @@
 import type {
   Block as MachineBlock, DecodingHeader, FilmHeader, ForkReport, FormOfMap, FrameHeader, Heat, MachineDetails,
   MachineMessage, MachineMount, MachinePicture,
-  ModelDiagram as Diagram, Opened as MachineOpened, Position, Shape, ViewMount,
+  ModelDiagram as Diagram, Opened as MachineOpened, Position, Shape, ViewMount, ViewOptions,
 } from "./structs";
 import type { listenToKeys } from "./keys";
 import type { Sheet } from "./maps";
@@ -54,11 +54,17 @@ export interface ViewState {
   theme: Theme;
   source: Source;
   player: Player;
-  keys: Keys;
+  keys?: Keys;
   observer: ResizeObserver;
   draw: () => void;
   /** Listens to the store no more. */
-  deafen: () => void;
+  deafen?: () => void;
+  reportOf: () => object;
+  /** How long a report waits, in ms; whether reports are also sent during playback. */
+  pause?: () => number;
+  followed?: boolean;
+  /** What ends with a step. */
+  stepped?: () => void;
   /** The pending animation frame and report. */
   frame: number;
   reporting: number;
@@ -252,10 +258,10 @@ export interface StepperState extends ViewState {
   figures: Record<Kind, StepperFigure>;
   mount: ViewMount;
   data: Decoding;
-  kinds: Kind[];
   optionRows: number;
-  /** What the diagram shows. */
+  /** What the diagram shows, and for which model and width it was built. */
   placed?: string;
+  built?: string;
   /** The index of the temperature of the bars. */
   heat: number;
   kind: Kind;
@@ -291,27 +297,6 @@ export interface StepperState extends ViewState {
 
 // Views of heads
 
-export interface ViewOptions {
-  /** heads, head, lines or text. */
-  view: string;
-  /** Subwords merged into words; rows labelled by the word that they predict. */
-  words: boolean;
-  next: boolean;
-  /** unit, max or log. */
-  scale: string;
-  /** theme, cividis or grey. */
-  palette: string;
-  /** Only rows up to the step in view; all kinds side by side. */
-  steps: boolean;
-  beside: boolean;
-  /** In the view of all heads: sort key, favoured position, maximum of effective keys (0 = any). */
-  by: string;
-  role: string;
-  most: number;
-  /** The percentage of each row's weight that its lines hold. */
-  mass: number;
-}
-
 /** One kind of attention as the views of heads draw it: between tokens or between words. */
 export type KindMap = AttentionMap & FormOfMap & {
   form: string;
@@ -333,7 +318,7 @@ export interface Line {
   dashes: number[];
 }
 
-export interface HeadsState extends ViewOptions, ViewState {
+export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
   details: HTMLDetailsElement;
   /** Starts and ends the presentation. */
   present: () => void;
@@ -341,7 +326,9 @@ export interface HeadsState extends ViewOptions, ViewState {
   colours: string[];
   figures: Record<Kind, HeadsFigure>;
   tile?: HTMLButtonElement;
+  /** What the diagram shows, and for which model and width it was built. */
   placed?: string;
+  built?: string;
   /** The timer of a drawing that waits for weights. */
   waiting: number;
   mount: ViewMount;
@@ -367,25 +354,6 @@ export interface HeadsState extends ViewOptions, ViewState {
   pictures: Map<string, Sheet>;
 }
 
-// Pages that stand alone
-
-export interface Recording {
-  seq: string;
-  text: string;
-  detail: string;
-  /** Where it leaves the recording that it is a fork of, from 1. */
-  step: number;
-  /** For each row, the recording to which each token leads. */
-  forks: Record<number, number>[];
-}
-export interface StandaloneData {
-  views: ("steps" | "heads")[];
-  view: "steps" | "heads";
-  at: number;
-  place: Position;
-  terms: Record<string, [term: string, plain: string, explanation: string]>;
-  recordings: Recording[];
-}
 // Film
 
 export interface FilmFrame extends FrameHeader {
@@ -397,21 +365,11 @@ export interface FilmFrame extends FrameHeader {
   sheet?: Sheet;
 }
 export type Film = Omit<FilmHeader, "frames"> & { frames: FilmFrame[] };
-export interface FilmState extends Pick {
-  find: Find;
-  box: HTMLElement;
-  slider: HTMLInputElement;
+/** Its steps are the frames. */
+export interface FilmState extends Pick, ViewState {
   big: HTMLCanvasElement;
-  theme: Theme;
   plot: Plot;
-  player: Player;
-  observer: ResizeObserver;
-  setStateValue: Teller["setStateValue"];
-  reporting: number;
-  width: number;
-  film: Film;
-  seq: string;
-  frame: number;
+  data: Film;
   cell: { query: number; key: number } | null;
   thumb: number;
   thumbs: { layer: number; head: number; button: HTMLButtonElement; canvas: HTMLCanvasElement }[];

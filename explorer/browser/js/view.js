@@ -1,74 +1,112 @@
-// What the stepper, the views of heads and the machine have in common: each draws what the store has of a decoding, at most
-// once a frame, steps through it, and tells its source where it is.
+// What the views have in common: each draws what the store has of a decoding, at most once a frame, steps through it, and
+// tells its source where it is.
 
-import { drawDiagram } from "./diagram.js";
 import { buttonsOf } from "./dom.js";
-import { createPlayer } from "./player.js";
+import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
+import { clamp } from "./numbers.js";
+import { createPlayer, stepAfter } from "./player.js";
 
-/** @import { Diagram, HeadsState, Kind, StepperState, ViewState } from "./types" */
+/** @import { HeadsState, KeyUser, StepperState, ViewState } from "./types" */
 
-const PAUSE = 250; // ms between the last move and its report
+export const PAUSE = 250; // ms between the last move and its report
 
 /** Draws at the next frame. @param {ViewState} S */
 export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
 
-/**
- * Reports the place once the person pauses, never during playback.
- * @param {ViewState} S
- * @param {() => object} reportOf
- * @param {number} [pause]
- */
-export function reportLater(S, reportOf, pause = PAUSE) {
+/** Reports the place once the person pauses, and during playback only if the page follows it. @param {ViewState} S */
+export function report(S) {
   clearTimeout(S.reporting);
-  if (!S.player.playing()) S.reporting = setTimeout(() => S.source.report(reportOf()), pause);
+  if (S.followed || !S.player.playing()) S.reporting = setTimeout(() => S.source.report(S.reportOf()), S.pause?.() ?? PAUSE);
+}
+
+/** Draws and reports a change. @param {ViewState} S */
+export function update(S) {
+  redraw(S);
+  report(S);
+}
+
+/** Goes to a step, or to the nearest that exists. @param {ViewState} S @param {number} step */
+export function goTo(S, step) {
+  step = clamp(step, 0, S.last);
+  if (step === S.step) return;
+  S.step = step;
+  S.stepped?.();
+  update(S);
+}
+
+/** Carries out a command that moves through the steps. @param {ViewState} S @param {string} name */
+function steer(S, name) {
+  const playing = S.player.playing();
+  S.player.stop();
+  if (name !== "play") goTo(S, stepAfter(name, S.step, S.last));
+  else if (!playing) S.player.start();
+  if (playing) report(S);
+  redraw(S);
 }
 
 /**
  * Gives a view its player, and the buttons and the slider that move through the steps.
  * @param {ViewState} S
  * @param {number} tempo ms per step
- * @param {(step: number) => void} goTo
- * @param {(command: string) => void} run
+ * @param {(command: string) => boolean} [run] carries out the commands that only this view has; whether this was one
+ * @returns {(command: string) => void} what carries out a command of a button or a key
  */
-export function listenToSteps(S, tempo, goTo, run) {
-  S.player = createPlayer(() => tempo / S.speed, { at: () => S.step, last: () => S.last, go: goTo });
-  for (const button of buttonsOf(S.find, ".buttons")) button.onclick = () => run(button.value);
+export function listenToSteps(S, tempo, run) {
+  S.player = createPlayer(() => tempo / S.speed, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
+  const carryOut = (/** @type {string} */ name) => {
+    if (S.data && !run?.(name)) steer(S, name);
+  };
+  for (const button of buttonsOf(S.find, ".buttons")) button.onclick = () => carryOut(button.value);
   /** @type {HTMLInputElement} */
   const slider = S.find(".steps");
   slider.oninput = () => {
     S.player.stop();
-    goTo(Number(slider.value) - 1);
+    goTo(S, Number(slider.value) - 1);
   };
+  return carryOut;
+}
+
+/** Gives a view its keys, beside those that step. @param {ViewState} S @param {KeyUser} user */
+export function listenToViewKeys(S, { commands, help, run, escape }) {
+  S.keys = listenToKeys(S.box, { commands: { ...STEPPING, ...commands }, help: [...STEPPING_HELP, ...help], run, escape });
+  S.find(".keys").onclick = S.keys.showHelp;
 }
 
 /** Calls back when the width of a view has changed. @param {ViewState} S @param {() => void} fit */
 export function listenToWidth(S, fit) {
-  S.observer = new ResizeObserver(() => S.data && S.width !== S.box.clientWidth && fit());
+  S.observer = new ResizeObserver(() => {
+    if (!S.data || S.width === S.box.clientWidth) return;
+    S.width = S.box.clientWidth;
+    fit();
+  });
   S.observer.observe(S.box);
+}
+
+/** Whether a view opens where its mount says: for another decoding, or in another turn. @param {ViewState} S @param {{ seq: string, turn: number }} mount */
+export function opensAnew(S, { seq, turn }) {
+  if (seq === S.seq && turn === S.turn) return false;
+  S.player.stop();
+  clearTimeout(S.reporting);
+  Object.assign(S, { seq, turn });
+  return true;
+}
+
+/** Keeps the step and the heads within a decoding. A kind that is new has the mean of its last layer. @param {StepperState | HeadsState} S */
+export function keepWithin(S) {
+  const { order, shapes } = S.data;
+  S.step = clamp(S.step, 0, S.last);
+  for (const kind of order) {
+    const { layers, heads } = shapes[kind], had = S.pick[kind];
+    S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
+  }
 }
 
 /** Ends what a view has begun. @param {ViewState} S */
 export function end(S) {
-  S.deafen();
+  S.deafen?.();
   S.observer.disconnect();
-  S.keys.stop();
+  S.keys?.stop();
   S.player.stop();
   clearTimeout(S.reporting);
   cancelAnimationFrame(S.frame);
-}
-
-/**
- * Draws where in the model the map in question sits.
- * @param {StepperState | HeadsState} S
- * @param {Diagram | null} diagram
- * @param {number} width of the view
- * @param {(kind: Kind, layer: number) => void} choose
- */
-export function drawPlace(S, diagram, width, choose) {
-  const box = S.find(".model"), { kind } = S, { layer } = S.pick[kind], placed = [S.seq, kind, layer, width, !diagram].join();
-  // A step changes nothing here, and the size of the box, once asked for, would have to be computed anew.
-  if (S.placed === placed) return;
-  S.placed = placed;
-  box.hidden = !diagram;
-  if (diagram) drawDiagram(box, diagram, { kind, layer }, choose);
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.browser.film import Film, Frame, film_view, place_of
+from explorer.browser.film import Film, Frame, film_view
 from explorer.browser.structs import FilmPlace
 from explorer.charts.head_scores_over_training import head_figure, head_rows
 from explorer.charts.training_curves import loss_figure
@@ -76,8 +76,7 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
     seq = f"{name} {kind} {' '.join(tokens.src_tokens)} {' '.join(tokens.predicted_tokens)} {len(frames)}"
     layer, head = first_head(history, kind) if history else (frames[0].layers, 1)
     film = Film(seq, kind, frames, frame=len(frames) - 1, layer=layer, head=head)
-    film_view(film, key=f"film_{name}")
-    place = place_of(film, key=f"film_{name}")
+    place = film_view(film, key=f"film_{name}")
     moment, frame = moments[place.frame], frames[place.frame]
     caption = t(
         "Step {step:,}, {head}. {looks} The model's own answer at this step: {answer}.",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.browser import wire
-from explorer.browser.film import Film, Frame, encode, place_of
+from explorer.browser.film import Film, Frame, encode
 from explorer.browser.film import place_from as read_place
 from explorer.browser.structs import FilmPlace as Place
 from tests.explorer.planted import planted_trace
@@ -58,10 +58,6 @@ def test_what_does_not_fit_is_refused() -> None:
 )
 def test_any_message_from_a_browser_gives_a_place_that_exists(message: object, place: Place) -> None:
     assert read_place(message, FILM) == place
-
-
-def test_without_a_message_the_place_is_the_start() -> None:
-    assert place_of(FILM, key="nobody") == Place(1, 2, 3)
 
 
 def test_frames_of_a_trace_name_their_rows() -> None:

@@ -48,7 +48,7 @@ def test_the_start_is_moved_into_range() -> None:
     app = _app(kind="sideways", layer=99, head=99, step=99, cell=(77, 88))
     result, sent = _run(app)
     assert result.place == Place("cross", 3, 2, 5, 5, 5)
-    assert sent["start"]["view"] == "heads"
+    assert sent["start"]["options"]["view"] == "heads"
     assert _kinds(app) == ["encoder", "decoder", "cross"], "a small decoding is sent whole"
 
 
@@ -59,7 +59,7 @@ def test_of_a_large_decoding_a_kind_is_sent_when_it_is_opened() -> None:
     assert _kinds(app) == ["cross"]
     first = [proto.proto.bytes for proto in app.get("bidi_component")]
     app.session_state["here"] = report(
-        before, kind="encoder", row=3, column=4, step=2, view="head", wanted=("encoder",)
+        before, kind="encoder", row=3, column=4, step=2, options={"view": "head"}, wanted=("encoder",)
     )
     result, after = _run(app)
     assert result.place == Place("encoder", 2, 0, row=3, column=4, step=2)
@@ -143,10 +143,12 @@ def test_another_decoding_forgets_the_report_of_the_last() -> None:
 @pytest.mark.parametrize(
     "nonsense",
     [
-        {"kind": "none", "layer": "x", "head": True, "step": 1e9, "column": "3", "view": 5},
+        {"kind": "none", "layer": "x", "head": True, "step": 1e9, "column": "3", "options": 5},
         {"kind": None},
         {"layer": 10**9, "head": -5, "step": -3, "row": 10**6, "column": 10**6},
-        {"view": "<b>"},
+        {"options": {"scale": "<b>"}},
+        {"options": {"view": "<b>"}},
+        {"options": {"mass": -3, "heads": [-1, 10**9]}},
     ],
 )
 def test_an_invalid_message_gives_a_place_that_exists(nonsense: dict[str, Any]) -> None:
