@@ -96,9 +96,9 @@ def page(
             for one, forks in zip(recordings, forks_of(recordings), strict=True)
         ],
     )
-    messages = {
-        f"{i}": np.frombuffer(encode(one.decoding, digits=digits), np.uint8) for i, one in enumerate(recordings)
-    }
+    first, *others = (encode(one.decoding, digits=digits) for one in recordings)
+    packed = [first, *(wire.difference(other, first) for other in others)]
+    messages = {f"{i}": np.frombuffer(message, np.uint8) for i, message in enumerate(packed)}
     least = f"{0.5 * 10 ** -(digits or 0):.{(digits or 0) + 1}f}"
     remarks = [f"Weights are rounded to {digits} decimals; 0 stands for less than {least}."] if digits else []
     return _document(title, [*facts, *remarks, ADVICE], views, wire.write(asdict(about), messages), theme_name, index)

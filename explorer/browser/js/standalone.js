@@ -8,7 +8,7 @@ import { clamp } from "./numbers.js";
 import { recordedSource } from "./source_recorded.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, take } from "./store.js";
-import { readMessage } from "./wire.js";
+import { placesOf, readMessage } from "./wire.js";
 
 /** @import { StandaloneHeader } from "./structs" */
 /** @import { Decoding, HeadsState, StepperState } from "./types" */
@@ -25,7 +25,9 @@ export default function start() {
   const { header, arrays } = readMessage(pack), dark = matchMedia("(prefers-color-scheme: dark)");
   /** @type {StandaloneHeader} */
   const data = header;
-  for (const { values } of Object.values(arrays)) take(/** @type {Uint8Array} */ (values), true);
+  const [first, ...others] = Object.values(arrays).map(({ values }) => /** @type {Uint8Array} */ (values));
+  for (const other of others) restore(other, first);
+  for (const message of [first, ...others]) take(message, true);
   const P = stateOf(data, dark.matches);
   const tabs = byId("views"), forced = document.documentElement.dataset.theme;
   if (forced) P.dark = forced === "dark";
@@ -45,6 +47,30 @@ export default function start() {
   drawPaths(P);
   setTheme(P, P.dark);
   byId("theme").hidden = false;
+}
+
+/** Put back the bits of the first message's numbers, which wire.difference took off. @param {Uint8Array} message @param {Uint8Array} first */
+function restore(message, first) {
+  const theirs = placesOf(first);
+  for (const [name, { kind, shape, at }] of Object.entries(placesOf(message))) {
+    const other = theirs[name], width = other?.kind === kind ? Number(kind[1]) : 0;
+    if (width && shape.length === other.shape.length) undo(0, at, other.at, width, { message, first, shape, other: other.shape });
+  }
+}
+
+/**
+ * From one axis on; `at` and `from` are the first bytes of both parts.
+ * @param {number} axis @param {number} at @param {number} from @param {number} width
+ * @param {{ message: Uint8Array, first: Uint8Array, shape: number[], other: number[] }} arrays
+ */
+function undo(axis, at, from, width, arrays) {
+  const { message, first, shape, other } = arrays, common = Math.min(shape[axis], other[axis]);
+  if (axis === shape.length - 1) {
+    for (let i = 0; i < common * width; i++) message[at + i] ^= first[from + i];
+    return;
+  }
+  const size = (/** @type {number[]} */ sizes) => sizes.slice(axis + 1).reduce((a, b) => a * b, width);
+  for (let i = 0; i < common; i++) undo(axis + 1, at + i * size(shape), from + i * size(other), width, arrays);
 }
 
 /** @param {StandaloneHeader} data @param {boolean} dark */
