@@ -64,8 +64,9 @@ def frame() -> None:
         shell.enter_shell()
         with warm_up.page_run(), contained("page"):
             page.run()
-    history()
-    glossary()
+    with st.container(gap=None):  # they show nothing, and take no room
+        history()
+        glossary()
 
 
 if __name__ == "__main__":  # Streamlit executes this file for every page run

@@ -59,6 +59,7 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
     table = draw_table(
         rows,
         words,
+        file="tree",
         key=f"tree_table_{shown.seq}",
         on_select="rerun",
         selection_mode="single-row",

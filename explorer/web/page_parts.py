@@ -89,7 +89,7 @@ def draw_numbers(table: Columns, alt: str, key: str, label: str = "The numbers a
     fold = st.expander(label, key=f"{key}_numbers", on_change="rerun")
     if fold.open:
         with fold:
-            draw_table(table, alt)
+            draw_table(table, alt, file=key)
 
 
 def draw_caption(text: str) -> None:

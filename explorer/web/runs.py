@@ -200,7 +200,7 @@ def draw_wrong_answers(name: str) -> None:
         return
     st.caption(plain(found.caption))
     if found.columns["source"]:
-        draw_table({name: list(values) for name, values in found.columns.items()}, found.caption)
+        draw_table({name: list(values) for name, values in found.columns.items()}, found.caption, file="wrong-answers")
 
 
 def _find(loaded: LoadedModel, report: Report) -> WrongAnswers:

@@ -49,7 +49,7 @@ def draw_size_tab(model: ModelDescription) -> None:
     with left:
         draw_plot(plot, "budget", numbers=False)
     with right:
-        draw_table(plot.table, plot.caption)
+        draw_table(plot.table, plot.caption, file="sizes")
     total = sum(part.parameters for part in parts)
     draw_caption(beside_the_paper(sizes, total))
     loaded = sum(part.parameters for part in budget(model.model_config, 1, 1))

@@ -93,7 +93,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
     left, right = st.columns([9, 7], gap="large")
     with left:
         opened = _choose_operation(part, [operation.name for operation in operations])
-        draw_table(operation_columns(operations, config), t("The operations of this part, in order"))
+        draw_table(operation_columns(operations, config), t("The operations of this part, in order"), file="operations")
         norm = (
             t("{part}, pre-norm: the norm stands before each sublayer.", part=part)
             if config.norm_first
@@ -168,13 +168,17 @@ def _open(model: ModelDescription, shown: Translation, run: Walk, operation: Ope
     if short == "activation":
         draw_caption(figures.active_units(value))
     elif table := figures.operation_table(run, operation, rows, first):
-        draw_table(*table)
+        draw_table(*table, file="values")
 
 
 def _open_scores(model: ModelDescription, operation: Operation) -> None:
     """Draw the highest logits, or probabilities, with their tokens."""
     columns, n_tokens = figures.highest_values(operation, model.target.label), operation.shape[-1]
-    draw_table(columns, t("The highest values of {n} token", "The highest values of {n:,} tokens", n=n_tokens))
+    draw_table(
+        columns,
+        t("The highest values of {n} token", "The highest values of {n:,} tokens", n=n_tokens),
+        file="highest-values",
+    )
     *_, numbers = columns.values()
     value = f"{numbers[0]:g} %" if operation.name == "softmax" else f"{numbers[0]:g}"
     token = quoted(columns["token"][0])

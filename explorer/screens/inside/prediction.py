@@ -37,7 +37,7 @@ def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
     with right:
         st.markdown(f"##### {t('Step {step}, stage by stage', step=step)}")
         columns = stage_columns(predictions, stages, model.target)
-        draw_table(columns, t("The last row's prediction after each stage"))
+        draw_table(columns, t("The last row's prediction after each stage"), file="stages")
         caution = (
             t("Keep in mind: the last layer norm and the output projection learned to read the last layer only.")
             if model.model_config.norm_first

@@ -35,7 +35,11 @@ def draw_similarity_tab(shown: Translation, model: ModelDescription) -> None:
         draw_plot(figures.projection_plot(plane, list(groups.items()), title), "similar_plot")
     with right:
         matches = match_columns(matches_of(run, scope, head), rows, keys)
-        draw_table(matches, t("The key that each query looks at most, and the similarity of the two vectors"))
+        draw_table(
+            matches,
+            t("The key that each query looks at most, and the similarity of the two vectors"),
+            file="matches",
+        )
         draw_caption(
             t(
                 "A query looks at the keys with the largest dot product, and those need not lie next to it: the "

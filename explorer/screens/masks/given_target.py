@@ -61,7 +61,8 @@ def draw_target_tab(shown: Translation, model: ModelDescription) -> None:
         }
         token = t("right token") if is_right else t("model's own token")
         st.markdown(f"##### {t('Probability of the {token}', token=token)}")
-        draw_table(columns, t("The probability of the {token} with the mask and without it", token=token))
+        alt = t("The probability of the {token} with the mask and without it", token=token)
+        draw_table(columns, alt, file="probabilities")
         masked, bare = closed.probability_of_target, opened.probability_of_target
         draw_caption(target_caption(masked, bare, causal=model.model_config.causal, token=token))
 
@@ -172,7 +173,7 @@ def _draw_pair(text: str) -> None:
         t("target given: right token (%)"): [round(100 * run.probability_of_target, 2) for run in (honest, cheat)],
         t("on its own it says"): [good.text, bad.text],
     }
-    draw_table(columns, t("Both models with a given target, and their own translations"))
+    draw_table(columns, t("Both models with a given target, and their own translations"), file="models")
     layer, head, share = most_ahead(cheat.decoder)
     left, right = st.columns([2, 3], gap="large")
     with left:

@@ -108,7 +108,7 @@ def draw_padding_tab(shown: Translation, model: ModelDescription) -> None:
         t("mean probability (%)"): [round(100 * run.mean_probability, 2) for run in runs.values()],
         t("largest change (percentage points)"): [round(100 * largest_change(alone, run), 5) for run in runs.values()],
     }
-    draw_table(columns, t("Translations without padding, with closed padding and with open padding"))
+    draw_table(columns, t("Translations without padding, with closed padding and with open padding"), file="padding")
     draw_caption(_padding_caption(alone, closed, opened if n else None))
 
 

@@ -53,7 +53,9 @@ def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
         draw_map(token_map("decoder", weights, tokens, tokens, title, codes), key="decode_map", prefix=caption)
     with right:
         st.markdown(f"##### {t('Predicted token and its probability')}")
-        draw_table(step_columns(closed, opened, target), t("Each step with the mask and with the mask lifted"))
+        draw_table(
+            step_columns(closed, opened, target), t("Each step with the mask and with the mask lifted"), file="steps"
+        )
         parts = first_difference(closed.path, opened.path)
         st.caption(
             t("Step 1 is always the same: one token, no future. Both predict the same tokens here.")

@@ -39,7 +39,7 @@ def draw_word_tab(shown: Translation, model: ModelDescription) -> None:
     if vectors.positions is not None:
         columns[t("position (length)")] = [round(length, 3) for length in vectors.position_lengths]
         columns[t("position / embedding (%)")] = [round(100 * share, 1) for share in vectors.position_shares]
-    draw_table(columns, t("Length of the embedding and of the position of each token"))
+    draw_table(columns, t("Length of the embedding and of the position of each token"), file="lengths")
     config = model.model_config
     is_root = config.scale_embeddings and not config.embedding_factor
     factor = f"√{config.d_model} = {vectors.factor:.2f}" if is_root else f"{vectors.factor:g}"

@@ -29,7 +29,7 @@ def draw_alternatives_tab(model: ModelDescription) -> None:
         verdicts = [scheme.wishes[wish] for scheme in schemes.values()]
         columns[wish] = [f"{'✓' if verdict.holds else '✗'} {verdict.measurement}" for verdict in verdicts]
     st.markdown(f"##### {t('What an encoding should do, and where each scheme fails')}")
-    draw_table(columns, t("Schemes by requirement: met or not, with the measured number"))
+    draw_table(columns, t("Schemes by requirement: met or not, with the measured number"), file="schemes")
     label, names = t("Look at"), list(schemes)
     name = st.segmented_control(label, names, default="binary", required=True, key="pe_scheme", bind=URL)
     name = name if name in schemes else "binary"
@@ -57,6 +57,7 @@ def draw_scores_tab(model: ModelDescription) -> None:
     draw_table(
         comparison({scheme: each.by_distance for scheme, each in measured.items()}),
         t("What scores know of positions, by scheme"),
+        file="scores-by-distance",
     )
     draw_caption(
         t(

@@ -149,7 +149,9 @@ def draw_rotation_tab(model: ModelDescription) -> None:
             r"\begin{pmatrix}\cos k\omega & \sin k\omega\\ -\sin k\omega & \cos k\omega\end{pmatrix}"
             r"\begin{pmatrix}\sin\\ \cos\end{pmatrix}_{p},\quad \omega = base^{-2i/d}"
         )
-        draw_table(figures.rotation_columns(check), t("M_k for each sine–cosine pair and its largest error"))
+        draw_table(
+            figures.rotation_columns(check), t("M_k for each sine–cosine pair and its largest error"), file="rotation"
+        )
         draw_caption(
             t(
                 "PE(p + {k}) = M · PE(p) holds at the only position that is left: the largest error is {error:.1e} "

@@ -63,7 +63,7 @@ def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
     if has_positions:
         _suggest(shown, with_positions, without, model)
     columns = _translations(with_positions, without, model)
-    draw_table(columns, t("Translations of the sentence and of its shuffled words"))
+    draw_table(columns, t("Translations of the sentence and of its shuffled words"), file="shuffled")
     draw_caption(
         t(
             "Attention by itself has no order: without positions, the weights between two words are the same "

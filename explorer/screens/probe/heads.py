@@ -113,6 +113,7 @@ def _draw_table(probe: Probe) -> None:
     event = draw_table(
         rows,
         t("Heads with their roles and scores"),
+        file="heads",
         height=_ROW_PIXELS * (min(len(rows), _MOST_ROWS) + 1) + 3,
         on_select="rerun",
         selection_mode="single-row",

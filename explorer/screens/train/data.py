@@ -158,7 +158,7 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         tgt_lang = _language(right, t("Language of the target"), "train_lang_target")
         reading = replace(_choose_division(source, checkpoints), src_lang=src_lang, tgt_lang=tgt_lang)
         pairs = overview(source)
-        draw_table(list(pairs.first), t("The first {n} pair", "The first {n} pairs", n=len(pairs.first)))
+        draw_table(list(pairs.first), t("The first {n} pair", "The first {n} pairs", n=len(pairs.first)), file="pairs")
     with st.spinner(t("Looking at the data …")):
         division = divide(reading)
     summary.caption(plain(division.sentence(source, pairs)))

@@ -205,7 +205,7 @@ def draw_tokens(kind: TokenKind, proposal: Proposal) -> None:
     )
     draw_table(rows, alt, column_config=dict(zip(rows[0], _WIDTHS, strict=True)))
     with st.expander(t("Compare the kinds of tokens"), key="train_kinds"):
-        draw_table([_row(each) for each in proposal.kinds], t("The kinds of tokens, compared"))
+        draw_table([_row(each) for each in proposal.kinds], t("The kinds of tokens, compared"), file="tokens")
         origin = (
             t(
                 "Vocabularies are made from a sample of the training pairs alone, and checked on the pairs that are "

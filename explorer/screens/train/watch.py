@@ -177,7 +177,7 @@ def _samples(metrics: Metrics) -> None:
         st.caption(t("Translations of a few validation sentences appear here after the first evaluation."))
         return
     columns, caption = table
-    draw_table(columns, t("Sample translations"))
+    draw_table(columns, t("Sample translations"), file="samples")
     st.caption(caption)
 
 
