@@ -7,10 +7,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.decoding.view_text import ViewOptions, format_view, parse_view
 from model import train, translate
 from tests.paths import CHECKPOINTS, ROOT
 
@@ -43,7 +45,8 @@ def starts(at: AppTest) -> list[dict[str, Any]]:
     places = [json.loads(view.json)["start"] for view in views]
     return [
         {
-            **{name: place[name] for name in ("kind", "layer", "head", "view")},
+            **{name: place[name] for name in ("kind", "layer", "head")},
+            "view": format_view(msgspec.convert(place["options"], ViewOptions)),
             "step": place["step"] - 1,
             "source": place["row"] - 1 if place["kind"] == "encoder" else 0,
             "col": None if place["column"] is None else place["column"] - 1,
@@ -114,7 +117,9 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     assert {key: now.get(key) for key in link["widgets"]} == link["widgets"]
     if link["translation"]:
         assert link["translation"][0] in [element.value for element in at.markdown]
-    assert [same(start) for start in starts(at)] == [same(start) for start in link["start"]]
+    # Views whose names are older than these, such as "strip", have always opened as today's nearest.
+    before = [{**start, "view": format_view(parse_view(start["view"]))} for start in link["start"]]
+    assert [same(start) for start in starts(at)] == [same(start) for start in before]
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -164,7 +169,6 @@ def test_a_manifest_opens_the_same_view(number: int) -> None:
     stored = json.loads(path.read_text(encoding="utf-8"))
     manifest = read_manifest(path.read_bytes())
     assert not manifest.problems
-    assert manifest.path == tuple(stored["target_ids"])
     assert manifest.model_hash == stored["model"]["sha256"]
     wanted = stored["selection"] | {"model": stored["model"]["name"], "text": stored["text"]}
     assert to_query(manifest.selection) == wanted

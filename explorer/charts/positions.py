@@ -83,20 +83,23 @@ def wavelength_plot(wavelengths: Floats, length: int) -> Plot:
     return Plot(figure, caption, "Wavelengths", columns)
 
 
-def product_plot(table: Floats) -> Plot:
-    """Dot product of every two positions, which depends only on how far apart they are."""
+def product_plot(table: Floats, *, distance: bool) -> Plot:
+    """Dot product or Euclidean distance of every two positions, which depends only on how far apart they are."""
     products = table @ table.T
+    squares = np.diag(products)
+    apart = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0))
+    values = apart if distance else products
     length = len(table)
-    variation = max(float(np.ptp(np.diag(products, k))) for k in range(length))
-    near, far = float(products[0, min(1, length - 1)]), float(products[0, -1])
+    variation = max(float(np.ptp(np.diag(values, k))) for k in range(length))
+    noun = "distance" if distance else "dot product"
+    near, far = float(values[0, min(1, length - 1)]), float(values[0, -1])
     caption = (
-        f"The dot product of two positions depends only on how far apart they are: along each diagonal it varies by at "
-        f"most {variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}."
+        f"The {noun} of two positions depends only on how far apart they are: along each diagonal it varies by at most "
+        f"{variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}."
     )
-    axis = "position (from 0)"
-    figure = heatmap(products, x_title=axis, y_title=axis, span=_span(products), height=380)
-    columns: Columns = {"offset": list(range(length)), "dot product": products[0].round(4).tolist()}
-    return Plot(figure, caption, "Dot product", columns)
+    figure = heatmap(values, x_title="position (from 0)", y_title="position (from 0)", span=_span(values), height=380)
+    columns: Columns = {"offset": list(range(length)), noun: values[0].round(4).tolist()}
+    return Plot(figure, caption, "Distance" if distance else "Dot product", columns)
 
 
 def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) -> Plot:

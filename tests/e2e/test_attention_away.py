@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.translator import Translator
@@ -119,29 +119,6 @@ def test_exported_figures_are_complete_and_not_blank(visit: Visit, trace: Attent
     assert document.startswith(b"%PDF-")
     assert document.rstrip().endswith(b"%%EOF")
     assert b"/Page" in document
-
-
-def test_the_page_opens_offline_with_the_same_numbers(
-    visit: Visit, browser: Browser, trace: AttentionTrace, tmp_path: Path
-) -> None:
-    page = visit(address(panel="export", kind="decoder"))
-    path = download(page, "HTML", tmp_path)
-    context = browser.new_context(offline=True)
-    asked: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
-    try:
-        alone = context.new_page()
-        alone.goto(path.as_uri())
-        seen = trace.decoder[1, 1][trace.decoder_mask == 0]
-        numbers = [float(text) for text in alone.locator("td:not(.masked):not(:has(bdi))").all_inner_texts()]
-        np.testing.assert_array_equal(np.array(numbers, np.float32), seen)
-        assert alone.locator("td.masked").count() == int((trace.decoder_mask != 0).sum())
-        assert alone.locator("figure svg").bounding_box()["width"] > 200  # type: ignore[index]
-        told = page.get_by_text(re.compile("^On screen:")).inner_text()
-        assert alone.locator("figcaption").inner_text() in told
-        assert asked == [path.as_uri()], "it needs nothing else"
-    finally:
-        context.close()
 
 
 def shown(page: Page) -> list[str]:

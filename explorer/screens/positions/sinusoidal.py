@@ -23,7 +23,7 @@ from model.analysis.sinusoidal_checks import check_rotation
 from model.config import ModelConfig
 
 ROWS = ("of the formula", "learned by this model")
-BESIDE = ("wavelengths", "curves", "dot product")
+BESIDE = ("wavelengths", "curves", "dot product", "distance")
 BASES = (2.0, 10.0, 100.0, 1000.0, PAPER_BASE, 100_000.0, 1_000_000.0)
 MAX_WIDTH, MAX_LENGTH = 512, 128
 
@@ -41,7 +41,7 @@ def choose_size(config: ModelConfig) -> TableSize:
 
 
 def draw_table_tab(model: ModelDescription) -> None:
-    """The table that the sliders describe; beside it, one of its wavelengths, curves and products."""
+    """The table that the sliders describe; beside it, one of its wavelengths, curves, products and distances."""
     learned = runtime.computed(model.name, learned_rows)
     if learned is not None:
         rows = st.segmented_control(t("Rows"), ROWS, default=ROWS[0], required=True, key="pe_rows", bind=URL)
@@ -61,8 +61,8 @@ def draw_table_tab(model: ModelDescription) -> None:
         beside = st.segmented_control(label, BESIDE, default=BESIDE[0], required=True, key="pe_beside", bind=URL)
         if beside == "curves":
             draw_plot(figures.curves_plot(table, waves, _choose_dimensions(size.d_model)), "pe_curves")
-        elif beside == "dot product":
-            draw_plot(figures.product_plot(table), "pe_products")
+        elif beside in ("dot product", "distance"):
+            draw_plot(figures.product_plot(table, distance=beside == "distance"), "pe_products")
         else:
             draw_plot(figures.wavelength_plot(waves, size.length), "pe_waves")
         st.latex(
