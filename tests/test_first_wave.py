@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.decoding.view_text import ViewOptions, format_view, parse_view
+from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from model import train, translate
 from tests.paths import CHECKPOINTS, ROOT
 

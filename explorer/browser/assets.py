@@ -1,8 +1,8 @@
 """The browser's code: packs of modules, style sheets and markup, served by a route.
 
 A component's message holds a few lines (js/mount.js), which fetch the component's pack and link its modules
-(js/link.js). So Streamlit's messages carry data, and code is fetched once: the address of a pack names its content, and
-the browser keeps it. A page that stands alone has the same modules in it.
+(js/module_linker.js). So Streamlit's messages carry data, and code is fetched once: the address of a pack names its
+content, and the browser keeps it. A page that stands alone has the same modules in it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 _IMPORTED = re.compile(r'^(?:import|\}) [^;]*?from "\./([\w-]+\.js)";$|^\} from "\./([\w-]+\.js)";$', re.MULTILINE)
-_LINK, _MOUNT = "link.js", "mount.js"
+_LINK, _MOUNT = "module_linker.js", "mount.js"
 _KEPT = "public, max-age=31536000, immutable"
 
 _FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_keeper", "top_line")

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from explorer.decoding.coordinates import Place
 from explorer.decoding.model_diagram import Block, ModelDiagram
-from explorer.decoding.view_text import ViewOptions
+from explorer.decoding.view_options import ViewOptions
 from model.config import AttentionKind
 
 Form = Literal["tokens", "words", "words-next"]

@@ -19,7 +19,7 @@ from explorer.browser.structs import ForkReport, Position, ViewMount, ViewReport
 from explorer.browser.sync import Settled, settle
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import Decoding, place_in
-from explorer.decoding.view_text import format_view, is_view, parse_view
+from explorer.decoding.view_options import format_view, is_view, parse_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 

@@ -23,10 +23,10 @@ from explorer.charts.plotly_charts import (
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.text import fixed, rounded
 from explorer.probing.cross_checks import SentenceSources
-from explorer.probing.formulas import coverage
 from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import PruningCurve
 from explorer.probing.patching import Patched, point_names
+from explorer.probing.pattern_shares import coverage
 from explorer.probing.roles import Role
 from model.analysis.patching import Stack
 from model.config import AttentionKind

@@ -47,7 +47,7 @@ _CIVIDIS = (
     "#123570",
     "#00224e",
 )
-# By the name in a view's text, as in explorer/browser/js/heads_pictures.js.
+# By the name in a view's text, as in explorer/browser/js/heads_colours.js.
 SCALES = {"theme": ATTENTION_SCALE, "cividis": _CIVIDIS, "grey": ("#ffffff", "#000000")}
 # Differences, as chartDivergingColors: blue below zero, orange above.
 DIFFERENCE_SCALE = (

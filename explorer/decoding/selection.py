@@ -9,7 +9,7 @@ from typing import Annotated, get_type_hints
 from msgspec import Meta, Struct
 
 from explorer.decoding.head_change import Changes, from_link, to_link
-from explorer.decoding.view_text import MAX_VIEW, VIEW_PATTERN
+from explorer.decoding.view_options import MAX_VIEW, VIEW_PATTERN
 from model.config import AttentionKind
 from model.file_formats import fits
 

@@ -18,7 +18,7 @@ from explorer.decoding.labelled_map import (
     summary_caption,
 )
 from explorer.decoding.names import KIND_TITLES, PREDICTED_ROW_TITLE, layer_name, short_head
-from explorer.decoding.view_text import ViewOptions, parse_view
+from explorer.decoding.view_options import ViewOptions, parse_view
 from explorer.locale.text import plural, printable, quoted
 from model.config import AttentionKind
 from model.trace import VISIBLE, AttentionTrace, kinds_of

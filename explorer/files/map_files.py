@@ -10,8 +10,8 @@ import numpy as np
 
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.shown_maps import ShownMaps
-from explorer.decoding.view_text import ViewOptions
-from explorer.files.figure_files import draw
+from explorer.decoding.view_options import ViewOptions
+from explorer.files.picture_drawing import draw
 from explorer.files.tables import map_csv, maps_csv
 from model.config import AttentionKind
 from model.trace import AttentionTrace

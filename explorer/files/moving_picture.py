@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from explorer.charts.palette import LIGHT
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import head_title, numbered
-from explorer.files.figure_files import frames
 from explorer.files.picture import INK, SOFT, Box, Curve, Mark, Picture, Text, ordered, tinted
+from explorer.files.picture_drawing import frames
 from explorer.locale.text import percent
 from model.trace import VISIBLE, AttentionTrace
 

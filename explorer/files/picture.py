@@ -1,7 +1,7 @@
 """A picture as a value: texts, boxes, curves and cells at their places, in inches from the upper left corner.
 
 Maps and steps are described here without any drawing library (map_picture.py, moving_picture.py); one pen draws them
-all, as PNG, SVG, PDF and the frames of a moving picture (figure_files.py). Later marks cover earlier ones.
+all, as PNG, SVG, PDF and the frames of a moving picture (picture_drawing.py). Later marks cover earlier ones.
 """
 
 from __future__ import annotations

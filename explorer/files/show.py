@@ -22,7 +22,7 @@ from explorer.decoding.attention_file import (
     trace_of,
 )
 from explorer.decoding.decoding import Decoding, place_in
-from explorer.decoding.view_text import is_view
+from explorer.decoding.view_options import is_view
 from explorer.files.standalone_page import THEMES, Recording, Theme, page
 from explorer.files.tensors import AttentionError, by_layer
 from model.config import ATTENTION_KINDS, AttentionKind

@@ -24,7 +24,7 @@ from explorer.browser.structs import Position, RecordingHeader, StandaloneHeader
 from explorer.charts.palette import THEME
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import Decoding
-from explorer.decoding.view_text import parse_view
+from explorer.decoding.view_options import parse_view
 from explorer.files.html_page import document
 from explorer.locale.glossary import address_of, explain
 from explorer.locale.text import printable

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.probing import formulas, pattern_cells
+from explorer.probing import pattern_cells
+from explorer.probing import pattern_shares as formulas
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.analysis.recorded_batches import Observed

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import mean_explanation
 from explorer.locale.text import fixed, quoted
-from explorer.probing.formulas import coverage
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
+from explorer.probing.pattern_shares import coverage
 from explorer.probing.reporting import Report
 from explorer.probing.roles import Role, role_of
 from explorer.probing.sample import read_pairs, subsample

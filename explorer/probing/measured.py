@@ -24,9 +24,9 @@ from explorer.decoding.array_file import UNREADABLE
 from explorer.decoding.translator import Translator
 from explorer.locale.text import plural
 from explorer.probing.corpus_scores import CorpusScores
-from explorer.probing.formulas import BINS
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Gold, KindScores, Probe, SentenceScores, Tally, summarised
+from explorer.probing.pattern_shares import BINS
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import SEEDS, SampleChoice, gather
 from model.analysis.bootstrap import Estimate

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import entropy, mean_over
-from explorer.probing import formulas, pattern_cells
+from explorer.probing import pattern_cells
+from explorer.probing import pattern_shares as formulas
 from explorer.probing.corpus_scores import CorpusScores, CorpusTally
-from explorer.probing.formulas import divergences, relative_map
 from explorer.probing.pattern_cells import lexical_cells
+from explorer.probing.pattern_shares import divergences, relative_map
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.analysis.recorded_batches import Observed, Weights
@@ -191,9 +192,9 @@ ROLES_FROM = (
 class KindScores:
     """All statistics of one kind of attention, by name.
 
-    `similarity` [head, head], all layers in a row: see :func:`explorer.probing.formulas.divergences`.
+    `similarity` [head, head], all layers in a row: see :func:`explorer.probing.pattern_shares.divergences`.
     `single`: the statistics sentence by sentence. `corpus`: see :mod:`explorer.probing.corpus_scores`.
-    `relative` [layer, head, bin, bin]: see :mod:`explorer.probing.formulas`.
+    `relative` [layer, head, bin, bin]: see :mod:`explorer.probing.pattern_shares`.
     """
 
     kind: AttentionKind

@@ -9,8 +9,8 @@ import numpy as np
 
 from explorer.decoding.names import index_name
 from explorer.locale.text import listed, percent
-from explorer.probing.formulas import BINS
 from explorer.probing.measurement import Probe, Scores
+from explorer.probing.pattern_shares import BINS
 from explorer.probing.roles import LETTERS, Role
 from explorer.probing.tables import roles
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -26,7 +26,7 @@ Place = tuple[int, int]  # layer and head, from 0
 class RoleGrid:
     """The heads of one kind, layer × head.
 
-    Shapes: maps [layer, head, bin, bin], see :mod:`explorer.probing.formulas`. `marks` are words written on some
+    Shapes: maps [layer, head, bin, bin], see :mod:`explorer.probing.pattern_shares`. `marks` are words written on some
     thumbnails, such as what has been done to the head; `chosen` are the heads that are chosen now.
     """
 

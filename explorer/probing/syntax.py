@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from explorer.decoding.attention_maps import attention_maps, merge
 from explorer.decoding.names import index_name
 from explorer.locale.text import listed, plural
-from explorer.probing import formulas
+from explorer.probing import pattern_shares as formulas
 from explorer.probing.sample import targets_of
 from model.analysis.recorded_batches import Observed, Sample
 from model.config import AttentionKind, DataConfig

@@ -13,7 +13,7 @@ from explorer.browser import assets
 from explorer.browser.payload import encode
 from explorer.browser.structs import Position
 from explorer.decoding.decoding import Decoding, place_in
-from explorer.decoding.view_text import ViewOptions, format_view, parse_view
+from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 from tests.e2e.stepper_bench import lightness, pixels, theme

@@ -41,7 +41,7 @@ export default [
       ],
       "no-restricted-syntax": [
         "error",
-        forbid("ImportDeclaration > Literal:not([value=/^\\.\\/[\\w-]+\\.js$/])", "A module imports files beside it: link.js knows no others."),
+        forbid("ImportDeclaration > Literal:not([value=/^\\.\\/[\\w-]+\\.js$/])", "A module imports files beside it: module_linker.js knows no others."),
         forbid("ExportNamedDeclaration[source], ExportAllDeclaration", "A module exports what it declares."),
         forbid("Literal[raw=/^'/]", "Strings have double quotes."),
       ],

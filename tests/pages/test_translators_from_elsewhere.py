@@ -10,9 +10,9 @@ from explorer.decoding.attention_file import read_own
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translator
-from explorer.files.figure_files import draw
 from explorer.files.manifest import manifest_text, read_manifest
 from explorer.files.map_files import npz_bytes
+from explorer.files.picture_drawing import draw
 from explorer.screens.attention.panels import PANELS
 from explorer.web import runtime
 from model.checkpoint import load_model

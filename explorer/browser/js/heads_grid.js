@@ -5,7 +5,7 @@ import { children, make, makeButton, say } from "./dom.js";
 import { giveTabStop, tileOf } from "./tiles.js";
 import { describeHead, listHeads } from "./head_list.js";
 import { fitCell, fitTile, fitTiles } from "./heads_layout.js";
-import { pictureOf, scaleOf } from "./heads_pictures.js";
+import { pictureOf, scaleOf } from "./heads_colours.js";
 import { kindsShown, mapOf, openHead, rowInView, shownRows, showsLarge } from "./heads_state.js";
 import { drawCells } from "./maps.js";
 import { SIDES, TITLES, capitalised, nameInKind, shortLayer, shortName } from "./names.js";

@@ -8,7 +8,7 @@ import { children, make, makeButton, say } from "./dom.js";
 import { colourOf, dashesOf } from "./head_list.js";
 import { fitType } from "./heads_layout.js";
 import { nameOfRow, rowTitle } from "./heads_map.js";
-import { scaleOf } from "./heads_pictures.js";
+import { scaleOf } from "./heads_colours.js";
 import {
   chooseCell, columnInView, linedHeads, mapOf, rowInView, rowOf, shownRows, showsSeveral,
 } from "./heads_state.js";
@@ -16,7 +16,7 @@ import { levelOf } from "./maps.js";
 import { AXES, SIDES, layerName, nameInLayer, shortHead } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { presenting, roomBelow } from "./present.js";
-import { SPECIALS } from "./readout.js";
+import { SPECIALS } from "./wording.js";
 import { redraw, update } from "./view.js";
 import { heaviestKeys, joins, weightsOf } from "./weights.js";
 

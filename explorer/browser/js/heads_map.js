@@ -3,7 +3,7 @@
 import { cellUnder, isolated } from "./canvas.js";
 import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
-import { pictureOf, scaleOf } from "./heads_pictures.js";
+import { pictureOf, scaleOf } from "./heads_colours.js";
 import {
   chooseCell, columnInView, headInView, kindsShown, mapOf, openHead, rowInView, rowOf, shownRows, showsLarge,
 } from "./heads_state.js";

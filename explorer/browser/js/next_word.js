@@ -2,7 +2,7 @@
 
 import { children, make, makeButton, say, sayAll } from "./dom.js";
 import { percent } from "./numbers.js";
-import { SPECIALS, numbered, tokenName } from "./readout.js";
+import { SPECIALS, numbered, tokenName } from "./wording.js";
 import { fork } from "./stepper_state.js";
 import { redraw } from "./view.js";
 

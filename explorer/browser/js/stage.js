@@ -6,7 +6,7 @@ import { rgb } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { SIDES } from "./names.js";
 import { wholePercent } from "./numbers.js";
-import { SPECIALS } from "./readout.js";
+import { SPECIALS } from "./wording.js";
 import { gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
 import { covers, currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";

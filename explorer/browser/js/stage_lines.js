@@ -3,7 +3,7 @@
 
 import { SIDES } from "./names.js";
 import { wholePercent } from "./numbers.js";
-import { looksAt, numbered, tokenName } from "./readout.js";
+import { looksAt, numbered, tokenName } from "./wording.js";
 import { rowOf } from "./stepper_state.js";
 import { rankedRow } from "./weights.js";
 

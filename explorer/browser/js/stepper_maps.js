@@ -7,7 +7,7 @@ import { drawTable } from "./grids.js";
 import { ROOMY, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals, plural } from "./numbers.js";
-import { WHY_MASKED, drawBadges, keyRows, line, looksAt, numbered, tokenName } from "./readout.js";
+import { WHY_MASKED, drawBadges, keyRows, line, looksAt, numbered, tokenName } from "./wording.js";
 import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";

@@ -6,7 +6,7 @@ import { hub } from "./hub.js";
 import { remember } from "./memory.js";
 import { SIDES, TITLES } from "./names.js";
 import { clamp, percent, plural, wholePercent } from "./numbers.js";
-import { numbered, tokenName } from "./readout.js";
+import { numbered, tokenName } from "./wording.js";
 import { frontier, pick, rowOf } from "./stepper_state.js";
 import { goTo } from "./view.js";
 import { rankedRow, weightsOf } from "./weights.js";

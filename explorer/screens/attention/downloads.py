@@ -11,9 +11,9 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import MAX_TEXT, Selection
 from explorer.decoding.shown_maps import ShownMaps, shown_maps
 from explorer.decoding.translator import Translation
-from explorer.files.figure_files import missing_note
 from explorer.files.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
 from explorer.files.map_files import KINDS, maps_file, maps_stem
+from explorer.files.picture_drawing import missing_note
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.screens.attention.panels import LED

@@ -10,7 +10,7 @@ from explorer.browser.frame import arrival
 from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
-from explorer.decoding.view_text import parse_view
+from explorer.decoding.view_options import parse_view
 from explorer.locale.messages import t
 from explorer.web import session
 from explorer.web.panel_choices import name_of, open_panel

@@ -12,7 +12,7 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import Selection
 from explorer.decoding.shown_maps import shown_maps
 from explorer.decoding.translator import InputError
-from explorer.files.figure_files import draw as draw_figure
+from explorer.files.picture_drawing import draw as draw_figure
 from explorer.lessons.answers import solve
 from explorer.lessons.expressions import TermError
 from explorer.lessons.handout import Figure, Paper, handout, paper_of, summary

@@ -24,7 +24,7 @@ def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
     value = json.loads(assets.pack(name))
     files = [file for file, _ in value["modules"]]
     assert len(set(files)) == len(files)
-    assert files[0] == "link.js"
+    assert files[0] == "module_linker.js"
     for at, (file, text) in enumerate(value["modules"]):
         imports = re.findall(r'^(?:import|\}) .*from "([^"]+)"', text, re.MULTILINE)
         assert [f"./{other}" for other in assets.imported(text)] == imports, file
@@ -42,7 +42,11 @@ def test_every_module_is_in_a_pack_or_in_a_page_that_stands_alone() -> None:
 
 
 def test_modules_in_a_circle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {"a.js": 'import { b } from "./b.js";\n', "b.js": 'import {\n  a,\n} from "./a.js";\n', "link.js": ""}
+    texts = {
+        "a.js": 'import { b } from "./b.js";\n',
+        "b.js": 'import {\n  a,\n} from "./a.js";\n',
+        "module_linker.js": "",
+    }
     monkeypatch.setattr(assets, "_module", texts.__getitem__)
     with pytest.raises(ValueError, match=r"in a circle: a\.js, b\.js, a\.js"):
         assets.modules("a")

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.browser import wire
 from explorer.browser.role_grid import colour_of, encode, head_from
-from explorer.probing.formulas import BINS
+from explorer.probing.pattern_shares import BINS
 from explorer.probing.role_grid import RoleGrid
 from explorer.probing.roles import LETTERS, NO_ROLE, Role
 

@@ -19,7 +19,7 @@ from explorer.decoding import names
 from explorer.decoding.attention_maps import attention_maps, merge, spans
 from explorer.decoding.coordinates import Place
 from explorer.decoding.shown_maps import heads_in_view
-from explorer.decoding.view_text import ViewOptions
+from explorer.decoding.view_options import ViewOptions
 from explorer.files.map_picture import DASHES, lines_of
 from explorer.locale.text import cell_number, weight_percent
 from tests.explorer.planted import planted_trace

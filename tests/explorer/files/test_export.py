@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.view_text import parse_view
-from explorer.files.figure_files import FIRST_FONT, Format, draw, fonts_for, masked_runs, missing_note
+from explorer.decoding.view_options import parse_view
 from explorer.files.map_files import npz_bytes
 from explorer.files.map_picture import levels, lines_of, picture_of
+from explorer.files.picture_drawing import FIRST_FONT, Format, draw, fonts_for, masked_runs, missing_note
 from explorer.files.tables import CSV_COLUMNS, maps_csv
 from model.trace import kinds_of
 from tests.explorer.planted import planted_trace

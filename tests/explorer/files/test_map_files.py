@@ -14,7 +14,7 @@ from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import compare, single_row
 from explorer.decoding.labelled_map import LabelledMap, head_map, labelled
 from explorer.decoding.shown_maps import ShownMaps
-from explorer.decoding.view_text import ViewOptions
+from explorer.decoding.view_options import ViewOptions
 from explorer.files.map_files import ONE_MAP, map_file, maps_stem, stem
 from explorer.files.map_picture import levels, scale_of
 from explorer.files.picture import shades

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.probing.formulas import relative_map, shares_of_bins
+from explorer.probing.pattern_shares import relative_map, shares_of_bins
 
 
 @pytest.mark.parametrize(("n", "bins"), [(1, 4), (3, 4), (4, 4), (9, 4), (25, 12)])

@@ -8,7 +8,7 @@ import {
 } from "./heads_state.js";
 import { SIDES, TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
 import { fourDecimals, percent, plural, wholePercent } from "./numbers.js";
-import { WHY_MASKED, keyRows, line, looksAt, numbered, tokenName } from "./readout.js";
+import { WHY_MASKED, keyRows, line, looksAt, numbered, tokenName } from "./wording.js";
 import { weightsOf } from "./weights.js";
 
 /** @import { Content, HeadsState, KindMap } from "./types" */

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding.view_text import (
+from explorer.decoding.view_options import (
     ORDERS,
     PALETTES,
     ROLES,

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from explorer.decoding.attention_maps import diagonal, mirror
-from explorer.probing import formulas
-from explorer.probing.formulas import divergences
+from explorer.probing import pattern_shares as formulas
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
 from explorer.probing.pattern_cells import punctuation, rarest
+from explorer.probing.pattern_shares import divergences
 from model.analysis.word_alignment import gold_cells
 from tests.explorer.probed import HEADS, observed, one_hot, random_observed
 
