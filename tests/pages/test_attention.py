@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from explorer.screens.attention import panels as attention_panels
 from explorer.web import runtime
 from tests.explorer.sent import decoding, decodings, mount
@@ -34,9 +37,10 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def start(at: AppTest) -> dict[str, Any]:
-    """Where the views start."""
-    found: dict[str, Any] = mount(at, "heads")["start"]
-    return found
+    """Where the views start; `view` stands for their options, as in the address."""
+    place: dict[str, Any] = dict(mount(at, "heads")["start"])
+    options = msgspec.convert(place.pop("options"), ViewOptions)
+    return place | {"view": format_view(options)}
 
 
 def notes(at: AppTest) -> str:
@@ -55,7 +59,9 @@ def link(app: AppTest, **query: str) -> AppTest:
 
 
 def report(at: AppTest, **changes: Any) -> AppTest:
-    """Simulate a move of the user."""
+    """Simulate a move of the user; `view` stands for the options, as in the address."""
+    if "view" in changes:
+        changes["options"] = asdict(parse_view(changes.pop("view")))
     at.session_state["heads"] = said(mount(at, "heads"), **changes)
     return at.run()
 

@@ -21,7 +21,7 @@ FIGURES: dict[str, go.Figure] = {
     "table": positions.table_plot(TABLE, WAVES).figure,
     "curves": positions.curves_plot(TABLE, WAVES, (0, 1, 2)).figure,
     "wavelengths": positions.wavelength_plot(WAVES, 8).figure,
-    "products": positions.product_plot(TABLE).figure,
+    "products": positions.product_plot(TABLE, distance=False).figure,
     "rotation": positions.rotation_plot(TABLE, 0, 1, 2).figure,
     "activations": model_internals.activation_plot(SQUARE, TOKENS, "t", side="position").figure,
     "chances": model_internals.chances_plot(TOKENS, {"one": [0.1] * 4, "two": [0.2] * 4}, "c", "t").figure,
