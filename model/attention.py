@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
-from model.tap import Tap, through
+from model.tap import Linear, Part
 
 Mask = Tensor | None
 """Bool, broadcastable to [batch, head, query, key], True = may attend; None where all may."""
 
 KeyValue = tuple[Tensor, Tensor]
 """Projected keys and values, each [batch, head, key, d_head]."""
+
+
+Point = Callable[[str, Tensor], Tensor]
+"""Lets an intermediate be seen, by its name, and gives back the tensor to go on with (model.tap)."""
 
 
 def scaled_dot_product_attention(
@@ -24,7 +29,7 @@ def scaled_dot_product_attention(
     *,
     mask: Mask = None,
     dropout_p: float = 0.0,
-    tap: Tap | None = None,
+    point: Point = lambda name, tensor: tensor,
 ) -> tuple[Tensor, Tensor]:
     """softmax(Q·Kᵀ / √d_head)·V (§3.2.1, eq. 1).
 
@@ -38,24 +43,24 @@ def scaled_dot_product_attention(
     # [batch, head, query, d_head] · [batch, head, d_head, key] -> [batch, head, query, key]
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     scores = scores if scores.dtype == torch.float64 else scores.float()
-    masked = scores = through(tap, "scores", scores)
+    masked = scores = point("scores", scores)
     if mask is not None:
-        mask = through(tap, "mask", mask)
+        mask = point("mask", mask)
         # The lowest finite number, not -inf: a row without any visible key would give NaN,
         # in the gradient too.
         masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    masked = through(tap, "masked", masked)
+    masked = point("masked", masked)
     weights = masked.softmax(dim=-1)
     if mask is not None:
         weights = weights.masked_fill(~mask, 0.0)  # changes only rows without any visible key
-    weights = through(tap, "weights", weights)
+    weights = point("weights", weights)
     dropped = F.dropout(weights, dropout_p) if dropout_p else weights
     # [batch, head, query, key] · [batch, head, key, d_head] -> [batch, head, query, d_head]
     output = dropped.type_as(value) @ value
-    return through(tap, "output", output), weights
+    return point("output", output), weights
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(Part):
     """Several attentions side by side, each on its slice of the projections, joined by one more (§3.2.2)."""
 
     attention = staticmethod(scaled_dot_product_attention)  # subclasses use another one
@@ -65,69 +70,47 @@ class MultiHeadAttention(nn.Module):
         self.n_heads = n_heads
         self.d_head = d_model // n_heads
         self.dropout_p = dropout_p
-        self.q_proj = nn.Linear(d_model, d_model)
-        self.k_proj = nn.Linear(d_model, d_model)
-        self.v_proj = nn.Linear(d_model, d_model)
-        self.out_proj = nn.Linear(d_model, d_model)
+        self.q_proj = Linear(d_model, d_model)
+        self.k_proj = Linear(d_model, d_model)
+        self.v_proj = Linear(d_model, d_model)
+        self.out_proj = Linear(d_model, d_model)
 
-    def forward(
-        self,
-        queries: Tensor,
-        memory: Tensor,
-        *,
-        mask: Mask = None,
-        tap: Tap | None = None,
-    ) -> Tensor:
+    def forward(self, queries: Tensor, memory: Tensor, *, mask: Mask = None) -> Tensor:
         """Attend from `queries` to `memory` (the same tensor in self-attention).
 
         Shapes:
             queries: [batch, query, d_model]; memory: [batch, key, d_model].
             returns: [batch, query, d_model].
         """
-        return self.read(queries, self.keys_values(memory, tap=tap), mask=mask, tap=tap)
+        return self.read(queries, self.keys_values(memory), mask=mask)
 
-    def keys_values(
-        self,
-        memory: Tensor,
-        past: KeyValue | None = None,
-        *,
-        tap: Tap | None = None,
-    ) -> KeyValue:
+    def keys_values(self, memory: Tensor, past: KeyValue | None = None) -> KeyValue:
         """Project what is attended to, and put it behind the keys and values of `past`.
 
         Shapes:
             memory: [batch, new, d_model]; past: two [batch, head, past, d_head].
             returns: two [batch, head, past + new, d_head], new tensors: `past` stays valid.
         """
-        key = self.split_heads(through(tap, "k_proj", self.k_proj(memory)))
-        value = self.split_heads(through(tap, "v_proj", self.v_proj(memory)))
+        key, value = self.split_heads(self.k_proj(memory)), self.split_heads(self.v_proj(memory))
         if past is None:
             return key, value
         return torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
 
-    def read(
-        self,
-        queries: Tensor,
-        key_value: KeyValue,
-        *,
-        mask: Mask = None,
-        tap: Tap | None = None,
-    ) -> Tensor:
+    def read(self, queries: Tensor, key_value: KeyValue, *, mask: Mask = None) -> Tensor:
         """Attend from `queries` to keys and values that are already projected.
 
         Shapes:
             queries: [batch, query, d_model]; key_value: two [batch, head, key, d_head].
             returns: [batch, query, d_model].
         """
-        query = self.split_heads(through(tap, "q_proj", self.q_proj(queries)))
-        query = through(tap, "query", query)
-        key = through(tap, "key", key_value[0])
-        value = through(tap, "value", key_value[1])
+        query = self.point("query", self.split_heads(self.q_proj(queries)))
+        key = self.point("key", key_value[0])
+        value = self.point("value", key_value[1])
         p = self.dropout_p if self.training else 0.0
-        output, _ = self.attention(query, key, value, mask=mask, dropout_p=p, tap=tap)
+        output, _ = self.attention(query, key, value, mask=mask, dropout_p=p, point=self.point)
         # [batch, head, query, d_head] -> [batch, query, head, d_head] -> [batch, query, d_model]
-        joined = through(tap, "joined", output.transpose(1, 2).flatten(2))
-        return through(tap, "out_proj", self.out_proj(joined))
+        joined = self.point("joined", output.transpose(1, 2).flatten(2))
+        return self.out_proj(joined)
 
     def split_heads(self, x: Tensor) -> Tensor:
         """[batch, seq, d_model] -> [batch, head, seq, d_head]."""

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from model.attention import KeyValue, Mask, MultiHeadAttention
 from model.config import ModelConfig
 from model.positions import alibi_bias, rotary
-from model.tap import Tap, compose, through
 
 
 class AttentionVariant(MultiHeadAttention):
@@ -31,50 +30,42 @@ class AttentionVariant(MultiHeadAttention):
         self.biases = within_one and config.positions == "alibi"
         self.gate_proj = nn.Linear(config.d_model, config.d_model) if config.attention_gate else None
 
-    def keys_values(self, memory: Tensor, past: KeyValue | None = None, *, tap: Tap | None = None) -> KeyValue:
-        """Shapes as in :class:`MultiHeadAttention`; keys are turned when they are read first, and stay as they are."""
-        key, value = super().keys_values(memory, tap=tap)
+    def keys_values(self, memory: Tensor, past: KeyValue | None = None) -> KeyValue:
+        """Shapes as in :class:`MultiHeadAttention`; keys are rotated when they are read first, and stay as they are."""
+        key, value = super().keys_values(memory)
         if self.rotates:
             key = rotary(key, 0 if past is None else past[0].size(2))
         if past is None:
             return key, value
         return torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
 
-    def read(self, queries: Tensor, key_value: KeyValue, *, mask: Mask = None, tap: Tap | None = None) -> Tensor:
+    def read(self, queries: Tensor, key_value: KeyValue, *, mask: Mask = None) -> Tensor:
         """Shapes as in :class:`MultiHeadAttention`; within one sequence the queries are its last positions."""
-        query = self.split_heads(through(tap, "q_proj", self.q_proj(queries)))
+        query = self.split_heads(self.q_proj(queries))
         n_queries, n_keys = query.size(2), key_value[0].size(2)
         if self.rotates:
             query = rotary(query, n_keys - n_queries)
-        query = through(tap, "query", query)
-        key = through(tap, "key", key_value[0])
-        value = through(tap, "value", key_value[1])
-        bias = alibi_bias(self.n_heads, n_queries, n_keys).to(query)[None] if self.biases else None
-        if bias is not None:
-            bias = through(tap, "bias", bias.expand(query.size(0), -1, -1, -1))
+        query = self.point("query", query)
+        key, value = self.point("key", key_value[0]), self.point("value", key_value[1])
+        bias = None
+        if self.biases:
+            bias = alibi_bias(self.n_heads, n_queries, n_keys).to(query)
+            bias = self.point("bias", bias.expand(query.size(0), -1, -1, -1))
         # Queries √d_head times as long undo the division of the scores by √d_head.
         longer = query if self.scale_scores else query * math.sqrt(self.d_head)
-        output = self.attend(longer, key, value, bias, mask, tap)
+        output = self.attend(longer, key, value, bias, mask)
         # [batch, head, query, d_head] -> [batch, query, head, d_head] -> [batch, query, d_model]
-        joined = through(tap, "joined", output.transpose(1, 2).flatten(2))
+        joined = self.point("joined", output.transpose(1, 2).flatten(2))
         if self.gate_proj is not None:  # (Qiu et al. 2025, "Gated Attention for Large Language Models", §2.2, G1)
-            gate = through(tap, "gate", torch.sigmoid(self.gate_proj(queries)))
-            joined = through(tap, "gated", joined * gate)
-        return through(tap, "out_proj", self.out_proj(joined))
+            gate = self.point("gate", torch.sigmoid(self.gate_proj(queries)))
+            joined = self.point("gated", joined * gate)
+        return self.out_proj(joined)
 
-    def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Mask, tap: Tap | None
-    ) -> Tensor:
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Mask) -> Tensor:
         """The heads' outputs, [batch, head, query, d_head], with `bias` [batch, head, query, key] on the scores."""
+
+        def point(name: str, tensor: Tensor) -> Tensor:
+            return self.point(name, tensor + bias if name == "scores" and bias is not None else tensor)
+
         p = self.dropout_p if self.training else 0.0
-        tap = tap if bias is None else compose(_adding(bias), tap)
-        return self.attention(query, key, value, mask=mask, dropout_p=p, tap=tap)[0]
-
-
-def _adding(bias: Tensor) -> Tap:
-    """A tap that adds the bias to the scores, before any other tap sees them."""
-
-    def add(point: str, tensor: Tensor) -> Tensor:
-        return tensor + bias if point == "scores" else tensor
-
-    return add
+        return self.attention(query, key, value, mask=mask, dropout_p=p, point=point)[0]

@@ -6,16 +6,16 @@ import torch
 from torch import Tensor, nn
 
 from model.config import PAD, ModelConfig
-from model.tap import Tap, through
+from model.tap import Part, Tap, tapped
 
 
-class EncoderDecoder(nn.Module):
+class EncoderDecoder(Part):
     """The two ends of a model: embeddings of tokens, and scores of target tokens."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.dropout = config.dropout
+        self.dropout = nn.Dropout(config.dropout)
         self.src_embedding = nn.Embedding(config.src_vocab_size, config.d_model, padding_idx=PAD)
         self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, config.d_model, padding_idx=PAD)
 
@@ -55,7 +55,8 @@ class EncoderDecoder(nn.Module):
 
     def logits(self, hidden: Tensor, *, tap: Tap | None = None) -> Tensor:
         """Scores of every target token, [.., d_model] -> [.., tgt_vocab]."""
-        return through(tap, "logits", self.output(hidden))
+        with tapped(tap):
+            return self.point("logits", self.output(hidden))
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -7,75 +7,87 @@ from torch.nn import functional as F
 
 from model.attention import KeyValue, Mask, MultiHeadAttention
 from model.config import ModelConfig
-from model.dropout import dropout
-from model.tap import Tap, through, within
+from model.tap import LayerNorm, Linear, Part
 
 
-class FeedForward(nn.Module):
+class FeedForward(Part):
     """W₂·act(W₁·x + b₁) + b₂ at each position alone (§3.3, eq. 2)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.linear1 = nn.Linear(config.d_model, config.d_ff)
-        self.linear2 = nn.Linear(config.d_ff, config.d_model)
+        self.linear1 = Linear(config.d_model, config.d_ff)
+        self.linear2 = Linear(config.d_ff, config.d_model)
         self.activation = getattr(F, config.activation)  # relu, gelu or silu
-        self.dropout = config.activation_dropout
+        self.dropout = nn.Dropout(config.activation_dropout)
 
-    def forward(self, x: Tensor, *, tap: Tap | None = None) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         """[batch, seq, d_model] -> [batch, seq, d_model]."""
-        hidden = through(tap, "linear1", self.linear1(x))
-        hidden = dropout(self.activation(hidden), self.dropout, self.training)
-        hidden = through(tap, "activation", hidden)
-        return through(tap, "linear2", self.linear2(hidden))
+        hidden = self.dropout(self.activation(self.linear1(x)))
+        return self.linear2(self.point("activation", hidden))
 
 
-class EncoderLayer(nn.Module):
+class Layer(Part):
+    """What surrounds sublayer n of either layer: dropout, a residual connection and norm n (§3.1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm_first = config.norm_first
+        self.dropout = nn.Dropout(config.dropout)
+
+    def norm(self, n: int, x: Tensor) -> Tensor:
+        """LayerNorm of sublayer n, counted from 1; all shapes here are [batch, seq, d_model]."""
+        normed: Tensor = getattr(self, f"norm{n}")(x)
+        return normed
+
+    def before(self, n: int, x: Tensor) -> Tensor:
+        """What sublayer n reads: x, or in a pre-norm model its norm (Xiong et al. 2020)."""
+        if self.norm_first:
+            return self.norm(n, x)
+        return x
+
+    def after(self, n: int, x: Tensor, y: Tensor) -> Tensor:
+        """Add & Norm: sublayer n read x and gave y; post-norm, as in the paper, normalises the sum."""
+        x = self.residual(n, x, y)
+        if self.norm_first:
+            return x
+        return self.norm(n, x)
+
+    def residual(self, n: int, x: Tensor, y: Tensor) -> Tensor:
+        """X + Dropout(y) (§5.4)."""
+        return self.point(f"residual{n}", x + self.dropout(y))
+
+
+class EncoderLayer(Layer):
     """Self-attention, then feed-forward (§3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
+        super().__init__(config)
         heads, p = config.n_encoder_heads, config.attention_dropout
-        self.norm_first = config.norm_first
-        self.dropout = config.dropout
         self.self_attn = MultiHeadAttention(config.d_model, heads, dropout_p=p)
         self.feed_forward = FeedForward(config)
-        self.norm1 = nn.LayerNorm(config.d_model)
-        self.norm2 = nn.LayerNorm(config.d_model)
+        self.norm1 = LayerNorm(config.d_model)
+        self.norm2 = LayerNorm(config.d_model)
 
-    def forward(self, x: Tensor, *, mask: Mask = None, tap: Tap | None = None) -> Tensor:
+    def forward(self, x: Tensor, *, mask: Mask = None) -> Tensor:
         """[batch, src, d_model] -> [batch, src, d_model]."""
-        self_tap, feed_tap = within(tap, "self_attn"), within(tap, "feed_forward")
-        if self.norm_first:  # pre-norm (Xiong et al. 2020)
-            y = through(tap, "norm1", self.norm1(x))
-            y = self.self_attn(y, y, mask=mask, tap=self_tap)
-            x = through(tap, "residual1", x + dropout(y, self.dropout, self.training))
-            y = through(tap, "norm2", self.norm2(x))
-            y = self.feed_forward(y, tap=feed_tap)
-            x = through(tap, "residual2", x + dropout(y, self.dropout, self.training))
-        else:  # post-norm, as in the paper
-            y = self.self_attn(x, x, mask=mask, tap=self_tap)
-            x = through(tap, "residual1", x + dropout(y, self.dropout, self.training))
-            x = through(tap, "norm1", self.norm1(x))
-            y = self.feed_forward(x, tap=feed_tap)
-            x = through(tap, "residual2", x + dropout(y, self.dropout, self.training))
-            x = through(tap, "norm2", self.norm2(x))
-        return x
+        y = self.before(1, x)
+        x = self.after(1, x, self.self_attn(y, y, mask=mask))
+        y = self.before(2, x)
+        return self.after(2, x, self.feed_forward(y))
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Layer):
     """Masked self-attention, attention to the encoder's memory, then feed-forward (§3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
+        super().__init__(config)
         heads, p = config.n_decoder_heads, config.attention_dropout
-        self.norm_first = config.norm_first
-        self.dropout = config.dropout
         self.self_attn = MultiHeadAttention(config.d_model, heads, dropout_p=p)
         self.cross_attn = MultiHeadAttention(config.d_model, heads, dropout_p=p)
         self.feed_forward = FeedForward(config)
-        self.norm1 = nn.LayerNorm(config.d_model)
-        self.norm2 = nn.LayerNorm(config.d_model)
-        self.norm3 = nn.LayerNorm(config.d_model)
+        self.norm1 = LayerNorm(config.d_model)
+        self.norm2 = LayerNorm(config.d_model)
+        self.norm3 = LayerNorm(config.d_model)
 
     def forward(
         self,
@@ -85,7 +97,6 @@ class DecoderLayer(nn.Module):
         *,
         self_mask: Mask = None,
         cross_mask: Mask = None,
-        tap: Tap | None = None,
     ) -> tuple[Tensor, KeyValue]:
         """Run the layer on new target positions, which come after those of `past_kv`.
 
@@ -94,28 +105,10 @@ class DecoderLayer(nn.Module):
             cross_kv: two [batch, head, src, d_head], the source by `cross_attn.keys_values`.
             returns: x's shape, and two [batch, head, past + new, d_head], the new `past_kv`.
         """
-        self_tap, cross_tap = within(tap, "self_attn"), within(tap, "cross_attn")
-        feed_tap = within(tap, "feed_forward")
-        if self.norm_first:  # pre-norm (Xiong et al. 2020)
-            y = through(tap, "norm1", self.norm1(x))
-            self_kv = self.self_attn.keys_values(y, past_kv, tap=self_tap)
-            y = self.self_attn.read(y, self_kv, mask=self_mask, tap=self_tap)
-            x = through(tap, "residual1", x + dropout(y, self.dropout, self.training))
-            y = through(tap, "norm2", self.norm2(x))
-            y = self.cross_attn.read(y, cross_kv, mask=cross_mask, tap=cross_tap)
-            x = through(tap, "residual2", x + dropout(y, self.dropout, self.training))
-            y = through(tap, "norm3", self.norm3(x))
-            y = self.feed_forward(y, tap=feed_tap)
-            x = through(tap, "residual3", x + dropout(y, self.dropout, self.training))
-        else:  # post-norm, as in the paper
-            self_kv = self.self_attn.keys_values(x, past_kv, tap=self_tap)
-            y = self.self_attn.read(x, self_kv, mask=self_mask, tap=self_tap)
-            x = through(tap, "residual1", x + dropout(y, self.dropout, self.training))
-            x = through(tap, "norm1", self.norm1(x))
-            y = self.cross_attn.read(x, cross_kv, mask=cross_mask, tap=cross_tap)
-            x = through(tap, "residual2", x + dropout(y, self.dropout, self.training))
-            x = through(tap, "norm2", self.norm2(x))
-            y = self.feed_forward(x, tap=feed_tap)
-            x = through(tap, "residual3", x + dropout(y, self.dropout, self.training))
-            x = through(tap, "norm3", self.norm3(x))
-        return x, self_kv
+        y = self.before(1, x)
+        self_kv = self.self_attn.keys_values(y, past_kv)
+        x = self.after(1, x, self.self_attn.read(y, self_kv, mask=self_mask))
+        y = self.before(2, x)
+        x = self.after(2, x, self.cross_attn.read(y, cross_kv, mask=cross_mask))
+        y = self.before(3, x)
+        return self.after(3, x, self.feed_forward(y)), self_kv

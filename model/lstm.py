@@ -16,11 +16,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from model.attention import scaled_dot_product_attention
 from model.config import PAD, ModelConfig
-from model.dropout import dropout
 from model.embeddings import EncoderDecoder
 from model.masks import padding_mask
 from model.points import attention_scope
-from model.tap import Tap, through, within
+from model.tap import Tap, tapped
 
 
 @dataclass(frozen=True)
@@ -101,16 +100,15 @@ class LSTM(EncoderDecoder):
                 for gate in parameter.chunk(4) if name.startswith(("encoder", "decoder")) else (parameter,):
                     nn.init.xavier_uniform_(gate, generator=generator)
 
-    def embed(self, tokens: Tensor, *, side: str, offset: int = 0, tap: Tap | None = None) -> Tensor:
+    def embed(self, tokens: Tensor, *, side: str, offset: int = 0) -> Tensor:
         """Embeddings of the tokens from `offset` on; no positions are added, since an LSTM reads in order.
 
         Shapes:
             tokens: [batch, seq] ids of the "src" or "tgt" side; returns [batch, seq - offset, d_model].
         """
         embedding = self.src_embedding if side == "src" else self.tgt_embedding
-        tap = within(tap, side)
-        tokens = through(tap, "tokens", tokens)
-        return dropout(through(tap, "embedding", embedding(tokens[:, offset:])), self.dropout, self.training)
+        tokens = self.point(f"{side}.tokens", tokens)
+        return self.dropout(self.point(f"{side}.embedding", embedding(tokens[:, offset:])))
 
     def encode(self, src: Tensor, *, src_mask: Tensor | None = None, tap: Tap | None = None) -> Tensor:
         """Read the source in both directions.
@@ -121,12 +119,13 @@ class LSTM(EncoderDecoder):
         """
         mask = padding_mask(src) if src_mask is None else src_mask
         lengths = mask[:, 0, 0].sum(dim=1).clamp(min=1)
-        x = self.embed(src, side="src", tap=tap)
-        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        memory, _ = pad_packed_sequence(self.encoder(packed)[0], batch_first=True, total_length=src.size(1))
-        return through(tap, "encoder.memory", memory)
+        with tapped(tap):
+            x = self.embed(src, side="src")
+            packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
+            memory, _ = pad_packed_sequence(self.encoder(packed)[0], batch_first=True, total_length=src.size(1))
+            return self.point("encoder.memory", memory)
 
-    def _initial(self, memory: Tensor, tap: Tap | None) -> tuple[Tensor, Tensor]:
+    def _initial(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """The decoder's first hidden and cell state, from the encoder's output at the first token.
 
         There the backward LSTM has read the whole source. Source: Bahdanau et al. 2015, A.2.2, without the forward
@@ -134,25 +133,29 @@ class LSTM(EncoderDecoder):
         """
         flat = torch.tanh(self.initial(memory[:, 0]))  # [batch, layer · d_model]
         hidden = flat.view(len(memory), -1, self.config.d_model).transpose(0, 1).contiguous()  # [layer, batch, d_model]
-        hidden = through(tap, "decoder.initial", hidden)
+        hidden = self.point("decoder.initial", hidden)
         return hidden, torch.zeros_like(hidden)
 
-    def _combine(self, states: Tensor, key: Tensor, memory: Tensor, src_mask: Tensor, tap: Tap | None) -> Tensor:
+    def _combine(self, states: Tensor, key: Tensor, memory: Tensor, src_mask: Tensor) -> Tensor:
         """tanh(W·[context; state]) of each decoder state (Luong et al. 2015, §3, eq. 5 and 8).
 
         Shapes:
             states: [batch, tgt, d_model]; key, memory: [batch, src, d_model]; returns [batch, tgt, d_model].
         """
-        states = through(tap, "decoder.states", states)
-        cross = within(tap, attention_scope("cross", 0)) if tap is not None else None
-        query = through(cross, "query", states[:, None])  # [batch, tgt, d_model] -> [batch, head = 1, tgt, d_model]
-        key = through(cross, "key", key[:, None])
-        value = through(cross, "value", memory[:, None])
+        scope = attention_scope("cross", 0)
+
+        def point(name: str, tensor: Tensor) -> Tensor:
+            return self.point(f"{scope}.{name}", tensor)
+
+        states = self.point("decoder.states", states)
+        query = point("query", states[:, None])  # [batch, tgt, d_model] -> [batch, head = 1, tgt, d_model]
+        key = point("key", key[:, None])
+        value = point("value", memory[:, None])
         if not self.config.scale_scores:
             query = query * math.sqrt(query.size(-1))  # undoes the division by √d_head
-        context, _ = scaled_dot_product_attention(query, key, value, mask=src_mask, tap=cross)
+        context, _ = scaled_dot_product_attention(query, key, value, mask=src_mask, point=point)
         combined = torch.tanh(self.combine(torch.cat((context[:, 0], states), dim=-1)))
-        return dropout(through(tap, "decoder.combined", combined), self.dropout, self.training)
+        return self.dropout(self.point("decoder.combined", combined))
 
     def decode(self, tgt: Tensor, memory: Tensor, *, src_mask: Tensor, tap: Tap | None = None) -> Tensor:
         """Read a whole target at once (teacher forcing).
@@ -161,21 +164,23 @@ class LSTM(EncoderDecoder):
             tgt: [batch, tgt] ids, <sos> first, right-padded; memory: [batch, src, d_model];
             src_mask: [batch, 1, 1, src]; returns hidden [batch, tgt, d_model].
         """
-        x = self.embed(tgt, side="tgt", tap=tap)
-        states, _ = self.decoder(x, self._initial(memory, tap))
-        return self._combine(states, self.k_proj(memory), memory, src_mask, tap)
+        with tapped(tap):
+            states, _ = self.decoder(self.embed(tgt, side="tgt"), self._initial(memory))
+            return self._combine(states, self.k_proj(memory), memory, src_mask)
 
     def forward(self, src: Tensor, tgt: Tensor, *, tap: Tap | None = None) -> Tensor:
         """Logits of the token after each target row: src [batch, src], tgt [batch, tgt] -> [batch, tgt, tgt_vocab]."""
         src_mask = padding_mask(src)
-        memory = self.encode(src, src_mask=src_mask, tap=tap)
-        return self.logits(self.decode(tgt, memory, src_mask=src_mask, tap=tap), tap=tap)
+        with tapped(tap):
+            memory = self.encode(src, src_mask=src_mask)
+            return self.logits(self.decode(tgt, memory, src_mask=src_mask))
 
     def start(self, src: Tensor, *, src_mask: Tensor | None = None, tap: Tap | None = None) -> LSTMState:
         """Encode the source and return the state before <sos>; arguments as for the Transformer."""
         src_mask = padding_mask(src) if src_mask is None else src_mask
-        memory = self.encode(src, src_mask=src_mask, tap=tap)
-        hidden, cell = self._initial(memory, tap)
+        with tapped(tap):
+            memory = self.encode(src, src_mask=src_mask)
+            hidden, cell = self._initial(memory)
         return LSTMState(hidden, cell, memory, self.k_proj(memory), src_mask, src.new_empty(src.size(0), 0))
 
     def step(self, tokens: Tensor, state: LSTMState, *, tap: Tap | None = None) -> tuple[Tensor, LSTMState]:
@@ -185,8 +190,9 @@ class LSTM(EncoderDecoder):
             tokens: [batch] ids; returns logits [batch, tgt_vocab] of the next token, and the new state.
         """
         read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)  # [batch, read + 1]
-        x = self.embed(read, side="tgt", offset=state.position, tap=tap)
-        states, (hidden, cell) = self.decoder(x, (state.hidden, state.cell))
-        combined = self._combine(states, state.key, state.memory, state.src_mask, tap)
-        after = LSTMState(hidden, cell, state.memory, state.key, state.src_mask, read)
-        return self.logits(combined[:, -1], tap=tap), after
+        with tapped(tap):
+            x = self.embed(read, side="tgt", offset=state.position)
+            states, (hidden, cell) = self.decoder(x, (state.hidden, state.cell))
+            combined = self._combine(states, state.key, state.memory, state.src_mask)
+            logits = self.logits(combined[:, -1])
+        return logits, LSTMState(hidden, cell, state.memory, state.key, state.src_mask, read)

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config import AttentionKind
-from model.points import HEAD_POINTS, SCOPES, Head
-from model.tap import ScopedTap, Tap, through
+from model.points import HEAD_POINTS, SCOPES, Head, attention_scope
 
 
-class AttentionRecorder(ScopedTap):
+class AttentionRecorder:
     """Keeps the attention weights of every layer for one call, or for all calls of one decoding.
 
     Pass it as `tap=` and read it afterwards: `calls[kind, layer]` are the weights [batch, head, query, key] of each
@@ -27,49 +26,30 @@ class AttentionRecorder(ScopedTap):
     def __init__(self, *, details: Collection[Head] = ()) -> None:
         self.calls: dict[tuple[AttentionKind, int], list[Tensor]] = defaultdict(list)
         self.details: dict[Head, list[dict[str, Tensor]]] = {head: [] for head in details}
-        self._parts: dict[str, Tap | None] = {}
+        self._blocks = {attention_scope(kind, layer): (kind, layer) for kind, layer, _ in details}
 
     def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
-        """Keep `tensor` if it is wanted, at a point named in full."""
-        scope, _, name = point.rpartition(".")
-        return through(self.within(scope), name, tensor)
+        """Keep `tensor` if it is wanted; nothing writes into it later, so it is not copied."""
+        if point.endswith(".weights"):
+            stack, layer, block = point.split(".")[:3]
+            self.calls[_KINDS[stack, block], int(layer)].append(tensor.detach())
+        if self._blocks:
+            scope, _, name = point.rpartition(".")
+            if scope in self._blocks:
+                self._keep_details(*self._blocks[scope], name, tensor.detach())
+        return tensor
 
-    def within(self, scope: str | int) -> Tap | None:
-        """The tap for the part of the model that is named in full; None where there is no attention in it."""
-        scope = str(scope)
-        if scope not in self._parts:
-            self._parts[scope] = self._part(*scope.split("."))
-        return self._parts[scope]
-
-    def _part(self, stack: str, layer: str = "", block: str = "") -> Tap | None:
-        """The tap for a whole stack, for one of its layers, or for one block of a layer."""
-        if stack not in ("encoder", "decoder"):
-            return None
-        if not block:
-            return _Outside(self, f"{stack}.{layer}" if layer else stack)
-        kind = _KINDS.get((stack, block))
-        return None if kind is None else self._block(kind, int(layer))
-
-    def _block(self, kind: AttentionKind, layer: int) -> Tap:
-        """The tap for one attention block. Nothing writes into what passes later, so no copies are kept."""
-        heads = [head for head in self.details if head[:2] == (kind, layer)]
-
-        def keep_weights(point: str, tensor: Tensor) -> Tensor:
-            if point == "weights":
-                self.calls[kind, layer].append(tensor.detach())
-            return tensor
-
-        def keep_details(point: str, tensor: Tensor) -> Tensor:
-            for head in heads if point in HEAD_POINTS or point == "bias" else ():
-                if point == HEAD_POINTS[0]:
-                    self.details[head].append({})
-                self.details[head][-1][point] = tensor.detach()[:, head[2]]
-            for head in heads if point == "gate" else ():  # of all heads side by side, [batch, query, d_model]
-                kept, width = self.details[head][-1], self.details[head][-1]["output"].size(-1)
-                kept[point] = tensor.detach()[..., head[2] * width : (head[2] + 1) * width]
-            return keep_weights(point, tensor)
-
-        return keep_details if heads else keep_weights
+    def _keep_details(self, kind: AttentionKind, layer: int, name: str, tensor: Tensor) -> None:
+        """Keep the part of each wanted head of one attention block."""
+        for head, calls in self.details.items():
+            if head[:2] != (kind, layer):
+                continue
+            if name in HEAD_POINTS or name == "bias":
+                if name == HEAD_POINTS[0]:
+                    calls.append({})
+                calls[-1][name] = tensor[:, head[2]]
+            elif name == "gate":  # of all heads side by side, [batch, query, d_model]
+                calls[-1][name] = tensor.unflatten(-1, (-1, calls[-1]["output"].size(-1)))[..., head[2], :]
 
     def weights(self, kind: AttentionKind, row: int = 0) -> NDArray[np.float32]:
         """The recorded weights of one batch row as numbers.
@@ -116,20 +96,6 @@ class PointRecorder:
         if self._points is None or point in self._points:
             self.tensors[point] = tensor.detach()
         return tensor
-
-
-class _Outside(ScopedTap):
-    """The recorder between attention blocks, where nothing is kept: in a stack, or in a layer."""
-
-    def __init__(self, recorder: AttentionRecorder, scope: str) -> None:
-        self._recorder = recorder
-        self._scope = scope
-
-    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
-        return tensor
-
-    def within(self, scope: str | int) -> Tap | None:
-        return self._recorder.within(f"{self._scope}.{scope}")
 
 
 _KINDS: dict[tuple[str, str], AttentionKind] = {names: kind for kind, names in SCOPES.items()}

@@ -1,17 +1,24 @@
 """The tap: one optional function that every named intermediate of a model passes through.
 
-A tap is given as an argument of a call, `model(src, tgt, tap=tap)`. At each point of the computation it receives the
-point's name and tensor, and the model goes on with the tensor that it returns. A recorder (:mod:`model.recording`)
-keeps the tensor and returns it unchanged; an edit (:mod:`model.edits`) returns another one; :func:`compose` does one
-after the other. A tap belongs to the call and never to the model, so sessions that share a model cannot affect each
+A tap is an argument of a call, `model(src, tgt, tap=tap)`. At each point of the computation it receives the point's
+name and tensor, and the model goes on with the tensor that it returns. A recorder (:mod:`model.recording`) keeps the
+tensor and returns it unchanged; an edit (:mod:`model.edits`) returns another one; :func:`compose` does one after the
 other. :mod:`model.points` lists the points.
+
+The call carries its tap in a context variable, so that the layers need not hand it on. Each thread and each call has
+its own: sessions that share a model cannot affect each other, and the model itself never holds a tap.
+
+The result of every named layer (a projection, a norm) is a point with the layer's name. Everything else that can be
+seen has a line of its own: `weights = self.point("weights", weights)`.
 """
 
 from __future__ import annotations
 
+from contextvars import ContextVar, Token
 from typing import Protocol
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 
 class Tap(Protocol):
@@ -22,62 +29,83 @@ class Tap(Protocol):
         ...
 
 
-class ScopedTap:
-    """A tap that knows which parts of the model concern it: no point of the others is passed to it."""
-
-    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
-        """The tensor to go on with, as for any tap."""
-        raise NotImplementedError
-
-    def within(self, scope: str | int) -> Tap | None:
-        """The tap for one part, which is given the part's own names; None for a part that does not concern it."""
-        raise NotImplementedError
+_current: ContextVar[Tap | None] = ContextVar("tap", default=None)
 
 
-def through(tap: Tap | None, point: str, tensor: Tensor) -> Tensor:
-    """Pass `tensor` through the tap at `point`; without a tap it is returned as it is."""
+class tapped:  # read as a verb: with tapped(tap)
+    """Pass the points of all model code inside through `tap`; None leaves the tap of the surrounding call in force."""
+
+    def __init__(self, tap: Tap | None) -> None:
+        self._tap = tap
+        self._token: Token[Tap | None] | None = None
+
+    def __enter__(self) -> None:
+        if self._tap is not None:
+            self._token = _current.set(self._tap)
+
+    def __exit__(self, *error: object) -> None:
+        if self._token is not None:
+            _current.reset(self._token)
+
+
+def current_tap() -> Tap | None:
+    """Return the tap of the surrounding call, or None."""
+    return _current.get()
+
+
+def through(point: str, tensor: Tensor) -> Tensor:
+    """Pass `tensor` through the tap of the call at a point that is named in full."""
+    if torch.compiler.is_compiling():  # compiled code is for training, which has no tap
+        return tensor
+    tap = _current.get()
     return tensor if tap is None else tap(point, tensor)
 
 
-def within(tap: Tap | None, scope: str | int) -> Tap | None:
-    """The tap for a part of the model: the names of the part's points get `scope` and a dot in front."""
-    if tap is None:
-        return None
-    return tap.within(scope) if isinstance(tap, ScopedTap) else _Prefixed(tap, f"{scope}.")
+class Part(nn.Module):
+    """A module of a model that knows its name in it; :func:`name_points` tells it."""
+
+    name = ""
+
+    def point(self, name: str, tensor: Tensor) -> Tensor:
+        """Pass an intermediate of this module through the tap of the call, at the point `name` below its own."""
+        return through(f"{self.name}.{name}" if self.name else name, tensor)
+
+
+class Linear(Part, nn.Linear):
+    """A linear layer whose result is a point."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[.., in] -> [.., out]."""
+        return through(self.name, super().forward(x))
+
+
+class LayerNorm(Part, nn.LayerNorm):
+    """A layer norm (Ba, Kiros and Hinton 2016) whose result is a point."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise over the last axis; the shape stays."""
+        return through(self.name, super().forward(x))
+
+
+_NAMES = {"norm_src": "src.norm", "norm_tgt": "tgt.norm"}
+
+
+def name_points(model: nn.Module) -> None:
+    """Tell each part of a model its name: its path, without the "layers" between a stack and a number."""
+    for path, module in model.named_modules():
+        if isinstance(module, Part):
+            module.name = _NAMES.get(path, path.replace(".layers.", "."))
 
 
 def compose(*taps: Tap | None) -> Tap | None:
-    """One tap that applies several in order, each to the result of the one before; None entries are skipped."""
+    """Return one tap that applies several in order, each to the result of the one before; None entries are skipped."""
     given = tuple(tap for tap in taps if tap is not None)
     if len(given) < 2:
         return given[0] if given else None
-    return _Composed(given)
 
-
-class _Composed(ScopedTap):
-    """Several taps, one after the other."""
-
-    def __init__(self, taps: tuple[Tap, ...]) -> None:
-        self.taps = taps
-
-    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
-        for tap in self.taps:
+    def composed(point: str, tensor: Tensor) -> Tensor:
+        for tap in given:
             tensor = tap(point, tensor)
         return tensor
 
-    def within(self, scope: str | int) -> Tap | None:
-        return compose(*(within(tap, scope) for tap in self.taps))
-
-
-class _Prefixed(ScopedTap):
-    """Any tap behind a prefix; scopes within scopes share one prefix, so that a point costs one call however deep."""
-
-    def __init__(self, tap: Tap, prefix: str) -> None:
-        self.tap = tap
-        self.prefix = prefix
-
-    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
-        return self.tap(self.prefix + point, tensor)
-
-    def within(self, scope: str | int) -> Tap | None:
-        return _Prefixed(self.tap, f"{self.prefix}{scope}.")
+    return composed

@@ -6,53 +6,50 @@ It encodes a source, and reads a target at once (teacher forcing) or token by to
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import torch
 from torch import Tensor, nn
 
 from model.attention import KeyValue, Mask
 from model.config import ModelConfig
-from model.dropout import dropout
 from model.embeddings import EncoderDecoder
 from model.layers import DecoderLayer, EncoderLayer
 from model.masks import padding_mask, target_mask
 from model.positions import PositionalEncoding
 from model.state import DecodeState
-from model.tap import Tap, through, within
+from model.tap import LayerNorm, Part, Tap, name_points, tapped
 
 
-class Encoder(nn.Module):
+class Encoder(Part):
     """A stack of encoder layers; a pre-norm stack ends with a norm of its own (§3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm_first = config.norm_first
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        self.norm = nn.LayerNorm(config.d_model) if config.norm_first else nn.Identity()
+        self.norm = LayerNorm(config.d_model) if config.norm_first else nn.Identity()
 
-    def forward(self, x: Tensor, *, mask: Mask, tap: Tap | None = None) -> Tensor:
-        """[batch, src, d_model] -> [batch, src, d_model]."""
-        for i, layer in enumerate(self.layers):
-            x = layer(x, mask=mask, tap=within(tap, i))
-        return through(tap, "norm", self.norm(x)) if self.norm_first else x
+    def forward(self, x: Tensor, *, mask: Mask, start: int = 0) -> Tensor:
+        """Run the layers from `start` on: [batch, src, d_model] -> [batch, src, d_model]."""
+        for layer in islice(self.layers, start, None):
+            x = layer(x, mask=mask)
+        return self.norm(x)
 
 
-class Decoder(nn.Module):
+class Decoder(Part):
     """A stack of decoder layers; a pre-norm stack ends with a norm of its own (§3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm_first = config.norm_first
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        self.norm = nn.LayerNorm(config.d_model) if config.norm_first else nn.Identity()
+        self.norm = LayerNorm(config.d_model) if config.norm_first else nn.Identity()
 
-    def project_memory(self, memory: Tensor, *, tap: Tap | None = None) -> tuple[KeyValue, ...]:
+    def project_memory(self, memory: Tensor) -> tuple[KeyValue, ...]:
         """The source's keys and values for each layer, from memory [batch, src, d_model]."""
         cross_kv = []
-        for i, layer in enumerate(self.layers):
+        for layer in self.layers:
             assert isinstance(layer, DecoderLayer)
-            layer_tap = within(within(tap, i), "cross_attn")
-            cross_kv.append(layer.cross_attn.keys_values(memory, tap=layer_tap))
+            cross_kv.append(layer.cross_attn.keys_values(memory))
         return tuple(cross_kv)
 
     def forward(
@@ -63,16 +60,15 @@ class Decoder(nn.Module):
         *,
         self_mask: Mask,
         cross_mask: Mask,
-        tap: Tap | None = None,
+        start: int = 0,
     ) -> tuple[Tensor, tuple[KeyValue, ...]]:
-        """Run all layers on new target positions; per layer, arguments as in DecoderLayer."""
+        """Run the layers from `start` on new positions; per layer, arguments as in DecoderLayer."""
         self_kv = []
-        masks = {"self_mask": self_mask, "cross_mask": cross_mask}
-        for i, layer in enumerate(self.layers):
+        for i, layer in enumerate(islice(self.layers, start, None), start):
             past = past_kv[i] if past_kv else None
-            x, key_value = layer(x, cross_kv[i], past, **masks, tap=within(tap, i))
-            self_kv.append(key_value)
-        return through(tap, "norm", self.norm(x)) if self.norm_first else x, tuple(self_kv)
+            x, kv = layer(x, cross_kv[i], past, self_mask=self_mask, cross_mask=cross_mask)
+            self_kv.append(kv)
+        return self.norm(x), tuple(self_kv)
 
 
 class Transformer(EncoderDecoder):
@@ -85,16 +81,17 @@ class Transformer(EncoderDecoder):
         self.positions_src = PositionalEncoding(config)
         self.positions_tgt = PositionalEncoding(config)
         if config.norm_embeddings:  # BART (Lewis et al. 2020)
-            self.norm_src = nn.LayerNorm(config.d_model)
-            self.norm_tgt = nn.LayerNorm(config.d_model)
+            self.norm_src = LayerNorm(config.d_model)
+            self.norm_tgt = LayerNorm(config.d_model)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.add_output()
         scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
         self.embedding_factor = config.embedding_factor or scale
+        name_points(self)
         self.reset_parameters()
 
-    def embed(self, ids: Tensor, *, side: str, offset: int = 0, tap: Tap | None = None) -> Tensor:
+    def embed(self, ids: Tensor, *, side: str, offset: int = 0) -> Tensor:
         """Embedding · √d_model + position, then dropout (§3.4–3.5), of the tokens from `offset` on.
 
         Shapes:
@@ -103,15 +100,13 @@ class Transformer(EncoderDecoder):
         """
         embedding = self.src_embedding if side == "src" else self.tgt_embedding
         positions = self.positions_src if side == "src" else self.positions_tgt
-        tap = within(tap, side)
-        ids = through(tap, "tokens", ids)
-        x = through(tap, "embedding", embedding(ids[:, offset:]))
-        x = through(tap, "scaled", x * self.embedding_factor)
-        x = through(tap, "positions", positions(x, offset))
+        ids = self.point(f"{side}.tokens", ids)
+        x = self.point(f"{side}.embedding", embedding(ids[:, offset:]))
+        x = self.point(f"{side}.scaled", x * self.embedding_factor)
+        x = self.point(f"{side}.positions", positions(x, offset))
         if self.config.norm_embeddings:
-            norm = self.norm_src if side == "src" else self.norm_tgt
-            x = through(tap, "norm", norm(x))
-        return dropout(x, self.dropout, self.training)
+            x = self.norm_src(x) if side == "src" else self.norm_tgt(x)
+        return self.dropout(x)
 
     def encode(self, src: Tensor, *, src_mask: Mask = None, tap: Tap | None = None) -> Tensor:
         """Read the source.
@@ -121,8 +116,9 @@ class Transformer(EncoderDecoder):
             returns: memory [batch, src, d_model].
         """
         mask = padding_mask(src) if src_mask is None else src_mask
-        x = self.embed(src, side="src", tap=tap)
-        return self.encoder(x, mask=mask, tap=within(tap, "encoder"))
+        with tapped(tap):
+            memory: Tensor = self.encoder(self.embed(src, side="src"), mask=mask)
+        return memory
 
     def decode(
         self,
@@ -142,10 +138,11 @@ class Transformer(EncoderDecoder):
         """
         if tgt_mask is None:
             tgt_mask = target_mask(tgt, causal=self.config.causal)
-        x = self.embed(tgt, side="tgt", tap=tap)
-        tap = within(tap, "decoder")
-        cross_kv = self.decoder.project_memory(memory, tap=tap)
-        hidden, _ = self.decoder(x, cross_kv, self_mask=tgt_mask, cross_mask=src_mask, tap=tap)
+        with tapped(tap):
+            x = self.embed(tgt, side="tgt")
+            cross_kv = self.decoder.project_memory(memory)
+            hidden: Tensor
+            hidden, _ = self.decoder(x, cross_kv, self_mask=tgt_mask, cross_mask=src_mask)
         return hidden
 
     def forward(self, src: Tensor, tgt: Tensor, *, tap: Tap | None = None) -> Tensor:
@@ -156,8 +153,9 @@ class Transformer(EncoderDecoder):
             returns: [batch, tgt, tgt_vocab].
         """
         src_mask = padding_mask(src)
-        memory = self.encode(src, src_mask=src_mask, tap=tap)
-        return self.logits(self.decode(tgt, memory, src_mask=src_mask, tap=tap), tap=tap)
+        with tapped(tap):
+            memory = self.encode(src, src_mask=src_mask)
+            return self.logits(self.decode(tgt, memory, src_mask=src_mask))
 
     def start(
         self,
@@ -174,10 +172,11 @@ class Transformer(EncoderDecoder):
         `causal` overrides the configuration for all steps: False lets rows see the future.
         """
         src_mask = padding_mask(src) if src_mask is None else src_mask
-        memory = self.encode(src, src_mask=src_mask, tap=tap)
+        with tapped(tap):
+            cross_kv = self.decoder.project_memory(self.encode(src, src_mask=src_mask))
         return DecodeState(
             self_kv=(),
-            cross_kv=self.decoder.project_memory(memory, tap=within(tap, "decoder")),
+            cross_kv=cross_kv,
             # A single sentence has no padding: a mask that closes nothing is not applied.
             src_mask=None if bool(src_mask.all()) else src_mask,
             tokens=src.new_empty(src.size(0), 0),
@@ -202,13 +201,13 @@ class Transformer(EncoderDecoder):
         """
         read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)
         offset = state.position if state.causal else 0
-        hidden, self_kv = self.decoder(
-            self.embed(read, side="tgt", offset=offset, tap=tap),
-            state.cross_kv,
-            state.self_kv,
-            self_mask=None,  # the only query is the newest token: all that was read is its past
-            cross_mask=state.src_mask,
-            tap=within(tap, "decoder"),
-        )
-        logits = self.logits(hidden[:, -1], tap=tap)  # [batch, new, d_model] -> [batch, tgt_vocab]
+        with tapped(tap):
+            hidden, self_kv = self.decoder(
+                self.embed(read, side="tgt", offset=offset),
+                state.cross_kv,
+                state.self_kv,
+                self_mask=None,  # the only query is the newest token: all that was read is its past
+                cross_mask=state.src_mask,
+            )
+            logits = self.logits(hidden[:, -1])  # [batch, new, d_model] -> [batch, tgt_vocab]
         return logits, state.after(read, self_kv if state.causal else ())

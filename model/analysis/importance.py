@@ -23,7 +23,7 @@ from model.edits import HeadEdit, HeadEdits, edit_tap, patch
 from model.masks import padding_mask, target_mask
 from model.points import Head, attention_scope, embedded, layer_output
 from model.recording import AttentionRecorder, PointRecorder
-from model.tap import Tap, within
+from model.tap import Tap, tapped
 from model.text.tokenizer import Tokenizer
 from model.transformer import Transformer
 
@@ -201,7 +201,7 @@ class LayerInputs:
 
     def __init__(self, model: Transformer, src: Tensor, tgt: Tensor) -> None:
         config = model.config
-        self._model, self._tgt = model, tgt
+        self._model = model
         self._src_mask, self._tgt_mask = padding_mask(src), target_mask(tgt, causal=config.causal)
         self._inputs = {
             (stack, layer): embedded(side, config) if layer == 0 else layer_output(config, stack, layer - 1)
@@ -227,37 +227,32 @@ class LayerInputs:
         """The output of one layer for a batch of one sentence, read so many times: [copy, position, d_model]."""
         model, stack = self._model, "encoder" if kind == "encoder" else "decoder"
         x = self._tensors[self._inputs[stack, layer]].expand(copies, -1, -1)
-        inside = within(within(tap, stack), layer)
-        if kind == "encoder":
-            output: Tensor = model.encoder.layers[layer](x, mask=self._src_mask, tap=inside)
-            return output
-        key, value = (part.expand(copies, -1, -1, -1) for part in self._cross_kv[layer])
-        output, _ = model.decoder.layers[layer](
-            x, (key, value), self_mask=self._tgt_mask, cross_mask=self._src_mask, tap=inside
-        )
+        with tapped(tap):
+            if kind == "encoder":
+                output: Tensor = model.encoder.layers[layer](x, mask=self._src_mask)
+                return output
+            key, value = (part.expand(copies, -1, -1, -1) for part in self._cross_kv[layer])
+            output, _ = model.decoder.layers[layer](
+                x, (key, value), self_mask=self._tgt_mask, cross_mask=self._src_mask
+            )
         return output
 
     def run_from(self, head: Head, tap: Tap) -> Tensor:
         """The logits with an edit of one head: only the layers from its own on are computed again."""
-        model, (kind, first, _) = self._model, head
-        cross_kv, start = self._cross_kv, first
-        if kind == "encoder":
-            x = self._tensors[self._inputs["encoder", first]]
-            for layer in range(first, len(model.encoder.layers)):
-                block = model.encoder.layers[layer]
-                x = block(x, mask=self._src_mask, tap=within(within(tap, "encoder"), layer) if layer == first else None)
-            cross_kv, start = model.decoder.project_memory(model.encoder.norm(x)), 0
-        x = self._tensors[self._inputs["decoder", start]]
-        for layer in range(start, len(model.decoder.layers)):
-            edited = kind != "encoder" and layer == first
-            x, _ = model.decoder.layers[layer](
-                x,
-                cross_kv[layer],
+        model, (kind, start, _) = self._model, head
+        cross_kv = self._cross_kv
+        with tapped(tap):
+            if kind == "encoder":
+                memory = model.encoder(self._tensors[self._inputs["encoder", start]], mask=self._src_mask, start=start)
+                cross_kv, start = model.decoder.project_memory(memory), 0
+            hidden, _ = model.decoder(
+                self._tensors[self._inputs["decoder", start]],
+                cross_kv,
                 self_mask=self._tgt_mask,
                 cross_mask=self._src_mask,
-                tap=within(within(tap, "decoder"), layer) if edited else None,
+                start=start,
             )
-        return model.logits(model.decoder.norm(x))
+        return model.logits(hidden)
 
 
 def normalised(importance: ByKind) -> ByKind:

@@ -1,13 +1,15 @@
 """The lines of our own code that compute a point of a model, read from the files while the program runs.
 
-Every point passes through a call `through(tap, "its name", …)` (:mod:`model.tap`), so the syntax tree of the class that
-the point belongs to says where that is. Nothing here knows a line number, and nothing repeats a line.
+Every point is the argument of a call `self.point("its name", …)` or the result of a named layer, `self.q_proj(…)`
+(:mod:`model.tap`), so the syntax tree of the class that it belongs to says where it is computed. Nothing here knows a
+line number, and nothing repeats a line.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -50,18 +52,23 @@ def code_of(model: nn.Module, point: str) -> CodeExcerpt:
     if point == "memory":
         encode: Callable[..., Any] = type(model).encode  # type: ignore[attr-defined]
         return _excerpt(encode, _last_statement(encode))
-    reads = {each.name: each.reads for each in points(model.config)}  # type: ignore[arg-type]
-    while point in reads:
-        owner = _owner(model, point)
-        for function in _functions(type(owner)):
+    listed = {each.name: each for each in points(model.config)}  # type: ignore[arg-type]
+    while point in listed:
+        owner, (reads, layer) = _owner(model, point), (listed[point].reads, listed[point].module.rsplit(".", 1)[-1])
+        functions = list(_functions(type(owner)))
+        for function in functions:
             lines, computed = _lines_of(function, point, owner)
-            if computed or (lines and not reads[point]):
+            if computed or (lines and not reads):
                 return _excerpt(function, lines)
             if lines:
                 break
-        if not reads[point]:
+        else:
+            for function in functions:
+                if layer and (lines := _lines_calling_layer(function, layer, owner)):
+                    return _excerpt(function, lines)
+        if not reads:
             break
-        point = reads[point][0]  # handed on as it is: what it was made from says how
+        point = reads[0]  # handed on as it is: what it was made from says how
     raise NoCode(point)
 
 
@@ -104,19 +111,19 @@ def _lines_of(function: Callable[..., Any], point: str, owner: nn.Module) -> tup
     """The lines of a function that compute a point, from 1, and whether they do more than hand it on."""
     statements = list(_statements(_tree(function)[0].body, owner))
     for i, statement in enumerate(statements):
-        call = _through(statement, point)
+        call = _passing(statement, point)
         if call is None:
             continue
-        lines, value = set(_span(statement)), call.args[2]
+        lines, value = set(_span(statement)), call.args[1]
         if not isinstance(value, ast.Name):
             return lines, not isinstance(value, ast.Subscript)
         for earlier in reversed(statements[:i]):
             if value.id not in _assigned(earlier):
                 continue
-            if isinstance(earlier, ast.Assign) and _is_through(earlier.value):
+            if isinstance(earlier, ast.Assign) and _is_point(earlier.value):
                 break  # what another point handed on
             lines |= set(_span(earlier))
-            if any(map(_is_through, ast.walk(earlier))):
+            if any(map(_is_point, ast.walk(earlier))):
                 break
         return lines, True
     return set(), False
@@ -139,18 +146,41 @@ def _statements(body: list[ast.stmt], owner: nn.Module) -> Iterator[ast.stmt]:
             yield statement
 
 
-def _is_through(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "through"
+def _is_point(node: ast.AST) -> bool:
+    """Whether this is a call `self.point(…)` or `point(…)`."""
+    if not isinstance(node, ast.Call) or len(node.args) < 2:
+        return False
+    return "point" in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
 
 
-def _through(statement: ast.stmt, point: str) -> ast.Call | None:
-    """The call in a statement that passes the point, by its short name or its whole one."""
+def _passing(statement: ast.stmt, point: str) -> ast.Call | None:
+    """The call in a statement that passes the point, by its whole name or the end of it."""
     for node in ast.walk(statement):
-        if _is_through(node) and isinstance(node, ast.Call) and len(node.args) > 2:
-            name = node.args[1]
-            if isinstance(name, ast.Constant) and name.value in (point, point.rsplit(".", 1)[-1]):
-                return node
+        if _is_point(node) and isinstance(node, ast.Call) and re.search(rf"(^|\.){_pattern(node.args[0])}$", point):
+            return node
     return None
+
+
+def _pattern(name: ast.expr) -> str:
+    """A regular expression for a name as it stands in the code: "scores", or with a field, f"residual{n}"."""
+    if isinstance(name, ast.JoinedStr) and any(re.search("[a-z]", _text(part)) for part in name.values):
+        return "".join(_pattern(part) for part in name.values)
+    if isinstance(name, ast.Constant):
+        return re.escape(str(name.value))
+    return r"\w+" if isinstance(name, ast.FormattedValue) else r"(?!)"
+
+
+def _text(part: ast.expr) -> str:
+    return str(part.value) if isinstance(part, ast.Constant) else ""
+
+
+def _lines_calling_layer(function: Callable[..., Any], layer: str, owner: nn.Module) -> set[int]:
+    """The lines that call a named layer, `self.q_proj(…)`, or one of several by its number, `self.norm(n, …)`."""
+    for statement in _statements(_tree(function)[0].body, owner):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in (layer, layer.rstrip("0123456789")):
+                return set(_span(statement))
+    return set()
 
 
 def _assigned(statement: ast.stmt) -> set[str]:

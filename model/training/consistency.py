@@ -13,11 +13,10 @@ Liang (Xiaobo), Wu et al. 2021, "R-Drop: Regularized Dropout for Neural Networks
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.training.randomness import generator
@@ -25,23 +24,15 @@ from model.training.randomness import generator
 Consistency = Literal["none", "simcut", "rdrop"]
 
 
-@dataclass(frozen=True)
-class TokenCutoff:
-    """A tap that zeroes the embeddings of some tokens before positions are added.
+class CutEmbedding(nn.Embedding):
+    """An embedding that gives zero for the tokens that are cut off: `kept` [batch, seq] bool, True = kept."""
 
-    Shapes: `src` [batch, src], `tgt` [batch, tgt] bool, True = kept; on the device of the model.
-    """
+    kept: Tensor | None = None
 
-    src: Tensor
-    tgt: Tensor
-
-    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
-        """The embeddings [batch, position, d_model] without those cut off; other points are left alone."""
-        if point == "src.embedding":
-            return tensor * self.src[..., None]
-        if point == "tgt.embedding":
-            return tensor * self.tgt[..., None]
-        return tensor
+    def forward(self, input: Tensor) -> Tensor:
+        """[batch, seq] ids -> [batch, seq, d_model]."""
+        vectors = super().forward(input)
+        return vectors if self.kept is None else vectors * self.kept[..., None]
 
 
 def draw_cutoff(src: Tensor, tgt_in: Tensor, p: float, seed: int, step: int, number: int) -> tuple[Tensor, Tensor]:

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from model.config import ConfigError
+from model.fast.matmul import quick_products
 from model.plurals import plural
-from model.training.products import quick_products
 
 TIMED_REPEATS = 4
 ENOUGH_SECONDS = 2.0

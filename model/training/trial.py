@@ -14,9 +14,9 @@ from model.analysis.size import budget
 from model.architectures import Model
 from model.config import ConfigError, ModelConfig, TrainConfig
 from model.embeddings import count_parameters
+from model.fast.cross_entropy import slice_rows
 from model.training.corpus import Corpus
 from model.training.device import Runtime, cpu_multiplies_bf16, default_threads
-from model.training.loss import slice_rows
 from model.transformer import Transformer
 
 LIBRARY_BYTES = 300 * 2**20

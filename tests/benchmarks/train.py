@@ -21,7 +21,7 @@ from model.positions import sinusoidal_table
 from model.training.corpus import Corpus, MicroBatch
 from model.training.device import Runtime
 from model.training.distributed import World
-from model.training.products import quick_products
+from model.fast.matmul import quick_products
 from model.training.settings import Settings
 from model.training.setup import Setup
 from model.training.trainer import Trainer

@@ -13,6 +13,7 @@ from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.attention_variants import AttentionVariant
 from model.masks import causal_mask, padding_mask
 from model.recording import PointRecorder
+from model.tap import tapped
 from tests.model.peers import peer_attention
 from tests.tiny import tiny_config
 
@@ -113,7 +114,7 @@ def test_weights_are_those_before_dropout_and_dropout_still_happens() -> None:
     query, key, value = random_qkv()
     clean, weights = scaled_dot_product_attention(query, key, value)
     recorder = PointRecorder()
-    dropped, seen = scaled_dot_product_attention(query, key, value, dropout_p=0.5, tap=recorder)
+    dropped, seen = scaled_dot_product_attention(query, key, value, dropout_p=0.5, point=recorder)
     assert torch.equal(weights, seen)
     assert torch.equal(weights, recorder.tensors["weights"])
     assert not torch.allclose(clean, dropped)
@@ -134,7 +135,8 @@ def test_the_scale_keeps_the_softmax_soft(heads: int) -> None:
     unscaled.load_state_dict(scaled.state_dict())
     x, recorders = 3 * torch.randn(2, 6, 64), (PointRecorder(), PointRecorder())
     for attention, recorder in zip((scaled, unscaled), recorders, strict=True):
-        attention(x, x, tap=recorder)
+        with tapped(recorder):
+            attention(x, x)
     soft, hard = (recorder.tensors for recorder in recorders)
     assert torch.equal(soft["query"], hard["query"])
     torch.testing.assert_close(hard["scores"], hard["query"] @ hard["key"].mT, rtol=0, atol=1e-4)
@@ -160,7 +162,7 @@ def test_the_tap_sees_the_tensors_of_the_computation() -> None:
     query, key, value = random_qkv()
     mask = some_mask()
     context, weights = scaled_dot_product_attention(
-        query, key, value, mask=mask, tap=lambda point, tensor: seen.setdefault(point, tensor)
+        query, key, value, mask=mask, point=lambda name, tensor: seen.setdefault(name, tensor)
     )
     assert seen["mask"] is mask
     assert seen["weights"] is weights
@@ -192,7 +194,8 @@ def test_multi_head_attention_is_torchs(case: str, heads: int) -> None:
         mask = padding_mask(tokens)
         key_padding_mask = tokens == 0
     recorder = PointRecorder(["weights"])
-    output = ours(x, memory, mask=mask, tap=recorder)
+    with tapped(recorder):
+        output = ours(x, memory, mask=mask)
     expected, expected_weights = peer(
         x, memory, memory, attn_mask=attn_mask, key_padding_mask=key_padding_mask, average_attn_weights=False
     )
@@ -205,7 +208,8 @@ def test_recorded_weights_times_values_times_w_o_is_the_output(mask: Tensor | No
     ours = MultiHeadAttention(16, 4).eval()
     x = torch.randn(2, 6, 16)
     recorder = PointRecorder()
-    output = ours(x, x, mask=mask, tap=recorder)
+    with tapped(recorder):
+        output = ours(x, x, mask=mask)
     seen = recorder.tensors
     assert torch.equal(output, ours(x, x, mask=mask))
     w_o = ours.out_proj.weight.view(16, 4, 4)  # [d_model, head, d_head]

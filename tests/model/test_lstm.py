@@ -95,7 +95,7 @@ def test_what_is_shown_is_what_was_multiplied() -> None:
     recorder = AttentionRecorder()
     logits = model(src, tgt, tap=recorder)
     memory = model.encode(src)
-    states, _ = model.decoder(model.tgt_embedding(tgt), model._initial(memory, None))
+    states, _ = model.decoder(model.tgt_embedding(tgt), model._initial(memory))
     context = torch.from_numpy(recorder.weights("cross"))[0] @ memory
     by_hand = model.output(torch.tanh(model.combine(torch.cat((context, states), dim=-1))))
     torch.testing.assert_close(by_hand, logits, rtol=0, atol=CLOSE)

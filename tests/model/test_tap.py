@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from threading import Barrier, Thread
 from typing import Any
 
 import pytest
@@ -12,9 +13,9 @@ from torch import Tensor
 
 from model.architectures import Model
 from model.edits import patch
-from model.points import HEAD_POINTS, points
+from model.points import HEAD_POINTS, attention_scope, points
 from model.recording import AttentionRecorder, PointRecorder
-from model.tap import Tap, compose, through, within
+from model.tap import Tap, compose, tapped, through
 from tests.model.test_lstm import tiny_lstm
 from tests.tiny import sources, targets, tiny_model
 
@@ -41,54 +42,82 @@ def some_model(scheme: dict[str, Any]) -> Model:
 
 def test_without_a_tap_the_tensor_itself_goes_on() -> None:
     x = torch.ones(2)
-    assert through(None, "anywhere", x) is x
-    assert within(None, "encoder") is None
+    assert through("anywhere", x) is x
+    with tapped(None):
+        assert through("anywhere", x) is x
     assert compose() is None
     assert compose(None, None) is None
 
 
-def test_scopes_stand_in_front_of_the_points_within_them() -> None:
-    seen: list[str] = []
+def test_a_tap_holds_for_its_call_and_for_no_other_thread() -> None:
+    outer, inner = PointRecorder(), PointRecorder()
+    heard_elsewhere: list[Tensor] = []
+    with tapped(outer):
+        with tapped(None):
+            through("kept", torch.zeros(1))
+        with tapped(inner):
+            through("nested", torch.zeros(1))
+            thread = Thread(target=lambda: heard_elsewhere.append(through("thread", torch.zeros(1))))
+            thread.start()
+            thread.join()
+        with pytest.raises(RuntimeError, match="shape"), tapped(inner):
+            through("before", torch.zeros(1)).view(2, 2)
+        through("after", torch.zeros(1))
+    through("outside", torch.zeros(1))
+    assert heard_elsewhere
+    assert list(outer.tensors) == ["kept", "after"]
+    assert list(inner.tensors) == ["nested", "before"]
 
-    def tap(point: str, tensor: Tensor) -> Tensor:
-        seen.append(point)
-        return tensor + 1
 
-    inner = within(within(within(tap, "decoder"), 2), "cross_attn")
-    assert through(inner, "weights", torch.zeros(1)).item() == 1
-    through(within(tap, "encoder"), "norm", torch.zeros(1))
-    assert seen == ["decoder.2.cross_attn.weights", "encoder.norm"]
+def test_two_calls_at_the_same_time_hear_their_own_model_alone() -> None:
+    model, barrier = tiny_model(), Barrier(2)
+    recorders = [PointRecorder(), PointRecorder()]
+
+    def call(recorder: PointRecorder, length: int) -> None:
+        def tap(point: str, tensor: Tensor) -> Tensor:
+            if point == "src.tokens":
+                barrier.wait(timeout=60)  # both calls are inside the model
+            return recorder(point, tensor)
+
+        model(sources(length), targets(3), tap=tap)
+
+    threads = [Thread(target=call, args=(recorder, 3 + n)) for n, recorder in enumerate(recorders)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [recorder.tensors["src.positions"].size(1) for recorder in recorders] == [3, 4]
+    assert [list(recorder.tensors) for recorder in recorders] == [[p.name for p in points(model.config)]] * 2
 
 
-def test_a_part_that_does_not_concern_a_tap_passes_nothing_to_it() -> None:
-    recorder, everything = AttentionRecorder(), PointRecorder()
-    assert within(recorder, "src") is None
-    assert within(within(within(recorder, "encoder"), 0), "feed_forward") is None
-    assert within(within(recorder, "decoder"), "0") is not None
-    heard = within(compose(recorder, everything), "src")
-    assert heard is not None
-    heard("tokens", torch.zeros(1))
-    assert list(everything.tensors) == ["src.tokens"]
-    assert within(compose(recorder, AttentionRecorder()), "src") is None
+def test_a_part_names_its_points() -> None:
+    model, recorder = tiny_model(), PointRecorder()
+    assert model.decoder.layers[2].cross_attn.name == "decoder.2.cross_attn"
+    with tapped(recorder):
+        model.encoder.layers[1].feed_forward(torch.zeros(1, 2, 16))
+    assert list(recorder.tensors) == [f"encoder.1.feed_forward.{name}" for name in ("linear1", "activation", "linear2")]
 
 
 @pytest.mark.parametrize("scheme", MODELS, ids=str)
-def test_a_recorder_hears_the_same_by_full_names_and_by_scopes(scheme: dict[str, Any]) -> None:
+def test_a_recorder_keeps_the_parts_of_the_wanted_heads(scheme: dict[str, Any]) -> None:
     model, heads = some_model(scheme), [("cross", 0, 0), ("decoder", 1, 2), ("encoder", 1, 1)]
-    scoped, named = AttentionRecorder(details=heads), AttentionRecorder(details=heads)
-    model(sources(5, 3), targets(4, 2), tap=scoped)
-    model(sources(5, 3), targets(4, 2), tap=lambda point, tensor: named(point, tensor))
-    assert scoped.calls.keys() == named.calls.keys()
+    recorder, all_points = AttentionRecorder(details=heads), PointRecorder()  # type: ignore[arg-type]
+    model(sources(5, 3), targets(4, 2), tap=compose(recorder, all_points))
     kinds = ("cross",) if scheme.get("architecture") == "lstm" else ("encoder", "decoder", "cross")
-    for kind in kinds:
-        assert (scoped.weights(kind) == named.weights(kind)).all()
     for head in heads:
-        assert len(scoped.details[head]) == len(named.details[head]) == (head[0] in kinds)
-        for mine, yours in zip(scoped.details[head], named.details[head], strict=True):
-            bias = {"bias"} if scheme.get("positions") == "alibi" and head[0] != "cross" else set()
+        kind, layer, number = head
+        assert len(recorder.details[head]) == (kind in kinds)  # type: ignore[index]
+        for details in recorder.details[head]:  # type: ignore[index]
+            bias = {"bias"} if scheme.get("positions") == "alibi" and kind != "cross" else set()
             gate = {"gate"} if scheme.get("attention_gate") else set()
-            assert mine.keys() == yours.keys() == {*HEAD_POINTS, *bias, *gate}
-            assert all(torch.equal(mine[name], yours[name]) for name in mine)
+            assert details.keys() == {*HEAD_POINTS, *bias, *gate}
+            scope = attention_scope(kind, layer)  # type: ignore[arg-type]
+            for name in details.keys() - {"gate"}:
+                assert torch.equal(details[name], all_points.tensors[f"{scope}.{name}"][:, number])
+            if gate:
+                width = details["output"].size(-1)
+                kept = all_points.tensors[f"{scope}.gate"][..., number * width : (number + 1) * width]
+                assert torch.equal(details["gate"], kept)
 
 
 def test_composed_taps_act_in_order() -> None:
@@ -100,13 +129,11 @@ def test_composed_taps_act_in_order() -> None:
 
     before, after = PointRecorder(), PointRecorder()
     tap = compose(before, None, double, add, after)
-    assert through(tap, "x", torch.tensor(3.0)).item() == 7
+    with tapped(tap):
+        assert through("x", torch.tensor(3.0)).item() == 7
     assert before.tensors["x"].item() == 3
     assert after.tensors["x"].item() == 7
     assert compose(None, double) is double
-    inner = within(within(compose(double, add, after), "decoder"), 2)
-    assert through(inner, "norm1", torch.tensor(3.0)).item() == 7
-    assert after.tensors["decoder.2.norm1"].item() == 7
 
 
 @pytest.mark.parametrize("scheme", [*SCHEMES, *VARIANTS], ids=str)

@@ -11,9 +11,9 @@ from torch import nn
 from model.architectures import make_transformer
 from model.config import PAD
 from model.embeddings import count_parameters
+from model.fast.training import training_twin
 from model.masks import padding_mask, target_mask
 from model.recording import AttentionRecorder
-from model.training.fused import fused_twin
 from model.transformer import Transformer
 from tests.tiny import VOCAB, random_ids, sources, targets, tiny_config, tiny_model
 
@@ -102,7 +102,7 @@ def test_without_positions_the_encoder_sees_a_bag_of_tokens(seed: int) -> None:
 @pytest.mark.parametrize("training", [False, True])
 def test_fused_equals_explicit(norm_first: bool, training: bool) -> None:
     model = tiny_model(norm_first=norm_first).train(training)
-    twin = fused_twin(model)
+    twin = training_twin(model, fused=True)
     src, tgt = sources(7, 3), targets(6, 4)
     real = tgt != PAD
     explicit, fused = model(src, tgt), twin(src, tgt)
@@ -284,7 +284,7 @@ def test_gradients_reach_every_parameter_and_stay_finite() -> None:
     with torch.inference_mode(False), torch.enable_grad():
         model = tiny_model(positions="learned", max_positions=8, share_embeddings="none").train()
         src, tgt = sources(7, 3), targets(6, 1)
-        logits = fused_twin(model)(src, tgt)
+        logits = training_twin(model, fused=True)(src, tgt)
         real = tgt != PAD
         logits[real].logsumexp(-1).sum().backward()
         for name, parameter in model.named_parameters():

@@ -16,8 +16,8 @@ from torch.nn import functional as F
 
 from model.architectures import Model
 from model.config import PAD, ConfigError, TrainConfig
+from model.fast import cross_entropy as loss
 from model.folder import WEIGHTS
-from model.training import loss
 from model.training.consistency import draw_cutoff, projected_consistency
 from model.training.loss import TrainingLoss
 from tests.model.engine import StopAfter, run, string_setup

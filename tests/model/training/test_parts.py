@@ -13,12 +13,13 @@ from torch.nn import functional as F
 
 from model.config import PAD, ConfigError, DataConfig, TrainConfig
 from model.data.batching import EncodedPairs
+from model.fast import cross_entropy as loss
+from model.fast.cross_entropy import projected_cross_entropy
 from model.masks import padding_mask
 from model.presets import PRESETS, get_preset
-from model.training import loss
 from model.training.corpus import Corpus
 from model.training.evaluation import is_better
-from model.training.loss import TrainingLoss, projected_cross_entropy
+from model.training.loss import TrainingLoss
 from model.training.randomness import start_stream, stream_seed
 from model.training.schedule import curve, learning_rate
 from model.training.settings import make_settings, parse_assignments

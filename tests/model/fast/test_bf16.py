@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.training.fused import fused_twin
+from model.fast.bf16 import RoundedLinear
+from model.fast.training import training_twin
 from model.training.loss import TrainingLoss
-from model.training.rounded import RoundedLinear
 from tests.tiny import sources, targets, tiny_model
 
 
@@ -52,7 +52,7 @@ def test_without_autocast_it_is_the_linear_layer_itself() -> None:
 def test_the_twin_rounds_its_products_and_the_model_never_does() -> None:
     model = tiny_model(dropout=0.0)
     assert not any(isinstance(module, RoundedLinear) for module in model.modules())
-    twin = fused_twin(model)
+    twin = training_twin(model, fused=True)
     assert sum(isinstance(module, RoundedLinear) for module in twin.modules()) == sum(
         isinstance(module, nn.Linear) for module in model.modules()
     )

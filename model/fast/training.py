@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import torch
 from torch import Tensor, nn
@@ -16,10 +16,12 @@ from torch.nn import functional as F
 
 from model.attention import Mask, MultiHeadAttention
 from model.attention_variants import AttentionVariant
-from model.tap import Tap
-from model.training.rounded import RoundedLinear
-from model.training.short_attention import LONGEST, short_attention
-from model.transformer import Transformer
+from model.fast.bf16 import RoundedLinear
+from model.fast.dropout import FastDropout
+from model.fast.short_attention import LONGEST, short_attention
+from model.tap import Linear, current_tap
+
+AnyModel = TypeVar("AnyModel", bound=nn.Module)
 
 
 def fused_attention(
@@ -29,17 +31,12 @@ def fused_attention(
     *,
     mask: Mask = None,
     dropout_p: float = 0.0,
-    tap: Tap | None = None,
+    point: object = None,
 ) -> tuple[Tensor, Any]:
     """The output of :func:`model.attention.scaled_dot_product_attention`, and None in place of weights.
 
-    The mask may also be additive, see :func:`additive`.
-
-    Raises:
-        ValueError: a tap was given, but the weights never exist.
+    The mask may also be additive, see :func:`additive`. No intermediate exists that a tap could see.
     """
-    if tap is not None:
-        raise ValueError("the fused kernel does not show its weights: give a tap to the explicit model.")
     # On a CPU, its products are too small to gain by bf16.
     with torch.autocast("cpu", enabled=False) if query.device.type == "cpu" else contextlib.nullcontext():
         if query.device.type == "cpu" and not dropout_p and key.size(2) <= LONGEST:
@@ -52,31 +49,42 @@ class FusedAttention(MultiHeadAttention):
 
     attention = staticmethod(fused_attention)
 
+    def point(self, name: str, tensor: Tensor) -> Tensor:
+        """Return the tensor as it is.
+
+        Raises:
+            ValueError: the call has a tap, but the weights never exist.
+        """
+        if not torch.compiler.is_compiling() and current_tap() is not None:
+            raise ValueError("the fused kernel does not show its weights: give a tap to the explicit model.")
+        return tensor
+
 
 class FusedAttentionVariant(AttentionVariant, FusedAttention):
     """The same for attention that differs from the paper's: a bias on the scores joins the mask."""
 
-    def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Mask, tap: Tap | None
-    ) -> Tensor:
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Mask) -> Tensor:
         """The heads' outputs, [batch, head, query, d_head]."""
         if bias is not None:
             mask = additive(mask, query.dtype)
             mask = bias.to(query.dtype) if mask is None else mask + bias.to(query.dtype)
-        return super().attend(query, key, value, None, mask, tap)
+        return super().attend(query, key, value, None, mask)
 
 
-def fused_twin(model: Transformer) -> Transformer:
-    """A twin of the model with fused attention: new modules around the very same parameters and buffers.
+def training_twin(model: AnyModel, *, fused: bool) -> AnyModel:
+    """A twin of the model for training: new modules around the very same parameters and buffers.
 
-    Where autocast is on, its linear layers round on a CPU, too, see :mod:`model.training.rounded`.
+    Its dropout draws its numbers faster (:mod:`model.fast.dropout`). If `fused`, its attention shows no weights, and
+    its linear layers multiply bf16 numbers on a CPU where autocast is on (:mod:`model.fast.bf16`).
     """
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied
     for module in twin.modules():
-        if isinstance(module, MultiHeadAttention):
+        if type(module) is nn.Dropout:
+            module.__class__ = FastDropout
+        elif fused and isinstance(module, MultiHeadAttention):
             module.__class__ = FusedAttentionVariant if isinstance(module, AttentionVariant) else FusedAttention
-        elif type(module) is nn.Linear:
+        elif fused and type(module) in (nn.Linear, Linear):
             module.__class__ = RoundedLinear
     return twin
 

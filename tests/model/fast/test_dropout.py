@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.dropout import dropout, keep_factors
+from model.fast.dropout import dropout, keep_factors
 from model.training.randomness import start_stream
 
 

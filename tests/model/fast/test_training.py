@@ -10,12 +10,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from model.config import PAD
+from model.fast import training as fused
+from model.fast.short_attention import short_attention
+from model.fast.training import FusedAttention, additive, training_twin
 from model.masks import padding_mask
 from model.recording import AttentionRecorder
-from model.training import fused
-from model.training.fused import FusedAttention, additive, fused_twin
 from model.training.loss import TrainingLoss
-from model.training.short_attention import short_attention
 from tests.model.test_lstm import tiny_lstm
 from tests.tiny import sources, targets, tiny_model
 
@@ -48,14 +48,16 @@ def test_it_is_the_same_function(variant: dict[str, Any]) -> None:
     model = tiny_model(**variant)
     src, tgt = sources(7, 3), targets(6, 4)
     real = tgt != PAD
-    torch.testing.assert_close(fused_twin(model)(src, tgt)[real], model(src, tgt)[real], rtol=0, atol=1e-5)
+    torch.testing.assert_close(
+        training_twin(model, fused=True)(src, tgt)[real], model(src, tgt)[real], rtol=0, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_parameters_are_shared_and_the_model_stays_explicit(variant: dict[str, Any]) -> None:
     model = tiny_model(**variant)
     kinds = [type(module) for module in model.modules()]
-    twin = fused_twin(model)
+    twin = training_twin(model, fused=True)
     assert [type(module) for module in model.modules()] == kinds
     ours, theirs = (
         dict(model.named_parameters(remove_duplicate=False)),
@@ -73,7 +75,7 @@ def test_the_kernel_is_used_by_the_twin_alone(monkeypatch: pytest.MonkeyPatch) -
     kernel = F.scaled_dot_product_attention
     monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: calls.append(k) or kernel(*a, **k))
     model, src, tgt = tiny_model(), sources(5), targets(4)
-    twin = fused_twin(model)
+    twin = training_twin(model, fused=True)
     model(src, tgt)
     assert not calls
     twin(src, tgt)
@@ -115,12 +117,12 @@ def test_large_scores_do_not_overflow() -> None:
 
 def test_a_tap_is_refused() -> None:
     with pytest.raises(ValueError, match="explicit model"):
-        fused_twin(tiny_model())(sources(3), targets(2), tap=AttentionRecorder())
+        training_twin(tiny_model(), fused=True)(sources(3), targets(2), tap=AttentionRecorder())
 
 
 @pytest.mark.usefixtures("way")
 def test_attention_dropout_happens_in_training_only() -> None:
-    twin = fused_twin(tiny_model(attention_dropout=0.5))
+    twin = training_twin(tiny_model(attention_dropout=0.5), fused=True)
     src, tgt = sources(5), targets(4)
     assert torch.equal(twin(src, tgt), twin(src, tgt))
     twin.train()
@@ -131,7 +133,7 @@ def test_attention_dropout_happens_in_training_only() -> None:
 def test_rows_that_see_nothing_have_finite_gradients() -> None:
     model = tiny_model().train()
     src = torch.full((1, 3), PAD)
-    fused_twin(model)(src, targets(4)).square().sum().backward()
+    training_twin(model, fused=True)(src, targets(4)).square().sum().backward()
     assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
 
 

@@ -12,10 +12,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.training import device, products
+from model.fast import matmul as products
+from model.fast.matmul import gives_float32_to_onednn, quick_products
+from model.training import device
 from model.training.device import QUICK_OPERATIONS, Runtime
 from model.training.distributed import World
-from model.training.products import gives_float32_to_onednn, quick_products
 from model.training.trainer import Trainer
 from tests.model.engine import SETTLED, string_setup
 
@@ -158,7 +159,7 @@ def test_training_asks_for_them_forward_and_backward(precision: str, monkeypatch
 MANY_SIZES = """
 import model.training  # before PyTorch, as a training command does
 import psutil, torch
-from model.training.products import quick_products
+from model.fast.matmul import quick_products
 
 torch.set_num_threads(1)
 numbers = torch.randn(2000, 128)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 _LEVELS = 2**16
@@ -55,3 +55,11 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
         return F.dropout(x, p)
     dropped: Tensor = _Drop.apply(x, keep_factors(x.shape, p, x.dtype))
     return dropped
+
+
+class FastDropout(nn.Dropout):
+    """`nn.Dropout` by :func:`dropout`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Any shape, kept."""
+        return dropout(input, self.p, self.training)
