@@ -49,7 +49,7 @@ class AttentionVariant(MultiHeadAttention):
         key, value = self.point("key", key_value[0]), self.point("value", key_value[1])
         bias = None
         if self.biases:
-            bias = alibi_bias(self.n_heads, n_queries, n_keys).to(query)
+            bias = alibi_bias(self.n_heads, n_queries, n_keys).to(query.device, query.dtype)
             bias = self.point("bias", bias.expand(query.size(0), -1, -1, -1))
         # Queries √d_head times as long undo the division of the scores by √d_head.
         longer = query if self.scale_scores else query * math.sqrt(self.d_head)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig, nearest
+from model.dry_run import points
 from model.plurals import plural
-from model.points import attention_scope, points
+from model.points import attention_scope
 from model.tap import Tap
 from model.user_error import UserError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
@@ -62,20 +63,32 @@ def rotate(rows: Tensor, by: Tensor) -> Tensor:
 
 
 def rotary(x: Tensor, first: int = 0, base: float = 10000.0) -> Tensor:
-    """Turn each pair of dimensions by its angle at its position (RoPE; Su et al. 2021, "RoFormer", §3.2.2, eq. 15).
+    """Rotate each pair of dimensions by its angle at its position (RoPE; Su et al. 2021, "RoFormer", §3.2.2, eq. 15).
 
-    Pair i turns by pos / base^(2i/d_head) radians, the angles of the sinusoidal table. The product of a turned query
-    and a turned key then depends on how far they are apart, and on their positions in no other way.
+    Pair i is rotated by pos / base^(2i/d_head) radians, the angles of the sinusoidal table: as a complex number, it is
+    multiplied by e^(i·angle). The product of a rotated query and a rotated key then depends on how far they are apart,
+    and on their positions in no other way.
 
     Shapes:
         x: [.., seq, d_head], of the positions `first` … first + seq; returns the same shape.
     """
     length, d_head = x.shape[-2:]
-    angles = sinusoidal_table(first + length, d_head, base)[first:].to(x)  # [pos, d_head]: sin, cos, sin, cos, …
-    sin, cos = angles[:, 0::2], angles[:, 1::2]  # [pos, pair]
-    even, odd = x[..., 0::2], x[..., 1::2]  # [.., pos, pair]
-    turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
-    return turned.flatten(-2)  # [.., pos, pair, 2] -> [.., pos, d_head]
+    wide = x if x.dtype == torch.float64 else x.float()  # there are no complex numbers of bf16
+    pairs = torch.view_as_complex(wide.unflatten(-1, (-1, 2)).contiguous())  # [.., pos, pair]
+    rotation = rotary_table(first + length, d_head, pairs.dtype, x.device, base)[first : first + length]
+    return torch.view_as_real(pairs * rotation).flatten(-2).type_as(x)
+
+
+def rotary_table(length: int, d_head: int, dtype: torch.dtype, device: torch.device, base: float = 10000.0) -> Tensor:
+    """The rotations of at least `length` positions, [pos, pair], as complex numbers of `dtype`; each is built once."""
+    return _rotary_table(max(64, 1 << (length - 1).bit_length()), d_head, dtype, device, base)
+
+
+@lru_cache(maxsize=16)
+def _rotary_table(length: int, d_head: int, dtype: torch.dtype, device: torch.device, base: float) -> Tensor:
+    with torch.inference_mode(False):  # the table may serve training later
+        sines = sinusoidal_table(length, d_head, base).unflatten(-1, (-1, 2))  # [pos, pair, (sin, cos)]
+        return torch.complex(sines[..., 1], sines[..., 0]).to(device, dtype)
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
@@ -90,15 +103,17 @@ def alibi_slopes(n_heads: int) -> Tensor:
     return 2.0 ** (-8.0 * torch.arange(1, n_heads + 1, dtype=torch.float64) / n_heads)
 
 
+@lru_cache(maxsize=64)
 def alibi_bias(n_heads: int, n_queries: int, n_keys: int) -> Tensor:
     """What ALiBi adds to the scores: minus slope times distance, in both directions (§3, eq. 1).
 
     Shapes:
         returns: [head, query, key] float64; the queries are the last of the keys' positions.
     """
-    keys = torch.arange(n_keys, dtype=torch.float64)
-    distance = (keys[n_keys - n_queries :, None] - keys).abs()  # [query, key]
-    return -alibi_slopes(n_heads)[:, None, None] * distance
+    with torch.inference_mode(False):  # the bias may serve training later
+        keys = torch.arange(n_keys, dtype=torch.float64)
+        distance = (keys[n_keys - n_queries :, None] - keys).abs()  # [query, key]
+        return -alibi_slopes(n_heads)[:, None, None] * distance
 
 
 class PositionalEncoding(nn.Module):

@@ -26,6 +26,7 @@ class AttentionRecorder:
     def __init__(self, *, details: Collection[Head] = ()) -> None:
         self.calls: dict[tuple[AttentionKind, int], list[Tensor]] = defaultdict(list)
         self.details: dict[Head, list[dict[str, Tensor]]] = {head: [] for head in details}
+        self.wanted = None if details else frozenset({"weights"})  # see model.tap.wanted_points
         self._blocks = {attention_scope(kind, layer): (kind, layer) for kind, layer, _ in details}
 
     def __call__(self, point: str, tensor: Tensor, /) -> Tensor:

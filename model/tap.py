@@ -48,6 +48,12 @@ class tapped:  # read as a verb: with tapped(tap)
             _current.reset(self._token)
 
 
+def wanted_points(tap: Tap) -> frozenset[str] | None:
+    """Return the last names of the only points that concern a tap, "weights" for example, or None for any point."""
+    wanted: frozenset[str] | None = getattr(tap, "wanted", None)
+    return wanted
+
+
 def current_tap() -> Tap | None:
     """Return the tap of the surrounding call, or None."""
     return _current.get()
@@ -103,9 +109,19 @@ def compose(*taps: Tap | None) -> Tap | None:
     if len(given) < 2:
         return given[0] if given else None
 
-    def composed(point: str, tensor: Tensor) -> Tensor:
-        for tap in given:
+    return _Composed(given)
+
+
+class _Composed:
+    """Several taps, one after the other."""
+
+    def __init__(self, taps: tuple[Tap, ...]) -> None:
+        self._taps = taps
+        names = [wanted_points(tap) for tap in taps]
+        known = [each for each in names if each is not None]
+        self.wanted = frozenset().union(*known) if len(known) == len(names) else None
+
+    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
+        for tap in self._taps:
             tensor = tap(point, tensor)
         return tensor
-
-    return composed

@@ -43,7 +43,7 @@ from explorer.decoding.model_diagram import MEMORY, Block
 from explorer.locale import glossary
 from model.analysis.point_code import NoCode, code_of
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
-from model.points import points
+from model.dry_run import points
 
 if TYPE_CHECKING:
     from torch import nn

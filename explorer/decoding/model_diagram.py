@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from model.config import AttentionKind, ModelConfig
-from model.points import SCOPES, points
+from model.dry_run import points
+from model.points import SCOPES
 
 FEED_FORWARD, LSTM_CELL = "feed_forward", "lstm"
 

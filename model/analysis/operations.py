@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from model.architectures import Model
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
-from model.points import Point, embedded, layer_output, points
+from model.dry_run import Point, points
+from model.points import embedded, layer_output
 from model.recording import PointRecorder
 from model.transformer import Transformer
 

@@ -21,7 +21,7 @@ from typing import Any
 from torch import nn
 
 from model.decoding import search
-from model.points import points
+from model.dry_run import points
 
 _ROOT = Path(__file__).parents[2]
 

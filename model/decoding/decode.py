@@ -17,10 +17,21 @@ from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import BeamStep, Hypothesis, follow, greedy, output_rules, sample
 from model.decoding.temperature import log_sums
 from model.edits import HeadEdits, edit_tap
+from model.fast.decoding import FastDecoder, fast_decoder
 from model.recording import AttentionRecorder
 from model.tap import compose
 from model.text.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE, AttentionTrace, future_mask
+from model.transformer import Transformer
+
+
+def stepper(model: Model) -> Model | FastDecoder:
+    """What computes a model's decoding steps: its fast twin, or itself where it has none.
+
+    An LSTM has none, nor has a decoder that is not causal, nor a model that is being trained.
+    """
+    has_twin = isinstance(model, Transformer) and model.config.causal and not model.training
+    return fast_decoder(model) if has_twin and isinstance(model, Transformer) else model
 
 
 @torch.inference_mode()
@@ -34,8 +45,9 @@ def decode_batch(
     """
     limits = [config.length_limit(int(n), model.config.max_positions) for n in (src != PAD).sum(dim=1)]
     tap = edit_tap(edit, model.config)
-    state = model.start(src, tap=tap)
-    step = partial(model.step, tap=tap)
+    steps_of = stepper(model)
+    state = steps_of.start(src, tap=tap)
+    step = partial(steps_of.step, tap=tap)
     rules = output_rules(model.config)
     if config.method == "beam":
         steps = list(beam_search(step, state, limit=limits, config=config, rules=rules))
@@ -88,13 +100,13 @@ def decode_recorded(
     limit = min(limit, model.config.max_positions)
     prefix = tuple(prefix[:limit])
     given = len(prefix)
-    rules = output_rules(model.config)
+    rules, steps_of = output_rules(model.config), stepper(model)
     beam: tuple[BeamStep, ...] = ()
     found: tuple[Hypothesis, ...] = ()
     if config.method == "beam" and prefix[-1:] != (EOS,):
         tap = edit_tap(edit, model.config)
-        state = model.start(src, tap=tap)
-        stepped = partial(model.step, tap=tap)
+        state = steps_of.start(src, tap=tap)
+        stepped = partial(steps_of.step, tap=tap)
         beam = tuple(beam_search(stepped, state, limit=limit, config=config, prefix=prefix, rules=rules))
         found = tuple(hypotheses(beam, 1, config.beam_size)[0])
         prefix = found[0].path
@@ -102,8 +114,8 @@ def decode_recorded(
 
     recorder = AttentionRecorder()
     tap = compose(edit_tap(edit, model.config), recorder)
-    step = partial(model.step, tap=tap)
-    state = model.start(src, tap=tap)
+    step = partial(steps_of.step, tap=tap)
+    state = steps_of.start(src, tap=tap)
     if config.method == "sample":
         steps = list(sample(step, state, limit=limit, config=config, prefix=prefix, rules=rules))
     else:
@@ -111,7 +123,7 @@ def decode_recorded(
     path = tuple(int(chosen.tokens[0]) for chosen in steps)
     log_probs = torch.stack([chosen.log_probs[0] for chosen in steps])  # [tgt, vocab]
     trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
-    return Decoding(path, given, trace, log_sums(log_probs.float().cpu().numpy()), beam, found)
+    return Decoding(path, given, trace, log_sums(log_probs).numpy(), beam, found)
 
 
 def _weights(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol, Self, TypeVar
 
 import torch
@@ -120,8 +121,14 @@ def allowed_log_probs(logits: Tensor, rules: OutputRules = DEFAULT_RULES, *, fir
         certain[..., rules.first] = 0.0
         return certain
     if rules.never:
-        logits = logits.index_fill(-1, torch.tensor(rules.never, device=logits.device), -torch.inf)
+        logits = logits.index_fill(-1, _indices(rules.never, logits.device), -torch.inf)
     return logits.log_softmax(dim=-1)
+
+
+@lru_cache(maxsize=16)
+def _indices(ids: tuple[int, ...], device: torch.device) -> Tensor:
+    with torch.inference_mode(False):  # may be used anywhere
+        return torch.tensor(ids, device=device)
 
 
 def target_log_probs(logits: Tensor, rules: OutputRules = DEFAULT_RULES) -> Tensor:

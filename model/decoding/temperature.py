@@ -7,23 +7,22 @@ single token follows from the token's own p, exactly.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
 TEMPERATURES = (0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
 
 
-def log_sums(log_probs: NDArray[np.float32]) -> NDArray[np.float32]:
+def log_sums(log_probs: Tensor) -> Tensor:
     """The logarithm of Σ_v p_v^(1/T) for each of `TEMPERATURES`; 0 at temperature 1.
 
     Shapes:
-        log_probs: [tgt, vocab] in nats, -inf for tokens that are never predicted; returns [tgt, temperature].
+        log_probs: [tgt, vocab] in nats, -inf for tokens that are never predicted.
+        returns: [tgt, temperature] float32, on the CPU.
     """
-    largest = log_probs.max(axis=-1, keepdims=True)
-    below = log_probs - largest  # at most 0, so that no exponential overflows
-    sums = np.zeros((len(log_probs), len(TEMPERATURES)), dtype=np.float32)
-    for i, temperature in enumerate(TEMPERATURES):
-        if temperature != 1:  # there, the sum is 1
-            exponents = below / np.float32(temperature)
-            sums[:, i] = np.log(np.exp(exponents).sum(axis=-1)) + largest[:, 0] / temperature
-    return sums
+    log_probs = log_probs.float().cpu()
+    columns = [
+        log_probs.new_zeros(len(log_probs)) if temperature == 1 else (log_probs / temperature).logsumexp(dim=-1)
+        for temperature in TEMPERATURES
+    ]
+    return torch.stack(columns, dim=1)

@@ -17,11 +17,11 @@ from torch.nn import functional as F
 
 from model.config import PAD, DataConfig, ModelConfig, TrainConfig
 from model.data.batching import EncodedPairs
+from model.fast.matmul import quick_products
 from model.positions import sinusoidal_table
 from model.training.corpus import Corpus, MicroBatch
 from model.training.device import Runtime
 from model.training.distributed import World
-from model.fast.matmul import quick_products
 from model.training.settings import Settings
 from model.training.setup import Setup
 from model.training.trainer import Trainer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Page
 
 from explorer.decoding.model_diagram import diagram_of
@@ -23,7 +24,7 @@ def bench(page: Page) -> Bench:
 
 def view(**changes: object) -> Planted:
     trace = planted_trace(layers=(3, 2))
-    sums = log_sums(np.tile(np.log(WHOLE), (len(trace.read_tokens), 1)).astype(np.float32))
+    sums = log_sums(torch.from_numpy(np.log(WHOLE)).expand(len(trace.read_tokens), -1)).numpy()
     diagram = diagram_of(ModelConfig(n_encoder_layers=3, n_decoder_layers=2, n_encoder_heads=2, n_decoder_heads=2))
     return planted_view(trace, log_sums=sums, diagram=diagram, **changes)
 

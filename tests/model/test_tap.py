@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from model.architectures import Model
+from model.dry_run import points
 from model.edits import patch
-from model.points import HEAD_POINTS, attention_scope, points
+from model.points import HEAD_POINTS, attention_scope
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import Tap, compose, tapped, through
 from tests.model.test_lstm import tiny_lstm

@@ -32,7 +32,7 @@ from model.analysis.whole_run import added_positions, whole_runs
 from model.architectures import make_transformer
 from model.checkpoint import LoadedModel, load_model
 from model.config import EOS, SOS, DecodeConfig, ModelConfig
-from model.points import points
+from model.dry_run import points
 from model.recording import PointRecorder
 from tests.explorer.planted_heads import random_trace
 from tests.paths import CHECKPOINTS

@@ -19,8 +19,8 @@ from model.analysis.operations import (
     walk,
 )
 from model.config import EOS
+from model.dry_run import points
 from model.embeddings import count_parameters
-from model.points import points
 from tests.tiny import tiny_model
 
 SOURCE, PATH = (5, 6, 7, 8), (9, 4, 8, EOS)

@@ -9,7 +9,7 @@ import pytest
 from model.analysis.point_code import NoCode, code_of
 from model.architectures import make_model
 from model.config import ModelConfig
-from model.points import points
+from model.dry_run import points
 from tests.paths import ROOT
 
 KINDS: dict[str, dict[str, Any]] = {

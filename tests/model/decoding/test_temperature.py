@@ -22,7 +22,7 @@ def test_they_are_the_softmax_of_the_logits_over_the_temperature(sharpness: floa
     logits = sharpness * torch.randn(5, 900, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     logits[:, [0, 1]] = -torch.inf  # never predicted
     log_probs = logits.log_softmax(-1)
-    sums = log_sums(log_probs.float().numpy())
+    sums = log_sums(log_probs).numpy()
     top = log_probs.topk(10, dim=-1)
     for i, temperature in enumerate(TEMPERATURES):
         exact = (logits / temperature).softmax(-1).gather(1, top.indices).numpy()
@@ -33,7 +33,7 @@ def test_they_are_the_softmax_of_the_logits_over_the_temperature(sharpness: floa
 
 
 def test_at_temperature_1_nothing_changes() -> None:
-    log_probs = torch.randn(3, 50, generator=torch.Generator().manual_seed(2)).log_softmax(-1).numpy()
+    log_probs = torch.randn(3, 50, generator=torch.Generator().manual_seed(2)).log_softmax(-1)
     assert not log_sums(log_probs)[:, TEMPERATURES.index(1.0)].any()
 
 
@@ -41,6 +41,6 @@ def test_sampling_draws_from_the_same_distribution() -> None:
     """The temperature of sampling divides the same log-probabilities (search.py)."""
     log_probs = torch.randn(1, 20, generator=torch.Generator().manual_seed(3)).log_softmax(-1)
     drawn_from = filter_top(log_probs / 0.5, 0, 1.0).softmax(-1)[0].numpy()
-    sums = log_sums(log_probs.numpy())
+    sums = log_sums(log_probs).numpy()
     shown = at_temperature(log_probs[0].exp().numpy(), sums[0, TEMPERATURES.index(0.5)], 0.5)
     np.testing.assert_allclose(shown, drawn_from, rtol=1e-4)

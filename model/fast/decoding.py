@@ -1,0 +1,377 @@
+"""Decoding steps in fewer operations than the layers' plain lines, for search and recording.
+
+A step on one token consists of many small operations whose cost is their number. Here the projections to queries, keys
+and values are one product, 1/√d_head is part of the product of queries and keys, and keys and values are written into
+memory that is reserved ahead. The reference is :meth:`model.transformer.Transformer.step`; logits and weights agree
+with it to rounding (tests/model/fast/test_decoding.py).
+
+Attention is explicit as everywhere: the weights that pass the tap are the very tensor that multiplies the values, and
+recording changes no bit. A tap sees the points of `STEP_POINTS`; for any other point, run the model itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.attention import MultiHeadAttention
+from model.attention_variants import AttentionVariant
+from model.layers import DecoderLayer
+from model.positions import alibi_bias, rotary_table
+from model.tap import Tap, wanted_points
+from model.transformer import Transformer
+from model.variants import WithoutResidual
+
+STEP_POINTS = ("scores", "mask", "weights", "output")
+"""The points of each attention block that a tap sees, besides `tgt.tokens` and those of the source."""
+
+RESERVED = 32  # positions for which memory is reserved at first
+
+
+class KeysValues:
+    """Keys and values of the tokens read so far, of all decoder layers, with room for more.
+
+    Several states may share it. Each reads the positions before its own and only one of them may write the next one:
+    :meth:`for_position` gives the others a copy, so that old states stay valid.
+    """
+
+    def __init__(self, memory: Tensor, filled: int) -> None:
+        self.memory = memory  # [layer, 2, batch · head, position, d_head]
+        self.layers = memory.unbind(0)
+        self._filled = filled
+        self._lock = threading.Lock()
+
+    def for_position(self, position: int) -> KeysValues:
+        """Return memory that holds the positions before `position` and in which `position` may be written."""
+        room = self.memory.size(3)
+        with self._lock:
+            if self._filled == position < room:
+                self._filled += 1
+                return self
+        shape = list(self.memory.shape)
+        shape[3] = room if position < room else 2 * room
+        memory = self.memory.new_empty(shape)
+        memory[:, :, :, :position] = self.memory[:, :, :, :position]
+        return KeysValues(memory, position + 1)
+
+    def select(self, rows: Tensor, n_heads: int, position: int) -> KeysValues:
+        """Return a copy of the positions before `position`, for the given rows of the batch."""
+        by_row = self.memory.unflatten(2, (-1, n_heads))  # [layer, 2, batch, head, position, d_head]
+        shape = [*by_row.shape[:2], len(rows), *by_row.shape[3:]]
+        memory = by_row.new_empty(shape)
+        memory[..., :position, :] = by_row[..., :position, :].index_select(2, rows)
+        return KeysValues(memory.flatten(2, 3), position)
+
+
+@dataclass(frozen=True)
+class StepState:
+    """What the decoder needs to read one more token; a step makes a new state, and old ones stay valid.
+
+    Shapes:
+        cross: per layer, keys and values of the source, two [batch · head, src, d_head]; src_mask: [batch, 1, 1, src]
+        bool, or None where no source is padded; tokens: [batch, read] ids read so far; sources: [batch], which of the
+        sources given to `start` each hypothesis translates.
+    """
+
+    past: KeysValues
+    cross: tuple[tuple[Tensor, Tensor], ...]
+    src_mask: Tensor | None
+    tokens: Tensor
+    sources: Tensor
+    n_heads: int
+
+    @property
+    def batch_size(self) -> int:
+        """How many hypotheses are decoded side by side."""
+        return self.tokens.size(0)
+
+    @property
+    def position(self) -> int:
+        """How many tokens have been read, which is the position of the next one."""
+        return self.tokens.size(1)
+
+    def select(self, rows: Tensor) -> StepState:
+        """Return the state of the given rows, repeated or dropped as listed: rows [new batch] indices."""
+        rows = rows.to(self.tokens.device)
+        if torch.equal(rows, torch.arange(self.batch_size, device=rows.device)):
+            return self
+        sources = self.sources.index_select(0, rows)
+        cross, src_mask = self.cross, self.src_mask
+        if not torch.equal(sources, self.sources):
+
+            def pick(tensor: Tensor) -> Tensor:
+                return tensor.unflatten(0, (-1, self.n_heads)).index_select(0, rows).flatten(0, 1)
+
+            cross = tuple((pick(key), pick(value)) for key, value in cross)
+            src_mask = None if src_mask is None else src_mask.index_select(0, rows)
+        past = self.past.select(rows, self.n_heads, self.position)
+        tokens = self.tokens.index_select(0, rows)
+        return replace(self, past=past, cross=cross, src_mask=src_mask, tokens=tokens, sources=sources)
+
+
+Affine = tuple[Tensor, Tensor | None]
+"""Weight [out, in] and bias [out] of a linear layer."""
+
+
+class _Attention(NamedTuple):
+    """One attention block: what projects its queries (and in self-attention keys and values), and its variant's parts.
+
+    `gate` and `rotates` are as in :class:`AttentionVariant`; ALiBi's bias is that of a step.
+    """
+
+    name: str
+    n_heads: int
+    scale: float
+    project: Affine
+    out: Affine
+    gate: Affine | None = None
+    rotates: bool = False
+
+
+class _Layer(NamedTuple):
+    """One decoder layer; each norm is a function of [batch, d_model]."""
+
+    self_attn: _Attention
+    cross_attn: _Attention
+    linear1: Affine
+    linear2: Affine
+    activation: Callable[[Tensor], Tensor]
+    norms: tuple[Callable[[Tensor], Tensor], ...]
+    norm_first: bool
+    residual: bool
+
+
+class FastDecoder:
+    """The decoding steps of one Transformer with a causal decoder; make it by :func:`fast_decoder`."""
+
+    def __init__(self, model: Transformer) -> None:
+        self._encode, self._project = model.encode, model.decoder.project_memory
+        config = model.config
+        self._layers = [_layer(layer) for layer in model.decoder.layers if isinstance(layer, DecoderLayer)]
+        self._n_heads, self._d_head = config.n_decoder_heads, config.d_model // config.n_decoder_heads
+        self._embedding = model.tgt_embedding.weight
+        self._biases = config.positions == "alibi"
+        self._factor = model.embedding_factor
+        self._positions = model.positions_tgt
+        self._norm_embeddings = model.norm_tgt if config.norm_embeddings else None
+        self._norm = _norm(model.decoder.norm)
+        self._output = (model.output.weight, model.output.bias)
+        self._zero = self._embedding.new_zeros(())
+
+    def start(self, src: Tensor, *, src_mask: Tensor | None = None, tap: Tap | None = None) -> StepState:
+        """Read the source; arguments as in :meth:`Transformer.start`."""
+        src_mask = src != 0 if src_mask is None else src_mask
+        src_mask = src_mask.view(src.size(0), 1, 1, -1)
+        batch = src.size(0)
+        memory = self._encode(src, src_mask=src_mask, tap=tap)
+        cross = tuple(
+            (key.flatten(0, 1).contiguous(), value.flatten(0, 1).contiguous()) for key, value in self._project(memory)
+        )
+        shape = (len(self._layers), 2, batch * self._n_heads, RESERVED, self._d_head)
+        return StepState(
+            past=KeysValues(memory.new_empty(shape), 0),
+            cross=cross,
+            src_mask=None if bool(src_mask.all()) else src_mask,
+            tokens=src.new_empty(batch, 0),
+            sources=torch.arange(batch, device=src.device),
+            n_heads=self._n_heads,
+        )
+
+    def step(self, tokens: Tensor, state: StepState, *, tap: Tap | None = None) -> tuple[Tensor, StepState]:
+        """Read one more token per hypothesis; the given state stays as it was.
+
+        Shapes:
+            tokens: [batch] ids.
+            returns: logits [batch, tgt_vocab] of the token after it, and the new state.
+        """
+        tokens = tokens.to(state.tokens.device)
+        position = state.position
+        read = torch.cat((state.tokens, tokens[:, None]), dim=1)
+        if tap is not None:
+            read = tap("tgt.tokens", read)
+            tokens = read[:, -1]
+        past = state.past.for_position(position)
+        x = F.embedding(tokens, self._embedding)  # [batch, d_model]
+        rows = self._positions.table(position + 1)
+        x = x * self._factor if rows is None else torch.add(rows[position], x, alpha=self._factor)
+        if self._norm_embeddings is not None:
+            x = self._norm_embeddings(x)
+        bias = None
+        if self._biases:  # [head, 1, key] -> [batch · head, 1, key]
+            bias = alibi_bias(self._n_heads, 1, position + 1).to(x).repeat(len(x), 1, 1)
+        for layer, keys_values, source in zip(self._layers, past.layers, state.cross, strict=True):
+            x = self._run(layer, x, keys_values, position, source, bias, state.src_mask, tap)
+        logits = F.linear(self._norm(x), *self._output)
+        if tap is not None and wanted_points(tap) is None:
+            logits = tap("logits", logits)
+        return logits, replace(state, past=past, tokens=read)
+
+    def _run(
+        self,
+        layer: _Layer,
+        x: Tensor,
+        keys_values: Tensor,
+        position: int,
+        source: tuple[Tensor, Tensor],
+        bias: Tensor | None,
+        src_mask: Tensor | None,
+        tap: Tap | None,
+    ) -> Tensor:
+        """One layer for the newest position: x [batch, d_model], keys_values [2, batch · head, position, d_head]."""
+        norm1, norm2, norm3 = layer.norms
+        y = norm1(x) if layer.norm_first else x
+        y = self._self_attention(layer.self_attn, y, keys_values, position, bias, tap)
+        x = x + y if layer.residual else y
+        x = x if layer.norm_first else norm1(x)
+
+        y = norm2(x) if layer.norm_first else x
+        query = F.linear(y, *layer.cross_attn.project).view(-1, 1, self._d_head)  # [batch · head, 1, d_head]
+        y = self._attend(layer.cross_attn, y, query, *source, None, src_mask, tap)
+        x = x + y if layer.residual else y
+        x = x if layer.norm_first else norm2(x)
+
+        y = norm3(x) if layer.norm_first else x
+        y = F.linear(layer.activation(F.linear(y, *layer.linear1)), *layer.linear2)
+        x = x + y if layer.residual else y
+        return x if layer.norm_first else norm3(x)
+
+    def _self_attention(
+        self, block: _Attention, y: Tensor, keys_values: Tensor, position: int, bias: Tensor | None, tap: Tap | None
+    ) -> Tensor:
+        """Write the newest key and value, then attend to all that were written."""
+        batch = y.size(0)
+        projected = F.linear(y, *block.project)  # [batch, 3 · d_model]: query, key, value
+        if batch > 1:
+            projected = projected.view(batch, 3, -1).transpose(0, 1).contiguous()
+        heads = projected.view(3, -1, 1, self._d_head)  # [3, batch · head, 1, d_head]
+        query, new = heads[0], heads[1:]
+        if block.rotates:
+            pairs = torch.view_as_complex(heads[:2].unflatten(-1, (-1, 2)))
+            rotation = rotary_table(position + 1, self._d_head, pairs.dtype, y.device)[position]  # [pair]
+            rotated = torch.view_as_real(pairs * rotation).flatten(-2)
+            query = rotated[0]
+            keys_values[0].narrow(1, position, 1).copy_(rotated[1])
+            keys_values[1].narrow(1, position, 1).copy_(new[1])
+        else:
+            keys_values.narrow(2, position, 1).copy_(new)
+        key, value = keys_values.narrow(2, 0, position + 1).unbind(0)
+        return self._attend(block, y, query, key, value, bias, None, tap)
+
+    def _attend(
+        self,
+        block: _Attention,
+        y: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        bias: Tensor | None,
+        mask: Tensor | None,
+        tap: Tap | None,
+    ) -> Tensor:
+        """softmax(scale · Q·Kᵀ + bias)·V, joined and projected: [batch, d_model]."""
+        start, beta = (self._zero, 0.0) if bias is None else (bias, 1.0)
+        # [batch · head, 1, d_head] · [batch · head, d_head, key] -> [batch · head, 1, key]
+        scores = torch.baddbmm(start, query, key.transpose(1, 2), beta=beta, alpha=block.scale)
+        if tap is not None:
+            scores = self._through(tap, block, "scores", scores)
+        if mask is not None:
+            if tap is not None and wanted_points(tap) is None:
+                mask = tap(f"{block.name}.mask", mask)
+            closed = ~mask
+            by_row = scores.view(-1, block.n_heads, 1, scores.size(-1))
+            scores = by_row.masked_fill(closed, torch.finfo(scores.dtype).min).view_as(scores)
+        weights = scores.softmax(-1)
+        if mask is not None:  # changes only rows without any visible key
+            weights = weights.view_as(by_row).masked_fill(closed, 0.0).view_as(scores)
+        if tap is not None:
+            weights = self._through(tap, block, "weights", weights)
+        output = torch.bmm(weights, value)  # [batch · head, 1, d_head]
+        if tap is not None:
+            output = self._through(tap, block, "output", output)
+        joined = output.view(y.shape)
+        if block.gate is not None:
+            joined = joined * torch.sigmoid(F.linear(y, *block.gate))
+        return F.linear(joined, *block.out)
+
+    def _through(self, tap: Tap, block: _Attention, name: str, tensor: Tensor) -> Tensor:
+        """Pass [batch · head, 1, …] through the tap as [batch, head, 1, …]."""
+        wanted = wanted_points(tap)
+        if wanted is not None and name not in wanted:
+            return tensor
+        seen = tensor.view(-1, block.n_heads, 1, tensor.size(-1))
+        after = tap(f"{block.name}.{name}", seen)
+        return tensor if after is seen else after.reshape(tensor.shape)
+
+
+def _affine(linear: nn.Module) -> Affine:
+    assert isinstance(linear, nn.Linear)
+    return linear.weight, linear.bias
+
+
+def _attention(block: MultiHeadAttention, *, with_keys: bool) -> _Attention:
+    weight, bias = _affine(block.q_proj)
+    if with_keys:
+        linears = [_affine(each) for each in (block.q_proj, block.k_proj, block.v_proj)]
+        weight = torch.cat([each for each, _ in linears])
+        bias = torch.cat([each for _, each in linears if each is not None])
+    plain = _Attention(block.name, block.n_heads, block.d_head**-0.5, (weight, bias), _affine(block.out_proj))
+    if not isinstance(block, AttentionVariant):
+        return plain
+    return plain._replace(
+        scale=plain.scale if block.scale_scores else 1.0,
+        gate=None if block.gate_proj is None else _affine(block.gate_proj),
+        rotates=block.rotates,
+    )
+
+
+def _norm(module: nn.Module) -> Callable[[Tensor], Tensor]:
+    """A norm as a function: the operation itself where it is the usual one, without a module's call."""
+    if not isinstance(module, nn.LayerNorm):
+        return module
+    shape, weight, bias, eps = module.normalized_shape, module.weight, module.bias, module.eps
+    return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
+
+
+def _layer(layer: DecoderLayer) -> _Layer:
+    feed_forward = layer.feed_forward
+    return _Layer(
+        self_attn=_attention(layer.self_attn, with_keys=True),
+        cross_attn=_attention(layer.cross_attn, with_keys=False),
+        linear1=_affine(feed_forward.linear1),
+        linear2=_affine(feed_forward.linear2),
+        activation=feed_forward.activation,
+        norms=(_norm(layer.norm1), _norm(layer.norm2), _norm(layer.norm3)),
+        norm_first=layer.norm_first,
+        residual=not isinstance(layer, WithoutResidual),
+    )
+
+
+_made: WeakKeyDictionary[Transformer, tuple[tuple[int, ...], FastDecoder]] = WeakKeyDictionary()
+
+
+def fast_decoder(model: Transformer) -> FastDecoder:
+    """Return the fast twin of a model's decoder; it is made anew when the weights have changed since.
+
+    Raises:
+        ValueError: the decoder is not causal, or the model is being trained (its dropout is not computed here).
+    """
+    if not model.config.causal:
+        raise ValueError("a decoder that is not causal reads all tokens again at each step: use the model's own step.")
+    if model.training:
+        raise ValueError("this computes no dropout: call eval() first.")
+    # In-place changes, as of an optimiser, raise a tensor's version; assigned tensors are other objects. Inference
+    # tensors have no version, and cannot be trained.
+    now = tuple(
+        number for each in model.parameters() for number in (id(each), 0 if each.is_inference() else each._version)
+    )
+    made = _made.get(model)
+    if made is None or made[0] != now:
+        made = _made[model] = (now, FastDecoder(model))
+    return made[1]

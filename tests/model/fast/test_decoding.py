@@ -1,0 +1,183 @@
+"""The fast steps are the model's own steps, to rounding: logits, weights, edits, beams, and states that stay valid."""
+
+from __future__ import annotations
+
+from threading import Thread
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.edits import HeadEdit, HeadEdits
+from model.fast.decoding import RESERVED, fast_decoder
+from model.recording import AttentionRecorder, PointRecorder
+from model.tap import Tap, compose
+from tests.tiny import padded, sources, targets, tiny_model
+
+TOLERANCE: dict[str, float] = {"rtol": 0.0, "atol": 1e-5}
+SCHEMES: list[dict[str, Any]] = [
+    {},
+    {"norm_first": True},
+    {"positions": "learned", "norm_embeddings": True, "output_bias": True},
+    {"positions": "rope", "norm_first": True},
+    {"positions": "alibi", "attention_gate": True},
+    {"positions": "none", "scale_scores": False, "layer_norm": "scalar"},
+    {"residual": False},
+    {"residual": False, "norm_first": True, "activation": "gelu"},
+]
+BATCHES = {"one": sources(5), "equal": sources(6, 6, 6), "padded": padded((6, 2, 4))}
+
+
+def stepped(
+    step: Any, state: Any, tokens: Tensor, tap: Tap | None = None, reorder: Tensor | None = None
+) -> tuple[Tensor, Any]:
+    """Logits [batch, tgt, vocab] of reading all tokens, [batch, tgt]; `reorder` selects rows before the third."""
+    rows = []
+    for index, column in enumerate(tokens.T):
+        if index == 2 and reorder is not None:
+            state = state.select(reorder)
+        logits, state = step(column, state, tap=tap)
+        rows.append(logits)
+    return torch.stack(rows, dim=1), state
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("batch", BATCHES)
+@torch.inference_mode()
+def test_logits_and_weights_are_the_models(scheme: dict[str, Any], batch: str) -> None:
+    model, src = tiny_model(**scheme), BATCHES[batch]
+    fast, tgt = fast_decoder(model), targets(*[5] * len(src))
+    ours, theirs = AttentionRecorder(), AttentionRecorder()
+    found, _ = stepped(fast.step, fast.start(src, tap=ours), tgt, ours)
+    expected, _ = stepped(model.step, model.start(src, tap=theirs), tgt, theirs)
+    torch.testing.assert_close(found, expected, **TOLERANCE)
+    for kind in ("encoder", "decoder", "cross"):
+        for row in range(len(src)):
+            torch.testing.assert_close(
+                torch.from_numpy(ours.weights(kind, row)), torch.from_numpy(theirs.weights(kind, row)), **TOLERANCE
+            )
+    silent, _ = stepped(fast.step, fast.start(src), tgt)
+    everything = PointRecorder()
+    heard, _ = stepped(fast.step, fast.start(src, tap=everything), tgt, everything)
+    assert torch.equal(silent, found), "recording weights changed a bit"
+    assert torch.equal(silent, heard), "recording everything changed a bit"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@torch.inference_mode()
+def test_the_recorded_weights_multiplied_the_values(scheme: dict[str, Any]) -> None:
+    """Replacing the recorded weights by others changes the logits: they are no copy beside the computation."""
+    model = tiny_model(**scheme)
+    fast, src, tgt = fast_decoder(model), sources(4), targets(3)
+    clean, _ = stepped(fast.step, fast.start(src), tgt)
+
+    def first_key(point: str, tensor: Tensor) -> Tensor:
+        return (
+            torch.nn.functional.one_hot(torch.zeros_like(tensor[..., 0], dtype=torch.long), tensor.size(-1)).to(tensor)
+            if point == "decoder.2.cross_attn.weights"
+            else tensor
+        )
+
+    changed, _ = stepped(fast.step, fast.start(src), tgt, first_key)
+    expected, _ = stepped(model.step, model.start(src), tgt, first_key)
+    assert not torch.equal(clean, changed)
+    torch.testing.assert_close(changed, expected, **TOLERANCE)
+
+
+EDITS = {
+    "zero": HeadEdit("cross", 1, 2, "zero"),
+    "uniform": HeadEdit("decoder", 0, 1, "uniform"),
+    "encoder": HeadEdit("encoder", 1, 1, "uniform"),
+    "row": HeadEdit("cross", 0, 0, "row", row=1, values=torch.tensor([0.0, 1.0, 1.0, 0, 0, 0]).numpy()),
+    "mean": HeadEdit("decoder", 2, 3, "mean", values=torch.ones(4).numpy()),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("batch", ["one", "padded"])
+@torch.inference_mode()
+def test_edits_are_those_of_the_model(name: str, batch: str) -> None:
+    model, edits, src = tiny_model(), HeadEdits((EDITS[name],)), BATCHES[batch]
+    if batch == "padded" and name == "row":
+        pytest.skip("the shortest source has no weight left on a key that it may see")
+    fast, tgt = fast_decoder(model), targets(*[4] * len(src))
+    ours, theirs = (compose(edits.tap(model.config), AttentionRecorder()) for _ in range(2))
+    found, _ = stepped(fast.step, fast.start(src, tap=ours), tgt, ours)
+    expected, _ = stepped(model.step, model.start(src, tap=theirs), tgt, theirs)
+    torch.testing.assert_close(found, expected, **TOLERANCE)
+    assert not torch.allclose(found, stepped(fast.step, fast.start(src), tgt)[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [[0, 0, 1], [2, 1, 0], [1], [0, 1, 2], [2, 2, 2, 0]], ids=str)
+@pytest.mark.parametrize("scheme", [{}, {"positions": "rope"}, {"positions": "alibi"}], ids=str)
+@torch.inference_mode()
+def test_rows_are_selected_as_in_the_model(rows: list[int], scheme: dict[str, Any]) -> None:
+    model, src, chosen = tiny_model(**scheme), padded((6, 2, 4)), torch.tensor(rows)
+    fast, tgt = fast_decoder(model), targets(5, 5, 5)
+
+    def read(stepper: Any) -> Tensor:
+        _, state = stepped(stepper.step, stepper.start(src), tgt[:, :2])
+        logits, _ = stepped(stepper.step, state.select(chosen), tgt[chosen, 2:])
+        return logits
+
+    torch.testing.assert_close(read(fast), read(model), **TOLERANCE)
+
+
+@torch.inference_mode()
+def test_old_states_stay_valid_also_beyond_the_reserved_memory() -> None:
+    model = tiny_model()
+    fast, src = fast_decoder(model), sources(5, 5)
+    tgt = targets(RESERVED + 3, RESERVED + 3)
+    states, logits = [fast.start(src)], []
+    for column in tgt.T:
+        found, state = fast.step(column, states[-1])
+        states.append(state)
+        logits.append(found)
+    for index in reversed(range(len(logits))):  # each step again, the last one first
+        again, forked = fast.step(tgt[:, index], states[index])
+        assert torch.equal(again, logits[index]), index
+        other, _ = fast.step(torch.tensor([4, 5]), forked)
+        expected, _ = stepped(
+            model.step, model.start(src), torch.cat((tgt[:, : index + 1], torch.tensor([[4], [5]])), 1)
+        )
+        torch.testing.assert_close(other, expected[:, -1], **TOLERANCE)
+
+
+@torch.inference_mode()
+def test_one_state_continued_by_many_threads_gives_each_its_own() -> None:
+    fast = fast_decoder(tiny_model())
+    _, state = fast.step(torch.tensor([1]), fast.start(sources(5)))
+    expected = [stepped(fast.step, state, torch.tensor([[4 + n, 6, 7]]))[0] for n in range(6)]
+    found: dict[int, Tensor] = {}
+
+    def go_on(n: int) -> None:
+        with torch.inference_mode():
+            found[n] = stepped(fast.step, state, torch.tensor([[4 + n, 6, 7]]))[0]
+
+    threads = [Thread(target=go_on, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(torch.equal(found[n], expected[n]) for n in range(6))
+
+
+def test_changed_weights_are_noticed() -> None:
+    model, src = tiny_model(), sources(4)
+    before = fast_decoder(model)
+    assert fast_decoder(model) is before
+    with torch.no_grad():
+        model.decoder.layers[0].self_attn.q_proj.weight.add_(0.5)
+    with torch.inference_mode():
+        fast = fast_decoder(model)
+        found, _ = fast.step(torch.tensor([1]), fast.start(src))
+        expected, _ = model.step(torch.tensor([1]), model.start(src))
+    torch.testing.assert_close(found, expected, **TOLERANCE)
+
+
+def test_what_it_cannot_compute_is_refused() -> None:
+    with pytest.raises(ValueError, match="not causal"):
+        fast_decoder(tiny_model(causal=False))
+    with pytest.raises(ValueError, match="dropout"):
+        fast_decoder(tiny_model().train())
