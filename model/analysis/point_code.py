@@ -52,7 +52,7 @@ def code_of(model: nn.Module, point: str) -> CodeExcerpt:
     if point == "memory":
         encode: Callable[..., Any] = type(model).encode  # type: ignore[attr-defined]
         return _excerpt(encode, _last_statement(encode))
-    listed = {each.name: each for each in points(model.config)}  # type: ignore[arg-type]
+    listed = {each.name: each for each in points(model.config)}
     while point in listed:
         owner, (reads, layer) = _owner(model, point), (listed[point].reads, listed[point].module.rsplit(".", 1)[-1])
         functions = list(_functions(type(owner)))

@@ -116,6 +116,27 @@ class StepState:
         return replace(self, past=past, cross=cross, src_mask=src_mask, tokens=tokens, sources=sources)
 
 
+class _Taps(NamedTuple):
+    """The tap at each of the points that a step has, None where it does not concern the tap."""
+
+    tokens: Tap | None = None
+    scores: Tap | None = None
+    mask: Tap | None = None
+    weights: Tap | None = None
+    output: Tap | None = None
+    logits: Tap | None = None
+
+
+_NO_TAPS = _Taps()
+
+
+def _taps(tap: Tap | None) -> _Taps:
+    if tap is None:
+        return _NO_TAPS
+    wanted = wanted_points(tap)
+    return _Taps(*(tap if wanted is None or name in wanted else None for name in _Taps._fields))
+
+
 Affine = tuple[Tensor, Tensor | None]
 """Weight [out, in] and bias [out] of a linear layer."""
 
@@ -148,6 +169,14 @@ class _Layer(NamedTuple):
     residual: bool
 
 
+class _Place(NamedTuple):
+    """The newest position, from 0; ALiBi's bias [batch · head, 1, key] there, and RoPE's rotation [pair], complex."""
+
+    position: int
+    bias: Tensor | None
+    rotation: Tensor | None
+
+
 class FastDecoder:
     """The decoding steps of one Transformer with a causal decoder; make it by :func:`fast_decoder`."""
 
@@ -157,7 +186,7 @@ class FastDecoder:
         self._layers = [_layer(layer) for layer in model.decoder.layers if isinstance(layer, DecoderLayer)]
         self._n_heads, self._d_head = config.n_decoder_heads, config.d_model // config.n_decoder_heads
         self._embedding = model.tgt_embedding.weight
-        self._biases = config.positions == "alibi"
+        self._scheme = config.positions
         self._factor = model.embedding_factor
         self._positions = model.positions_tgt
         self._norm_embeddings = model.norm_tgt if config.norm_embeddings else None
@@ -191,11 +220,11 @@ class FastDecoder:
             tokens: [batch] ids.
             returns: logits [batch, tgt_vocab] of the token after it, and the new state.
         """
-        tokens = tokens.to(state.tokens.device)
+        tokens, taps = tokens.to(state.tokens.device), _taps(tap)
         position = state.position
         read = torch.cat((state.tokens, tokens[:, None]), dim=1)
-        if tap is not None:
-            read = tap("tgt.tokens", read)
+        if taps.tokens is not None:
+            read = taps.tokens("tgt.tokens", read)
             tokens = read[:, -1]
         past = state.past.for_position(position)
         x = F.embedding(tokens, self._embedding)  # [batch, d_model]
@@ -203,37 +232,44 @@ class FastDecoder:
         x = x * self._factor if rows is None else torch.add(rows[position], x, alpha=self._factor)
         if self._norm_embeddings is not None:
             x = self._norm_embeddings(x)
-        bias = None
-        if self._biases:  # [head, 1, key] -> [batch · head, 1, key]
-            bias = alibi_bias(self._n_heads, 1, position + 1).to(x).repeat(len(x), 1, 1)
+        place = self._place(position, x)
         for layer, keys_values, source in zip(self._layers, past.layers, state.cross, strict=True):
-            x = self._run(layer, x, keys_values, position, source, bias, state.src_mask, tap)
+            x = self._run(layer, x, keys_values, place, source, state.src_mask, taps)
         logits = F.linear(self._norm(x), *self._output)
-        if tap is not None and wanted_points(tap) is None:
-            logits = tap("logits", logits)
+        if taps.logits is not None:
+            logits = taps.logits("logits", logits)
         return logits, replace(state, past=past, tokens=read)
+
+    def _place(self, position: int, x: Tensor) -> _Place:
+        """Where the newest token stands, for all layers."""
+        bias = rotation = None
+        if self._scheme == "alibi":  # [head, 1, key] -> [batch · head, 1, key]
+            bias = alibi_bias(self._n_heads, 1, position + 1).to(x).repeat(len(x), 1, 1)
+        elif self._scheme == "rope":
+            numbers = torch.complex128 if x.dtype == torch.float64 else torch.complex64
+            rotation = rotary_table(position + 1, self._d_head, numbers, x.device)[position]
+        return _Place(position, bias, rotation)
 
     def _run(
         self,
         layer: _Layer,
         x: Tensor,
         keys_values: Tensor,
-        position: int,
+        place: _Place,
         source: tuple[Tensor, Tensor],
-        bias: Tensor | None,
         src_mask: Tensor | None,
-        tap: Tap | None,
+        taps: _Taps,
     ) -> Tensor:
         """One layer for the newest position: x [batch, d_model], keys_values [2, batch · head, position, d_head]."""
         norm1, norm2, norm3 = layer.norms
         y = norm1(x) if layer.norm_first else x
-        y = self._self_attention(layer.self_attn, y, keys_values, position, bias, tap)
+        y = self._self_attention(layer.self_attn, y, keys_values, place, taps)
         x = x + y if layer.residual else y
         x = x if layer.norm_first else norm1(x)
 
         y = norm2(x) if layer.norm_first else x
         query = F.linear(y, *layer.cross_attn.project).view(-1, 1, self._d_head)  # [batch · head, 1, d_head]
-        y = self._attend(layer.cross_attn, y, query, *source, None, src_mask, tap)
+        y = self._attend(layer.cross_attn, y, query, *source, None, src_mask, taps)
         x = x + y if layer.residual else y
         x = x if layer.norm_first else norm2(x)
 
@@ -242,27 +278,19 @@ class FastDecoder:
         x = x + y if layer.residual else y
         return x if layer.norm_first else norm3(x)
 
-    def _self_attention(
-        self, block: _Attention, y: Tensor, keys_values: Tensor, position: int, bias: Tensor | None, tap: Tap | None
-    ) -> Tensor:
+    def _self_attention(self, block: _Attention, y: Tensor, keys_values: Tensor, place: _Place, taps: _Taps) -> Tensor:
         """Write the newest key and value, then attend to all that were written."""
-        batch = y.size(0)
+        batch, position = y.size(0), place.position
         projected = F.linear(y, *block.project)  # [batch, 3 · d_model]: query, key, value
         if batch > 1:
             projected = projected.view(batch, 3, -1).transpose(0, 1).contiguous()
         heads = projected.view(3, -1, 1, self._d_head)  # [3, batch · head, 1, d_head]
-        query, new = heads[0], heads[1:]
-        if block.rotates:
-            pairs = torch.view_as_complex(heads[:2].unflatten(-1, (-1, 2)))
-            rotation = rotary_table(position + 1, self._d_head, pairs.dtype, y.device)[position]  # [pair]
-            rotated = torch.view_as_real(pairs * rotation).flatten(-2)
-            query = rotated[0]
-            keys_values[0].narrow(1, position, 1).copy_(rotated[1])
-            keys_values[1].narrow(1, position, 1).copy_(new[1])
-        else:
-            keys_values.narrow(2, position, 1).copy_(new)
+        if block.rotates and place.rotation is not None:  # queries and keys, in place
+            pairs = projected.view(3, -1, 1, self._d_head // 2, 2)[:2]
+            torch.view_as_complex(pairs).mul_(place.rotation)
+        keys_values.narrow(2, position, 1).copy_(heads[1:])
         key, value = keys_values.narrow(2, 0, position + 1).unbind(0)
-        return self._attend(block, y, query, key, value, bias, None, tap)
+        return self._attend(block, y, heads[0], key, value, place.bias, None, taps)
 
     def _attend(
         self,
@@ -273,38 +301,35 @@ class FastDecoder:
         value: Tensor,
         bias: Tensor | None,
         mask: Tensor | None,
-        tap: Tap | None,
+        taps: _Taps,
     ) -> Tensor:
         """softmax(scale · Q·Kᵀ + bias)·V, joined and projected: [batch, d_model]."""
         start, beta = (self._zero, 0.0) if bias is None else (bias, 1.0)
         # [batch · head, 1, d_head] · [batch · head, d_head, key] -> [batch · head, 1, key]
         scores = torch.baddbmm(start, query, key.transpose(1, 2), beta=beta, alpha=block.scale)
-        if tap is not None:
-            scores = self._through(tap, block, "scores", scores)
+        if taps.scores is not None:
+            scores = self._through(taps.scores, block, "scores", scores)
         if mask is not None:
-            if tap is not None and wanted_points(tap) is None:
-                mask = tap(f"{block.name}.mask", mask)
-            closed = ~mask
-            by_row = scores.view(-1, block.n_heads, 1, scores.size(-1))
+            if taps.mask is not None:
+                mask = taps.mask(f"{block.name}.mask", mask)
+            closed, by_row = ~mask, scores.view(-1, block.n_heads, 1, scores.size(-1))
             scores = by_row.masked_fill(closed, torch.finfo(scores.dtype).min).view_as(scores)
         weights = scores.softmax(-1)
         if mask is not None:  # changes only rows without any visible key
             weights = weights.view_as(by_row).masked_fill(closed, 0.0).view_as(scores)
-        if tap is not None:
-            weights = self._through(tap, block, "weights", weights)
+        if taps.weights is not None:
+            weights = self._through(taps.weights, block, "weights", weights)
         output = torch.bmm(weights, value)  # [batch · head, 1, d_head]
-        if tap is not None:
-            output = self._through(tap, block, "output", output)
+        if taps.output is not None:
+            output = self._through(taps.output, block, "output", output)
         joined = output.view(y.shape)
         if block.gate is not None:
             joined = joined * torch.sigmoid(F.linear(y, *block.gate))
         return F.linear(joined, *block.out)
 
-    def _through(self, tap: Tap, block: _Attention, name: str, tensor: Tensor) -> Tensor:
+    @staticmethod
+    def _through(tap: Tap, block: _Attention, name: str, tensor: Tensor) -> Tensor:
         """Pass [batch · head, 1, …] through the tap as [batch, head, 1, …]."""
-        wanted = wanted_points(tap)
-        if wanted is not None and name not in wanted:
-            return tensor
         seen = tensor.view(-1, block.n_heads, 1, tensor.size(-1))
         after = tap(f"{block.name}.{name}", seen)
         return tensor if after is seen else after.reshape(tensor.shape)
