@@ -7,17 +7,39 @@ gain. Here everything between them stays in float32.
 from __future__ import annotations
 
 from typing import Any
+from weakref import ReferenceType, ref
 
 import torch
 from torch import Tensor, nn
 
 
+class _LastCast:
+    """The last tensor that was cast to bf16, with its cast: queries, keys and values come from the same one."""
+
+    def __init__(self) -> None:
+        self._last: tuple[ReferenceType[Tensor], int, Tensor] | None = None
+
+    def rows(self, x: Tensor) -> Tensor:
+        """The tensor [.., in] as rows of bf16, [token, in]."""
+        last = self._last
+        if last is not None and last[0]() is x and last[1] == x._version:
+            return last[2]
+        rows = x.detach().flatten(0, -2).bfloat16()
+        self._last = (ref(x), x._version, rows)
+        return rows
+
+
+_last_cast = _LastCast()
+
+
 class _RoundedLinear(torch.autograd.Function):
-    """x · weightᵀ + bias, with x, the weight and the gradient of the result rounded to bf16 for the products."""
+    """x · weightᵀ + bias, with x, the weight and the gradient of the result rounded to bf16 for the products.
+
+    `rows` is x as rows of bf16.
+    """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        rows = x.flatten(0, -2).bfloat16()  # [token, in]
+    def forward(ctx: Any, x: Tensor, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         rounded = weight.bfloat16()
         ctx.save_for_backward(rows, rounded)
         ctx.shape, ctx.biased = x.shape, bias is not None
@@ -26,13 +48,13 @@ class _RoundedLinear(torch.autograd.Function):
         return product.view(*x.shape[:-1], len(weight))
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None]:
         rows, rounded = ctx.saved_tensors
         grad = grad_outputs[0].flatten(0, -2)  # [token, out]
         grad_bias = grad.sum(dim=0) if ctx.biased else None
         half = grad.bfloat16()
         grad_x = torch.mm(half, rounded).to(grad.dtype).view(ctx.shape)
-        return grad_x, torch.mm(half.T, rows).to(grad.dtype), grad_bias
+        return grad_x, None, torch.mm(half.T, rows).to(grad.dtype), grad_bias
 
 
 class RoundedLinear(nn.Linear):
@@ -43,5 +65,5 @@ class RoundedLinear(nn.Linear):
         rounds = input.device.type == "cpu" and torch.is_autocast_enabled("cpu")
         if not rounds or input.dtype != torch.float32 or torch.get_autocast_dtype("cpu") != torch.bfloat16:
             return super().forward(input)
-        made: Tensor = _RoundedLinear.apply(input, self.weight, self.bias)
+        made: Tensor = _RoundedLinear.apply(input, _last_cast.rows(input), self.weight, self.bias)
         return made
