@@ -378,11 +378,11 @@ def _layer(layer: DecoderLayer) -> _Layer:
     )
 
 
-_made: WeakKeyDictionary[Transformer, tuple[tuple[int, ...], FastDecoder]] = WeakKeyDictionary()
+_made: WeakKeyDictionary[Transformer, FastDecoder] = WeakKeyDictionary()
 
 
 def fast_decoder(model: Transformer) -> FastDecoder:
-    """Return the fast twin of a model's decoder; it is made anew when the weights have changed since.
+    """Return the fast twin of a model's decoder; that of a model whose weights are frozen is made once.
 
     Raises:
         ValueError: the decoder is not causal, or the model is being trained (its dropout is not computed here).
@@ -391,12 +391,9 @@ def fast_decoder(model: Transformer) -> FastDecoder:
         raise ValueError("a decoder that is not causal reads all tokens again at each step: use the model's own step.")
     if model.training:
         raise ValueError("this computes no dropout: call eval() first.")
-    # In-place changes, as of an optimiser, raise a tensor's version; assigned tensors are other objects. Inference
-    # tensors have no version, and cannot be trained.
-    now = tuple(
-        number for each in model.parameters() for number in (id(each), 0 if each.is_inference() else each._version)
-    )
+    if any(parameter.requires_grad for parameter in model.parameters()):
+        return FastDecoder(model)  # its weights may change, and the projections are copies of them
     made = _made.get(model)
-    if made is None or made[0] != now:
-        made = _made[model] = (now, FastDecoder(model))
-    return made[1]
+    if made is None:
+        made = _made[model] = FastDecoder(model)
+    return made
