@@ -6,6 +6,8 @@ Weights are safetensors, each tied matrix stored once under its canonical name; 
 from __future__ import annotations
 
 import math
+import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +38,7 @@ from model.folder import (
     read_json,
     refuse_pickles,
     replace_file,
+    replacing,
     summarize,
     tensor_shapes,
     write_bytes,
@@ -116,9 +119,19 @@ def load_stored(model: Model, weights: Mapping[str, Tensor]) -> None:
 
 
 def write_weights(path: Path, weights: Mapping[str, Tensor], *, half: bool = False) -> None:
-    """Write tensors as safetensors atomically; `half` stores them in half precision (for snapshots)."""
+    """Write tensors as safetensors atomically; `half` stores them in half precision (for snapshots).
+
+    Raises:
+        OSError: the disk is full, or the file cannot be written.
+    """
     tensors = {name: tensor.half() if half else tensor for name, tensor in weights.items()}
-    write_bytes(path, safetensors.torch.save(tensors))
+    with replacing(path) as temporary:
+        try:
+            safetensors.torch.save_file(tensors, temporary)
+        except SafetensorError as error:  # the library names the system's error by its number only
+            if number := re.search(r"os error (\d+)", str(error)):
+                raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
+            raise
 
 
 def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped: bool = False) -> dict[str, Tensor]:

@@ -7,6 +7,7 @@ run also status.json, state/, snapshots/, note.json and stop. A damaged or incon
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -14,7 +15,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -127,18 +128,27 @@ def replace_file(temporary: Path, target: Path) -> None:
             time.sleep(0.05)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically: readers see the old or the new content, and the file is on disk when this returns."""
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Replace a file atomically by the one written to the path given: readers see the old or the new content.
+
+    The new file is on disk when this returns.
+    """
     # Threads of one process may write the same file, so the process id alone is not a unique name.
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
+        yield temporary
+        with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         replace_file(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically, as :func:`replacing` says."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def sweep_drafts(folder: Path, keep: Collection[str] = ()) -> None:

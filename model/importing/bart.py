@@ -32,7 +32,7 @@ from model.importing.translator import (
     reorder,
     sizes,
 )
-from model.importing.weights import Ledger, set_layers, set_norm, set_tables, settled, take_tables
+from model.importing.weights import Ledger, set_layers, set_norm, set_tables, settled, use_tables
 from model.text.bytelevel import ByteLevelTokenizer, Merge, read_byte_merges
 from model.text.pieces import MAX_PIECES
 
@@ -176,8 +176,8 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
     search, banned, remarks = read_search(folder, config, vocabulary)
     first, said = read_first_token(folder, config, vocabulary)
     ledger = Ledger(folder.weights())
-    tables = take_tables(ledger, tied=flag(config, "tie_word_embeddings", True), one_vocabulary=True)
-    bias = ledger.take_any(["final_logits_bias"])
+    tables = use_tables(ledger, tied=flag(config, "tie_word_embeddings", True), one_vocabulary=True)
+    bias = ledger.take_optional("final_logits_bias")
     model = ModelConfig(
         src_vocab_size=len(vocabulary.rows),
         tgt_vocab_size=len(vocabulary.rows),

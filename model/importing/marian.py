@@ -18,7 +18,7 @@ from model.importing.translator import (
     reorder,
     sizes,
 )
-from model.importing.weights import Ledger, check_positions, interleaved, set_layers, set_tables, settled, take_tables
+from model.importing.weights import Ledger, check_positions, interleaved, set_layers, set_tables, settled, use_tables
 from model.text.sentencepiece import SentencePieceTokenizer, read_unigram_model
 
 _SWITCHES = {"normalize_before": False, "add_final_layer_norm": False, "normalize_embedding": False}
@@ -65,9 +65,9 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
     search, banned, remarks = read_search(folder, config, target)
     first, said = read_first_token(folder, config, target)
     ledger = Ledger(folder.weights())
-    tables = take_tables(ledger, tied=flag(config, "tie_word_embeddings", True), one_vocabulary=one)
+    tables = use_tables(ledger, tied=flag(config, "tie_word_embeddings", True), one_vocabulary=one)
     remarks += [f"{name} is not used, since the model reads each side's own table." for name in tables.unused]
-    bias = ledger.take_any(["final_logits_bias"])
+    bias = ledger.take_optional("final_logits_bias")
     model = ModelConfig(
         src_vocab_size=len(source.rows),
         tgt_vocab_size=len(target.rows),

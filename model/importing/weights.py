@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,37 +32,45 @@ def interleaved(d_model: int) -> Tensor:
 
 
 class Ledger:
-    """The tensors of a file, each taken once, and the parameters set from them, each once."""
+    """The tensors of a file, each used once, and the parameters set from them, each once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._used: set[str] = set()
         self.parameters: dict[str, Tensor] = {}
-        self.halves = 0  # tensors stored with 16 bits a number
         try:
-            self._file = safetensors.safe_open(path, framework="pt")
+            # Tensors are read one by one: pages of a mapped file would stay in memory beside what is made of them.
+            self._file = safetensors.safe_open(path, framework="pt", backend="pread")
             stored = frozenset(self._file.keys())
         except (SafetensorError, OSError) as error:
             raise ImportFailed(f"{path.name} cannot be read: {error}.") from None
         # A model that was saved without its output projection has names without this prefix.
         self._prefix = "" if any(name.startswith(_PREFIX) for name in stored) else _PREFIX
         self.names = frozenset(self._prefix + name for name in stored)
+        self._halves = sum(self._file.get_slice(name).get_dtype() in ("F16", "BF16") for name in stored)
 
-    def take(self, name: str) -> Tensor:
-        """One tensor, as float32.
+    def use(self, name: str) -> str | None:
+        """Mark a tensor as used and return its name; None if there is none.
 
         Raises:
-            ImportFailed: there is none, it was taken before, or it holds numbers that are no weights.
+            ImportFailed: it was used before.
         """
         if name not in self.names:
-            raise ImportFailed(f"{self._path.name} has no tensor {name}, which a model of this configuration needs.")
+            return None
         if name in self._used:
             raise ImportFailed(f"{self._path.name}: {name} would be used twice.")
         self._used.add(name)
+        return name
+
+    def read(self, name: str) -> Tensor:
+        """One tensor of the file, as float32.
+
+        Raises:
+            ImportFailed: it holds numbers that are no weights.
+        """
         tensor = self._file.get_tensor(name.removeprefix(self._prefix))
         if not tensor.is_floating_point():
             raise ImportFailed(f"{self._path.name}: {name} holds {tensor.dtype} and not numbers with a fraction.")
-        self.halves += tensor.dtype in (torch.float16, torch.bfloat16)
         tensor = tensor.float()
         if not all_usable(tensor):
             raise ImportFailed(
@@ -70,16 +78,26 @@ class Ledger:
             )
         return tensor
 
+    def take(self, name: str) -> Tensor:
+        """Use and read a tensor.
+
+        Raises:
+            ImportFailed: there is none, it was used before, or it holds numbers that are no weights.
+        """
+        if self.use(name) is None:
+            raise ImportFailed(f"{self._path.name} has no tensor {name}, which a model of this configuration needs.")
+        return self.read(name)
+
+    def take_optional(self, name: str) -> Tensor | None:
+        """Use and read a tensor that not every file has; None if there is none."""
+        return self.take(name) if name in self.names else None
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """A sentence on what was converted, if anything was."""
-        if not self.halves:
+        if not self._halves:
             return ()
-        return (f"{self.halves} of {len(self.names)} tensors were stored with 16 bits a number and are 32 here.",)
-
-    def take_any(self, names: Iterable[str]) -> Tensor | None:
-        """The first of these tensors that the file has; None if it has none."""
-        return next((self.take(name) for name in names if name in self.names and name not in self._used), None)
+        return (f"{self._halves} of {len(self.names)} tensors were stored with 16 bits a number and are 32 here.",)
 
     def set(self, name: str, tensor: Tensor) -> None:
         """Set one of our parameters.
@@ -128,49 +146,46 @@ def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class Tables:
-    """Embeddings [vocabulary, d_model] of source, target and output in their order of rows, and what is one matrix.
+    """The names of the embeddings [vocabulary, d_model] of source, target and output, and which of them are one.
 
     `unused` names tensors that the file holds and no part of its model reads.
     """
 
-    source: Tensor
-    target: Tensor
-    output: Tensor
+    source: str
+    target: str
+    output: str
     shared: str
     unused: tuple[str, ...] = ()
 
 
-def take_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool) -> Tables:
-    """The three tables of a model. A file may store a shared one under several names: then they must be equal.
+def use_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool) -> Tables:
+    """Find the three tables of a model. A file may store a shared one under several names: then they must be equal.
 
     Raises:
         ImportFailed: a table is missing, or tables differ that the configuration says are one.
     """
-    shared = ledger.take_any(["model.shared.weight"])
-    source = ledger.take_any(["model.encoder.embed_tokens.weight"])
-    target = ledger.take_any(["model.decoder.embed_tokens.weight"])
-    output = ledger.take_any(["lm_head.weight"])
-    source = shared if source is None else source
-    target = shared if target is None else target
-    output = target if output is None and tied else output
+    shared = ledger.use("model.shared.weight")
+    source = ledger.use("model.encoder.embed_tokens.weight") or shared
+    target = ledger.use("model.decoder.embed_tokens.weight") or shared
+    output = ledger.use("lm_head.weight") or (target if tied else None)
     if source is None or target is None or output is None:
         raise ImportFailed("the weights lack an embedding table or the output projection.")
-    same_output, same_source = _same(target, output), _same(source, target)
+
+    def same(one: str, other: str) -> bool:
+        return one == other or torch.equal(ledger.read(one), ledger.read(other))
+
+    same_output, same_source = same(target, output), same(source, target)
     if tied and not same_output:
         raise ImportFailed(
             "lm_head.weight differs from the target embedding, though config.json says that they are one."
         )
     if tied and one_vocabulary and not same_source:
         raise ImportFailed("the embeddings of source and target differ, though config.json says that they are one.")
-    unused = shared is not None and not any(_same(shared, table) for table in (source, target, output))
+    unused = shared is not None and not any(same(shared, table) for table in (source, target, output))
     if unused and tied:
         raise ImportFailed("model.shared.weight is none of the tables that the model uses.")
     kind = "all" if same_output and same_source and one_vocabulary else "target" if same_output else "none"
     return Tables(source, target, output, kind, unused=("model.shared.weight",) if unused else ())
-
-
-def _same(one: Tensor, other: Tensor) -> bool:
-    return one is other or torch.equal(one, other)
 
 
 def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Sequence[int], order: Tensor) -> None:
@@ -180,10 +195,11 @@ def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Se
         ImportFailed: a table has fewer rows than its vocabulary.
     """
 
-    def arranged(table: Tensor, rows: Sequence[int]) -> Tensor:
+    def arranged(name: str, rows: Sequence[int]) -> Tensor:
+        table = ledger.read(name)
         if table.dim() != 2 or table.size(1) != len(order) or table.size(0) <= max(rows):
             raise ImportFailed(f"an embedding of shape {list(table.shape)} does not fit {len(rows) - 1} tokens.")
-        return table[torch.tensor(rows)][:, order]
+        return table[torch.tensor(rows)[:, None], order]  # rows and columns at once, without a copy in between
 
     ledger.set("tgt_embedding.weight", arranged(tables.target, target))
     if tables.shared != "all":
@@ -243,7 +259,7 @@ def check_positions(ledger: Ledger, d_model: int) -> None:
     """
     for stack in ("encoder", "decoder"):
         name = f"model.{stack}.embed_positions.weight"
-        stored = ledger.take_any([name])
+        stored = ledger.take_optional(name)
         if stored is None:
             continue
         table = sinusoidal_table(len(stored), d_model).float()
