@@ -131,3 +131,17 @@ def test_stepped_equals_whole_and_recording_changes_nothing(pair: Pair) -> None:
     pair.ours.transformer(src, tgt, tap=recorder)
     np.testing.assert_allclose(decoded.trace.cross, recorder.weights("cross"), atol=1e-5)
     assert decoded.trace.cross.sum(axis=-1) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["“so”", "a bench—and reads"])
+def test_punctuation_is_normalised_here_and_only_on_request_by_transformers(tmp_path: Path, text: str) -> None:
+    """`MarianTokenizer.__call__` leaves quotation marks and dashes as they are; its method `normalize` does not."""
+    pair = Pair(tmp_path)
+    tokenizer = peer.tokenizer(pair.source_folder)
+
+    def their_ids(text: str) -> list[int]:
+        return [pair.source[i] for i in tokenizer(text).input_ids]
+
+    ours = [*pair.ours.source.encode(text).ids, EOS]
+    assert their_ids(tokenizer.normalize(text)) == ours
+    assert their_ids(text) != ours
