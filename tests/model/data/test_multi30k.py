@@ -6,13 +6,13 @@ import gzip
 import hashlib
 import os
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from model.config import DataConfig
 from model.data import TASKS, DataError, get_task, multi30k
@@ -177,6 +177,11 @@ CONTENT = os.urandom(200_000)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
 
+def visible(folder: Path) -> list[str]:
+    """The files of a folder without the locks of downloads."""
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
 def test_a_file_is_fetched_once(site: Site, tmp_path: Path) -> None:
     site.files["a.gz"] = CONTENT
     path = tmp_path / "deep" / "a.gz"
@@ -184,7 +189,7 @@ def test_a_file_is_fetched_once(site: Site, tmp_path: Path) -> None:
     download(site.address + "a.gz", path, DIGEST)
     assert path.read_bytes() == CONTENT
     assert len(site.ranges) == 1
-    assert [p.name for p in path.parent.iterdir()] == ["a.gz"]
+    assert visible(path.parent) == ["a.gz"]
 
 
 @pytest.mark.parametrize("ranged", [True, False])
@@ -200,19 +205,19 @@ def test_an_interrupted_download_continues(site: Site, tmp_path: Path, ranged: b
     download(site.address + "a.gz", path, DIGEST)
     assert path.read_bytes() == CONTENT
     assert site.ranges == [None, "bytes=150000-"]
-    assert list(tmp_path.iterdir()) == [path]
+    assert visible(tmp_path) == ["a.gz"]
 
 
-def test_a_partial_file_is_reused_unless_another_process_is_writing_it(site: Site, tmp_path: Path) -> None:
-    site.files["a.gz"] = CONTENT
-    abandoned, busy = tmp_path / "a.gz.111.part", tmp_path / "a.gz.222.part"
-    abandoned.write_bytes(CONTENT[:1000])
-    busy.write_bytes(CONTENT[:2000])
-    os.utime(abandoned, (time.time() - 3600,) * 2)
-    download(site.address + "a.gz", tmp_path / "a.gz", DIGEST)
-    assert site.ranges == ["bytes=1000-"]
-    assert busy.exists()
-    assert (tmp_path / "a.gz").read_bytes() == CONTENT
+def test_a_process_waits_for_another_that_downloads_the_same_file(site: Site, tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    waiting = threading.Thread(target=download, args=(site.address + "a.gz", path, DIGEST))
+    with FileLock(tmp_path / ".a.gz.lock"):
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+        path.write_bytes(CONTENT)
+    waiting.join()
+    assert not site.ranges
 
 
 def test_a_complete_partial_file_is_used_as_it_is(site: Site, tmp_path: Path) -> None:
@@ -226,7 +231,7 @@ def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path) ->
     site.files["a.gz"] = CONTENT[::-1]
     with pytest.raises(DataError, match=r"is not the expected file \(SHA-256 .*--data-dir"):
         download(site.address + "a.gz", tmp_path / "a.gz", DIGEST)
-    assert list(tmp_path.iterdir()) == []
+    assert visible(tmp_path) == []
 
 
 def test_no_such_file_and_no_connection_get_a_message(site: Site, tmp_path: Path) -> None:
