@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import os
-import sys
 import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+
+from platformdirs import user_cache_path
 
 from model.config import DataConfig
 from model.data.task import DataError, Example, MissingCorpusError, Prompt, Splits, Task
@@ -175,13 +176,7 @@ def by_length(example: Example) -> str:
 
 def cache_folder() -> Path:
     """The folder for downloads, inside the user's cache folder."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "headlight" / "multi30k"
+    return user_cache_path("headlight", appauthor=False, opinion=False) / "multi30k"
 
 
 def read_splits(src_lang: str, tgt_lang: str, data_dir: Path | None, *, fetch: bool = False) -> Splits:

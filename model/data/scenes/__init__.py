@@ -84,36 +84,3 @@ def _annotation(text: str) -> Annotation:
     for match in _LINK.finditer(text):
         links[match[2]].add((int(match[1]) - 1, int(match[3]) - 1))
     return Annotation(frozenset(links["-"]), frozenset(links["?"]))
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How far the two annotations agree: F1 of the sure links and of all links, and Cohen's kappa over all word pairs.
-
-    Kappa compares three labels of each pair of words: sure, possible, none.
-    """
-
-    sure: float
-    all: float
-    kappa: float
-
-
-def agreement(pairs: tuple[Scene, ...]) -> Agreement:
-    """The agreement of the two annotations over these pairs."""
-    sure = _f1([(a.sure, b.sure) for a, b in (scene.annotations for scene in pairs)])
-    every = _f1([(a.sure | a.possible, b.sure | b.possible) for a, b in (scene.annotations for scene in pairs)])
-    labels = [
-        tuple(2 if (i, j) in each.sure else int((i, j) in each.possible) for each in scene.annotations)
-        for scene in pairs
-        for i in range(len(word_spans(scene.english)))
-        for j in range(len(word_spans(scene.german)))
-    ]
-    n = len(labels)
-    observed = sum(a == b for a, b in labels) / n
-    chance = sum(sum(a == k for a, _ in labels) * sum(b == k for _, b in labels) for k in range(3)) / n**2
-    return Agreement(sure, every, (observed - chance) / (1 - chance))
-
-
-def _f1(pairs: list[tuple[Links, Links]]) -> float:
-    both = sum(len(a & b) for a, b in pairs)
-    return 2 * both / sum(len(a) + len(b) for a, b in pairs)
