@@ -73,16 +73,6 @@ class ByteLevelTokenizer(Tokenizer):
         self._splitter.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
         self._splitter.post_processor = processors.ByteLevel(add_prefix_space=prefix_space, trim_offsets=True)
 
-    @classmethod
-    def train(cls, texts: Iterable[str], **settings: Any) -> Tokenizer:
-        """Not for this kind.
-
-        Raises:
-            TokenizerError: always.
-        """
-        del texts, settings
-        raise TokenizerError("tokenizer=bytelevel is of models from elsewhere and not trained here; choose subwords.")
-
     def _cut(self, text: str) -> Iterator[Piece]:
         if not text:
             return

@@ -168,18 +168,6 @@ class SentencePieceTokenizer(Tokenizer):
         self._segmentation = Unigram(unigram)
         self._labels = tuple(sorted(piece for piece in self.pieces if piece[0] == ">" and _LABEL.fullmatch(piece)))
 
-    @classmethod
-    def train(cls, texts: Iterable[str], **settings: Any) -> Tokenizer:
-        """Not for this kind.
-
-        Raises:
-            TokenizerError: always.
-        """
-        del texts, settings
-        raise TokenizerError(
-            "tokenizer=sentencepiece is of models from elsewhere and not trained here; choose subwords."
-        )
-
     @property
     def labels(self) -> tuple[str, ...]:
         """The target labels of the vocabulary, such as ``>>fra<<``, sorted; a text begins with one of them."""

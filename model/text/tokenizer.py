@@ -71,7 +71,15 @@ class Tokenizer(ABC):
     def train(
         cls, texts: Iterable[str], *, lang: str = "xx", lowercase: bool = False, min_frequency: int = 1
     ) -> Tokenizer:
-        """Count the pieces of `texts` and keep those seen at least `min_frequency` times."""
+        """Count the pieces of `texts` and keep those seen at least `min_frequency` times.
+
+        Raises:
+            TokenizerError: tokenizers of this kind come with models from elsewhere.
+        """
+        if cls.kind in _FROM_ELSEWHERE:
+            raise TokenizerError(
+                f"tokenizer={cls.kind} is of models from elsewhere and not trained here; choose subwords."
+            )
         cutter = cls((), (), lang=lang, lowercase=lowercase)
         counts = Counter(piece.key for text in texts for piece in cutter.cut(text))
         entries = sorted(((key, n) for key, n in counts.items() if n >= min_frequency), key=cls._rank)
@@ -228,7 +236,8 @@ class WordTokenizer(Tokenizer):
         return mark_spaces(text, word_spans(text, self.lang))
 
 
-_KINDS = ("words", "characters", "whitespace", "subwords", "sentencepiece", "bytelevel")
+_FROM_ELSEWHERE = ("sentencepiece", "bytelevel")
+_KINDS = ("words", "characters", "whitespace", "subwords", *_FROM_ELSEWHERE)
 
 
 def _kind(name: str) -> type[Tokenizer]:
