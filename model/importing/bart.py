@@ -33,8 +33,8 @@ from model.importing.translator import (
     sizes,
 )
 from model.importing.weights import Ledger, set_layers, set_norm, set_tables, settled, use_tables
-from model.text.bytelevel import ByteLevelTokenizer, Merge, read_byte_merges
-from model.text.pieces import MAX_PIECES
+from model.text.bytelevel import ByteLevelTokenizer, read_byte_merges
+from model.text.pieces import MAX_PIECES, Merge
 
 _PLAIN = {  # how a BPE model of `tokenizers` must be set to be that of GPT-2
     "type": ("BPE",),

@@ -15,11 +15,17 @@ import tokenizers
 from tokenizers import models, pre_tokenizers, processors
 
 from model.config import UNK
-from model.text.pieces import MAX_PIECES, Piece, TokenizerError, check_fields, check_pieces, word_groups
+from model.text.pieces import (
+    Merge,
+    Piece,
+    TokenizerError,
+    check_fields,
+    check_pieces,
+    read_merges,
+    word_groups,
+)
 from model.text.tokenizer import Tokenizer
 
-Merge = tuple[str, str]
-MAX_PIECE_LENGTH = 1000  # letters; without a limit, each merge could double the longest piece
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 LETTERS = {byte: chr(byte) for byte in _PRINTABLE} | {byte: chr(256 + n) for n, byte in enumerate(_OTHERS)}
@@ -156,22 +162,12 @@ def made_pieces(merges: Iterable[Merge]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*LETTERS.values(), *(left + right for left, right in merges))))
 
 
-def read_byte_merges(lines: Any) -> list[Merge]:
-    """Merges from untrusted values: "left right" each; both parts must be known by then.
+def read_byte_merges(values: Any) -> list[Merge]:
+    """Merges from untrusted values, "left right" each; both parts must be known by then.
 
     Raises:
         TokenizerError: anything else.
     """
-    if not isinstance(lines, list) or len(lines) > MAX_PIECES:
-        raise TokenizerError(f"the tokenizer's merges must be a list of at most {MAX_PIECES} pairs.")
-    known = set(LETTERS.values())
-    merges: list[Merge] = []
-    for n, line in enumerate(lines, start=1):
-        left, _, right = line.partition(" ") if isinstance(line, str) else ("", "", "")
-        if left not in known or right not in known:
-            raise TokenizerError(f"merge {n} of the tokenizer is {line!r:.80}, not two pieces known by then.")
-        if len(left) + len(right) > MAX_PIECE_LENGTH:
-            raise TokenizerError(f"merge {n} of the tokenizer makes a piece that no word can hold.")
-        known.add(left + right)
-        merges.append((left, right))
-    return merges
+    if isinstance(values, list):
+        values = [value.split(" ") if isinstance(value, str) else [value] for value in values]
+    return read_merges(values, LETTERS.values())

@@ -49,9 +49,14 @@ def word_groups(pieces: Iterable[str]) -> Iterator[int]:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 MAX_PIECES = 1_000_000
+MAX_MERGED = 1000  # characters; without a limit, each merge could double the longest piece
 MAX_PIECE = 5000  # characters; as many as a sentence of a person's own data has
 _CHUNK = re.compile(r"\S+")
 _VISIBLE = {" ": "␣", "\t": "⇥", "\n": "↵", "\r": "␍", "\u00a0": "⍽"}
+
+
+Merge = tuple[str, str]
+"""Two pieces that byte-pair encoding merges into one."""
 
 
 class TokenizerError(UserError):
@@ -202,3 +207,24 @@ def check_pieces(pieces: Any, name: str = "pieces") -> None:
         raise TokenizerError(f"the tokenizer lists {twice!r} twice among its {name}.")
     if _SURROGATE.search("".join(pieces)):
         raise TokenizerError(f"the tokenizer's '{name}' hold half a character (a lone surrogate).")
+
+
+def read_merges(values: Any, alphabet: Iterable[str]) -> list[Merge]:
+    """Merges from JSON; both pieces of each merge must exist by then.
+
+    Raises:
+        TokenizerError: anything else.
+    """
+    if not isinstance(values, list) or len(values) > MAX_PIECES:
+        raise TokenizerError(f"the tokenizer's 'merges' must be a list of at most {MAX_PIECES} pairs.")
+    known = set(alphabet)
+    merges: list[Merge] = []
+    for n, pair in enumerate(values, start=1):
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) and p in known for p in pair)):
+            raise TokenizerError(f"merge {n} of the tokenizer is {pair!r:.80}, not two pieces known by then.")
+        left, right = pair
+        if len(left) + len(right) > MAX_MERGED or " " in right:
+            raise TokenizerError(f"merge {n} of the tokenizer makes a piece that no word can hold.")
+        known.add(left + right)
+        merges.append((left, right))
+    return merges

@@ -19,7 +19,7 @@ from typing import Any
 
 from model.config import SPECIALS, UNK, DataConfig
 from model.text.pieces import (
-    MAX_PIECES,
+    Merge,
     Piece,
     TokenizerError,
     check_fields,
@@ -28,6 +28,7 @@ from model.text.pieces import (
     is_marked,
     join,
     mark_spaces,
+    read_merges,
     word_spans,
 )
 from model.text.tokenizer import Tokenizer
@@ -40,7 +41,6 @@ LONGEST_WORD = 100  # characters; longer words are merged in parts, because merg
 _MEMORY = 500_000  # partly merged words in the cache
 
 Ids = tuple[int, ...]
-Merge = tuple[str, str]
 
 
 class _Node:
@@ -176,7 +176,6 @@ def learn_merges(words: Mapping[str, int], vocab_size: int) -> Merges:
     return Merges(alphabet, [(left, right) for left, right in merges])
 
 
-MAX_PIECE_LENGTH = 1000
 _WORD_CACHE = 1 << 16
 _BYTE_KEY = 0xDC00  # the key of a byte is a lone surrogate, which no text contains
 
@@ -304,27 +303,6 @@ class SubwordTokenizer(Tokenizer):
             raise TokenizerError("the tokenizer's 'alphabet' must be single characters, the space among them.")
         merges = Merges(alphabet, read_merges(values["merges"], alphabet))
         return cls(merges, values["counts"], lang=values["lang"], lowercase=values["lowercase"])
-
-
-def read_merges(values: Any, alphabet: Sequence[str]) -> list[Merge]:
-    """Merges from JSON; both pieces of each merge must exist by then.
-
-    Raises:
-        TokenizerError: anything else.
-    """
-    if not isinstance(values, list) or len(values) > MAX_PIECES:
-        raise TokenizerError(f"the tokenizer's 'merges' must be a list of at most {MAX_PIECES} pairs.")
-    known = set(alphabet)
-    merges: list[Merge] = []
-    for n, pair in enumerate(values, start=1):
-        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) and p in known for p in pair)):
-            raise TokenizerError(f"merge {n} of the tokenizer is {pair!r:.80}, not two pieces known by then.")
-        left, right = pair
-        if len(left) + len(right) > MAX_PIECE_LENGTH or " " in right:
-            raise TokenizerError(f"merge {n} of the tokenizer makes a piece that no word can hold.")
-        known.add(left + right)
-        merges.append((left, right))
-    return merges
 
 
 def train_joint(
