@@ -6,17 +6,17 @@ Weights are safetensors, each tied matrix stored once under its canonical name; 
 from __future__ import annotations
 
 import math
-import os
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import safetensors
 import safetensors.torch
-from safetensors import SafetensorError
+import torch
+from safetensors import SafetensorError, TensorSpec
 from torch import Tensor
 
 from model.architectures import Model, assign_weights, empty_transformer, make_model
@@ -121,17 +121,24 @@ def load_stored(model: Model, weights: Mapping[str, Tensor]) -> None:
 def write_weights(path: Path, weights: Mapping[str, Tensor], *, half: bool = False) -> None:
     """Write tensors as safetensors atomically; `half` stores them in half precision (for snapshots).
 
-    Raises:
-        OSError: the disk is full, or the file cannot be written.
+    The bytes are those of the library, which would either hold them all in memory once more, or write a file that only
+    its owner may read.
     """
-    tensors = {name: tensor.half() if half else tensor for name, tensor in weights.items()}
-    with replacing(path) as temporary:
-        try:
-            safetensors.torch.save_file(tensors, temporary)
-        except SafetensorError as error:  # the library names the system's error by its number only
-            if number := re.search(r"os error (\d+)", str(error)):
-                raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
-            raise
+    names = sorted(weights, key=lambda name: (-weights[name].element_size(), name))  # so each begins at a whole number
+    header: dict[str, Any] = {}
+    end = 0
+    for name in names:
+        tensor, dtype = weights[name], torch.float16 if half else weights[name].dtype
+        begin, end = end, end + tensor.numel() * dtype.itemsize
+        kind = TensorSpec(dtype=str(dtype).removeprefix("torch."), shape=tensor.shape, data_ptr=1, data_len=end - begin)
+        header[name] = {"dtype": kind.dtype, "shape": list(tensor.shape), "data_offsets": [begin, end]}
+    described = msgspec.json.encode(header)
+    described += b" " * (-len(described) % 8)
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(len(described).to_bytes(8, "little") + described)
+        for name in names:
+            tensor = weights[name].half() if half else weights[name]
+            file.write(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
 
 
 def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped: bool = False) -> dict[str, Tensor]:

@@ -126,6 +126,27 @@ def test_snapshots_are_half_as_large_and_load(good: Path) -> None:
         load_model(good, snapshot=41)
 
 
+def test_the_bytes_are_those_of_the_library_and_others_may_read_them(tmp_path: Path) -> None:
+    """A server may run as another user than the one who trained or imported the model."""
+    weights = {name: torch.randn(3, n).t() for n, name in enumerate(("b", "ä", "a"))}
+    for half, expected in ((False, weights), (True, {name: tensor.half() for name, tensor in weights.items()})):
+        write_weights(tmp_path / "w", weights, half=half)
+        plain = {name: tensor.contiguous() for name, tensor in expected.items()}
+        assert (tmp_path / "w").read_bytes() == safetensors.torch.save(plain)
+    (tmp_path / "other").write_bytes(b"")
+    assert (tmp_path / "w").stat().st_mode == (tmp_path / "other").stat().st_mode
+    mixed = {
+        "i": torch.tensor(7),
+        "u": torch.arange(5, dtype=torch.uint8),
+        "f": torch.ones(2, 2),
+        "b": torch.ones(3) > 0,
+    }
+    write_weights(tmp_path / "w", mixed)
+    found = safetensors.torch.load_file(tmp_path / "w")
+    assert found.keys() == mixed.keys()
+    assert all(torch.equal(found[name], mixed[name]) for name in mixed)
+
+
 def test_averaging_is_the_mean() -> None:
     sets = [{"a": torch.full((3,), float(n)), "b": torch.tensor([n * 1e-3])} for n in (1, 2, 6)]
     mean = average_weights(sets)
