@@ -10,10 +10,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.commands import CommandError, run_command
-from model.config import DataConfig, from_dict
+from model.commands import (
+    CommandError,
+    OneSentenceParser,
+    add_checkpoints,
+    add_own_data,
+    add_retired,
+    run_command,
+    typed,
+)
+from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
+from model.data import TASKS
 from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, read_config, read_json
-from model.train_options import parser
+from model.presets import PRESETS, get_preset
 
 if TYPE_CHECKING:
     from model.data import Task
@@ -23,6 +32,84 @@ if TYPE_CHECKING:
     from model.training.setup import Setup
 
 _NOT_WITH_RESUME = ("task", "name", "preset", "init", "first", "like", "overwrite", "dry_run")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's options."""
+    made = OneSentenceParser(
+        prog=typed("model.train"),
+        description="Train a model on a task and store it as a folder that the app and the other commands can open.",
+        epilog=_epilog(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--task", metavar="TASK", help="task to learn, listed below")
+    made.add_argument("--name", help="name of the new model, which is also the name of its folder")
+    made.add_argument("--preset", metavar="PRESET", help="settings to start from (default: the task's own)")
+    made.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change settings, listed below"
+    )
+    made.add_argument(
+        "--first",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="train in two parts: a model NAME-first with these settings on top of --set's, then NAME from its weights",
+    )
+    made.add_argument(
+        "--init",
+        metavar="NAME",
+        help="start from the weights and tokenizers of this model; d_ff and the numbers of layers may be larger",
+    )
+    made.add_argument("--like", metavar="NAME", help="train as this model was: its task, data and settings")
+    made.add_argument("--overwrite", action="store_true", help="replace an existing model of this name")
+    made.add_argument("--resume", metavar="NAME", help="continue a run that was stopped or killed")
+    made.add_argument(
+        "--steps", type=int, metavar="N", help="with --resume: train a finished run longer, to N updates in all"
+    )
+    made.add_argument("--device", default=None, help="auto, cpu, cuda, cuda:N or mps (default: auto)")
+    made.add_argument("--precision", default=None, help="auto, fp32 or bf16 (default: auto)")
+    made.add_argument("--compile", action="store_true", help="use torch.compile, which speeds up long runs")
+    made.add_argument(
+        "--threads", type=int, default=None, metavar="N", help="CPU threads (default: by the size of a batch)"
+    )
+    add_retired(made, "--tune", "precision and threads follow from the machine and the sizes; leave it out.")
+    made.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="folder with the corpora that tasks read, such as Multi30k"
+    )
+    made.add_argument(
+        "--add-data",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help=f"train on these pairs too, such as those of {typed('model.relabel')} (TSV, CSV or JSONL)",
+    )
+    add_own_data(made)
+    made.add_argument(
+        "--now", action="store_true", help="start at once, without waiting for another run in this folder"
+    )
+    made.add_argument("--dry-run", action="store_true", help="estimate memory and time of the run, and write nothing")
+    made.add_argument("--json", action="store_true", help="print the dry run as JSON")
+    add_checkpoints(made)
+    made.set_defaults(then=None, own_from=None, added_as=None)  # see model.training.parts
+    return made
+
+
+def _epilog() -> str:
+    lines = ["examples:"]
+    lines += [f"  {typed('model.train')} --task reverse --name my-reverse"]
+    lines += [f"  {typed('model.train')} --task reverse --name wide --set d_model=128 max_steps=500 seed=7"]
+    lines += ["  torchrun --nproc-per-node=2 -m model.train --task dates --name my-dates"]
+    lines += ["", "tasks:", *(f"  {name}" for name in TASKS)]
+    lines += ["", "presets:", *(f"  {preset.name:<18} {preset.title}" for preset in PRESETS.values())]
+    lines += ["", "settings for --set, with their defaults:"]
+    for cls in (ModelConfig, DataConfig, TrainConfig):
+        for field in dataclasses.fields(cls):
+            if field.name not in ("src_vocab_size", "tgt_vocab_size", "architecture", "task"):
+                lines.append(f"  {field.name}={field.default}".ljust(30) + f"  {field.metadata['help']}")
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -59,15 +146,15 @@ def main(arguments: Sequence[str]) -> int:
     from model.training.distributed import joined_world
     from model.training.launch import Signals
 
-    device = resolve_device(options.device or (_stored_device(options) if options.resume else "auto"))
-    with Signals() as signals, joined_world(device.partition(":")[0]) as world:
+    options.device = resolve_device(options.device or (_stored_device(options) if options.resume else "auto"))
+    with Signals() as signals, joined_world(options.device) as world:
         if options.resume:
             return _resume(options, world, signals)
         return _train(options, world, signals)
 
 
 def _stored_device(options: argparse.Namespace) -> str:
-    """The kind of device that the run to be resumed was trained on: it decides how its processes talk to each other."""
+    """The kind of device that the run to be resumed was trained on."""
     from model.checkpoint import find_model
     from model.training.parts import find_first
 
@@ -124,8 +211,7 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
     """Everything before the first update; `first` is the first part if that has not been trained yet."""
     from model.checkpoint import find_model, load_model
     from model.data.files import check_added, read_added, with_added
-    from model.presets import get_preset
-    from model.training.device import Runtime, resolve_device
+    from model.training.device import Runtime
     from model.training.settings import make_settings, parse_assignments, parsed, settings_after
     from model.training.setup import prepare
     from model.training.trial import check_precision
@@ -151,7 +237,7 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
         check_added(added_files, options.added_as)
     task, added = with_added(task, added_files)
     runtime = Runtime(
-        device=resolve_device(options.device or "auto", local_rank=world.local_rank),
+        device=options.device,
         precision=check_precision(options.precision or "auto"),
         compile=options.compile,
         threads=options.threads or 0,
@@ -194,7 +280,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.checkpoint import find_model, load_model, read_run
     from model.data import get_task
     from model.data.files import check_added, read_added, with_added
-    from model.training.device import Runtime, resolve_device
+    from model.training.device import Runtime
     from model.training.launch import Launch
     from model.training.parts import EXTENDED, THEN, find_first, longer
     from model.training.runfolder import read_status, refuse_running
@@ -220,8 +306,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     settings = Settings(saved.model, saved.data, training)
     stored = saved.extra.get("runtime") or {}
     runtime = Runtime(**{name: stored[name] for name in stored if name in Runtime.__dataclass_fields__})
-    device = resolve_device(options.device or runtime.device.partition(":")[0], local_rank=world.local_rank)
-    runtime = dataclasses.replace(runtime, device=device, processes=world.size)
+    runtime = dataclasses.replace(runtime, device=options.device, processes=world.size)
     if options.precision:
         runtime = dataclasses.replace(runtime, precision=check_precision(options.precision), settled=False)
     runtime = dataclasses.replace(runtime, threads=options.threads or runtime.threads)

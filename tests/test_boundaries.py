@@ -58,7 +58,6 @@ KNOWN_BREACHES: set[tuple[str, str]] = set()
 
 TRAINING = {
     "model.train",
-    "model.train_options",
     "model.training",
     "model.experiments.runner",
     "model.experiments.__main__",

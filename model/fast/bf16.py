@@ -1,6 +1,6 @@
-"""Linear layers whose products are made from bf16 numbers on a CPU, as autocast makes them on a GPU.
+"""Linear layers that multiply in bf16 on a CPU, as autocast does on a GPU.
 
-Autocast on a CPU would round the small operations between the products as well, which costs more than the products
+Autocast on a CPU would round the small operations between the matmuls as well, which costs more than the matmuls
 gain. Here everything between them stays in float32.
 """
 
@@ -21,6 +21,8 @@ class _LastCast:
 
     def rows(self, x: Tensor) -> Tensor:
         """The tensor [.., in] as rows of bf16, [token, in]."""
+        if torch.compiler.is_compiling():
+            return x.detach().flatten(0, -2).bfloat16()
         last = self._last
         if last is not None and last[0]() is x and last[1] == x._version:
             return last[2]
@@ -32,32 +34,32 @@ class _LastCast:
 _last_cast = _LastCast()
 
 
-class _RoundedLinear(torch.autograd.Function):
-    """x · weightᵀ + bias, with x, the weight and the gradient of the result rounded to bf16 for the products.
+class _Bf16LinearFunction(torch.autograd.Function):
+    """x · weightᵀ + bias, with x, the weight and the gradient of the result rounded to bf16 for the matmuls.
 
     `rows` is x as rows of bf16.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        rounded = weight.bfloat16()
-        ctx.save_for_backward(rows, rounded)
+        weight = weight.bfloat16()
+        ctx.save_for_backward(rows, weight)
         ctx.shape, ctx.biased = x.shape, bias is not None
-        product = torch.mm(rows, rounded.T).to(x.dtype)  # [token, out]
+        product = torch.mm(rows, weight.T).to(x.dtype)  # [token, out]
         product = product if bias is None else product.add_(bias)
         return product.view(*x.shape[:-1], len(weight))
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None]:
-        rows, rounded = ctx.saved_tensors
+        rows, weight = ctx.saved_tensors
         grad = grad_outputs[0].flatten(0, -2)  # [token, out]
         grad_bias = grad.sum(dim=0) if ctx.biased else None
         half = grad.bfloat16()
-        grad_x = torch.mm(half, rounded).to(grad.dtype).view(ctx.shape)
+        grad_x = torch.mm(half, weight).to(grad.dtype).view(ctx.shape)
         return grad_x, None, torch.mm(half.T, rows).to(grad.dtype), grad_bias
 
 
-class RoundedLinear(nn.Linear):
+class Bf16Linear(nn.Linear):
     """A linear layer that rounds to bf16 on a CPU where autocast to bf16 is on; elsewhere `nn.Linear` itself."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -65,5 +67,5 @@ class RoundedLinear(nn.Linear):
         rounds = input.device.type == "cpu" and torch.is_autocast_enabled("cpu")
         if not rounds or input.dtype != torch.float32 or torch.get_autocast_dtype("cpu") != torch.bfloat16:
             return super().forward(input)
-        made: Tensor = _RoundedLinear.apply(input, _last_cast.rows(input), self.weight, self.bias)
-        return made
+        output: Tensor = _Bf16LinearFunction.apply(input, _last_cast.rows(input), self.weight, self.bias)
+        return output

@@ -1,9 +1,9 @@
-"""Float32 products of matrices on a CPU by oneDNN, which computes them in less time than MKL on some processors.
+"""Float32 matmuls on a CPU by oneDNN, which is faster than MKL on some processors.
 
-PyTorch comes with both libraries and gives float32 products to MKL, which leaves the processor's widest instructions,
-AVX-512, aside where the processor is not Intel's. oneDNN uses them on any, but gets the products only if it may round
-their factors to bf16. It does round them where the processor has AMX; elsewhere it multiplies float32 numbers as they
-are. So the permission is given where nothing comes of it but speed, which is tried out once in each process.
+PyTorch gives float32 matmuls to MKL, which does not use the widest instructions, AVX-512, on processors that are not
+Intel's. oneDNN uses them everywhere, but PyTorch calls it only if it may round the factors to bf16. oneDNN does
+round them on processors with AMX; on others it multiplies the float32 numbers as they are. So each process allows it
+only if a trial shows that nothing is rounded.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import torch
 
 
 @cache
-def gives_float32_to_onednn() -> bool:
-    """Whether this CPU has AVX-512 and oneDNN does not round float32 numbers here, though it may."""
+def onednn_keeps_float32() -> bool:
+    """Whether this CPU has AVX-512, and oneDNN does not round float32 numbers here although it may."""
     if not torch.backends.mkldnn.is_available() or torch.backends.cpu.get_cpu_capability() != "AVX512":
         return False
     capabilities = torch.cpu.get_capabilities()
@@ -27,30 +27,30 @@ def gives_float32_to_onednn() -> bool:
 
 
 def _rounds(batch: int) -> bool:
-    """Whether a product, or `batch` of them at once, is made of rounded numbers under the permission."""
+    """Whether a matmul, or `batch` of them at once, rounds its factors when it may."""
     fine = 1 + 2.0**-12  # which bf16 does not have
     lead = (batch,) if batch else ()
     a, b = torch.full((*lead, 96, 64), fine), torch.ones(*lead, 64, 80)
-    with _may_round():
+    with _rounding_allowed():
         return not torch.equal(a @ b, torch.full((*lead, 96, 80), 64 * fine))
 
 
 @contextmanager
-def _may_round() -> Iterator[None]:
-    products = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]  # made when it is asked for
-    before = products.fp32_precision
-    products.fp32_precision = "bf16"
+def _rounding_allowed() -> Iterator[None]:
+    settings = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]  # an attribute made on access
+    before = settings.fp32_precision
+    settings.fp32_precision = "bf16"
     try:
         yield
     finally:
-        products.fp32_precision = before
+        settings.fp32_precision = before
 
 
 @contextmanager
-def quick_products() -> Iterator[None]:
-    """Inside, the process's float32 products on the CPU are computed in the quickest way that rounds nothing more."""
-    if not gives_float32_to_onednn():
+def fast_matmul() -> Iterator[None]:
+    """Inside, float32 matmuls on the CPU take the fastest library that rounds no factor."""
+    if not onednn_keeps_float32():
         yield
         return
-    with _may_round():
+    with _rounding_allowed():
         yield

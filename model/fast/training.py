@@ -16,10 +16,12 @@ from torch.nn import functional as F
 
 from model.attention import Mask, MultiHeadAttention
 from model.attention_variants import AttentionVariant
-from model.fast.bf16 import RoundedLinear
+from model.fast.bf16 import Bf16Linear
 from model.fast.dropout import FastDropout
 from model.fast.short_attention import LONGEST, short_attention
+from model.masks import causal_mask
 from model.tap import Linear, current_tap
+from model.transformer import Transformer
 
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
 
@@ -31,23 +33,42 @@ def fused_attention(
     *,
     mask: Mask = None,
     dropout_p: float = 0.0,
-    point: object = None,
+    causal: bool = False,
 ) -> tuple[Tensor, Any]:
     """The output of :func:`model.attention.scaled_dot_product_attention`, and None in place of weights.
 
-    The mask may also be additive, see :func:`additive`. No intermediate exists that a tap could see.
+    The mask may also be additive, see :func:`additive`; or, in place of a mask, `causal`, which lets a GPU choose its
+    fastest kernel. No intermediate exists that a tap could see.
     """
-    # On a CPU, its products are too small to gain by bf16.
+    # On a CPU, its matmuls are too small to gain by bf16.
     with torch.autocast("cpu", enabled=False) if query.device.type == "cpu" else contextlib.nullcontext():
-        if query.device.type == "cpu" and not dropout_p and key.size(2) <= LONGEST:
+        if query.device.type == "cpu" and not dropout_p and not causal and key.size(2) <= LONGEST:
             return short_attention(query, key, value, additive(mask, query.dtype)), None
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p), None
+        output = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask, dropout_p=dropout_p, is_causal=causal
+        )
+        return output, None
 
 
 class FusedAttention(MultiHeadAttention):
     """Multi-head attention by :func:`fused_attention`."""
 
-    attention = staticmethod(fused_attention)
+    causal = False
+    """Whether a call without a mask means that each query sees only the keys up to its own position."""
+
+    def attention(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        mask: Mask = None,
+        dropout_p: float = 0.0,
+        point: object = None,
+    ) -> tuple[Tensor, Any]:
+        """See :func:`fused_attention`."""
+        causal = self.causal and mask is None
+        return fused_attention(query, key, value, mask=mask, dropout_p=dropout_p, causal=causal)
 
     def point(self, name: str, tensor: Tensor) -> Tensor:
         """Return the tensor as it is.
@@ -66,6 +87,8 @@ class FusedAttentionVariant(AttentionVariant, FusedAttention):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Mask) -> Tensor:
         """The heads' outputs, [batch, head, query, d_head]."""
         if bias is not None:
+            if self.causal and mask is None:
+                mask = causal_mask(query.size(2), query.device)
             mask = additive(mask, query.dtype)
             mask = bias.to(query.dtype) if mask is None else mask + bias.to(query.dtype)
         return super().attend(query, key, value, None, mask)
@@ -75,17 +98,20 @@ def training_twin(model: AnyModel, *, fused: bool) -> AnyModel:
     """A twin of the model for training: new modules around the very same parameters and buffers.
 
     Its dropout draws its numbers faster (:mod:`model.fast.dropout`). If `fused`, its attention shows no weights, and
-    its linear layers multiply bf16 numbers on a CPU where autocast is on (:mod:`model.fast.bf16`).
+    its linear layers multiply in bf16 on a CPU where autocast is on (:mod:`model.fast.bf16`).
     """
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied
-    for module in twin.modules():
+    causal = isinstance(twin, Transformer) and twin.config.causal
+    for name, module in twin.named_modules():
         if type(module) is nn.Dropout:
             module.__class__ = FastDropout
         elif fused and isinstance(module, MultiHeadAttention):
             module.__class__ = FusedAttentionVariant if isinstance(module, AttentionVariant) else FusedAttention
+            assert isinstance(module, FusedAttention)
+            module.causal = causal and name.startswith("decoder.") and name.endswith(".self_attn")
         elif fused and type(module) in (nn.Linear, Linear):
-            module.__class__ = RoundedLinear
+            module.__class__ = Bf16Linear
     return twin
 
 

@@ -41,11 +41,10 @@ def draw_cutoff(src: Tensor, tgt_in: Tensor, p: float, seed: int, step: int, num
     `number` counts the batches of update `step` over all processes, so that their division does not change the draw.
 
     Shapes:
-        src: [batch, src]; tgt_in: [batch, tgt]; returns two bool tensors of these shapes, True = kept.
+        src: [batch, src]; tgt_in: [batch, tgt]; returns two bool tensors of these shapes on the CPU, True = kept.
     """
     rng = generator(seed, "cutoff", step, number)
-    src_kept, tgt_kept = (torch.rand(tokens.shape, generator=rng) >= p for tokens in (src, tgt_in))
-    return src_kept.to(src.device, non_blocking=True), tgt_kept.to(src.device, non_blocking=True)
+    return torch.rand(src.shape, generator=rng) >= p, torch.rand(tgt_in.shape, generator=rng) >= p
 
 
 def two_view_loss(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from model.config import PAD
 from model.data.batching import EncodedPairs, batches, collate, encode_pairs
 from model.data.task import Example
 from model.text.tokenizer import Tokenizer
@@ -23,6 +25,38 @@ class MicroBatch:
     indices: tuple[int, ...]
     weight: float = 1.0
     epoch: int = 0
+
+
+class Inputs(NamedTuple):
+    """The arguments of :class:`model.training.loss.TrainingLoss` for one micro-batch.
+
+    What depends on the numbers in a tensor is found out on the CPU when the batch is made, since a GPU would have to
+    finish its work before it could answer: which rows have a label, and whether any source is padded.
+
+    Shapes:
+        src: [batch, src]; tgt_in: [batch, tgt]; labels: [token], without padding;
+        rows: [token], the index of each label in [batch · tgt];
+        kept: [batch, src] and [batch, tgt] bool, the tokens that SimCut's second view sees.
+    """
+
+    src: Tensor
+    tgt_in: Tensor
+    labels: Tensor
+    rows: Tensor
+    kept: tuple[Tensor, Tensor] | None = None
+    padded: bool = True
+
+    def to(self, device: torch.device) -> Inputs:
+        """Copy the tensors to a device; on CUDA from pinned memory, while the previous batch is being computed."""
+        if device.type == "cpu":
+            return self
+
+        def move(tensor: Tensor) -> Tensor:
+            return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
+
+        kept = None if self.kept is None else (move(self.kept[0]), move(self.kept[1]))
+        src, tgt_in, labels, rows = map(move, self[:4])
+        return Inputs(src, tgt_in, labels, rows, kept, self.padded)
 
 
 @dataclass(frozen=True)
@@ -86,14 +120,18 @@ class Corpus:
         target_tokens = sum(tgt for _, tgt in used)
         return Update(shares, target_tokens, target_tokens + sum(src for src, _ in used))
 
-    def tensors(self, batch: MicroBatch, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Source [batch, src], decoder input and labels [batch, tgt] of a micro-batch, on the device."""
+    def inputs(self, batch: MicroBatch) -> Inputs:
+        """The tensors of a micro-batch, on the CPU."""
         tokens = collate(self.pairs_of(batch.epoch), batch.indices)
-        tensors = (tokens.src, tokens.tgt_in, tokens.labels)
-        if device.type == "cuda":  # copies from pinned memory overlap with the work on the previous batch
-            tensors = (tokens.src.pin_memory(), tokens.tgt_in.pin_memory(), tokens.labels.pin_memory())
-        src, tgt_in, labels = (tensor.to(device, non_blocking=True) for tensor in tensors)
-        return src, tgt_in, labels
+        labels, rows = real_labels(tokens.labels)
+        return Inputs(tokens.src, tokens.tgt_in, labels, rows, padded=bool((tokens.src == PAD).any()))
+
+
+def real_labels(labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The labels [batch, tgt] that are not padding, and the index of each in [batch · tgt]: two [token]."""
+    flat = labels.flatten()
+    rows = (flat != PAD).nonzero()[:, 0]
+    return flat[rows], rows
 
 
 def fitting_pairs(

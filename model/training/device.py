@@ -10,13 +10,11 @@ from typing import Any
 import torch
 
 from model.config import ConfigError
-from model.fast.matmul import quick_products
+from model.fast.matmul import fast_matmul
 from model.plurals import plural
 
-TIMED_REPEATS = 4
-ENOUGH_SECONDS = 2.0
-QUICK_OPERATIONS = 4_000_000_000
-"""Of a pass, from which code that is written for the sizes of its products pays."""
+FAST_OPERATIONS = 4_000_000_000
+"""Operations per forward and backward pass above which size-specialised kernels are faster."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +49,19 @@ class Runtime:
             return contextlib.nullcontext()
         return torch.autocast(self.torch_device.type, dtype=torch.bfloat16)
 
-    def products(self, operations: int) -> contextlib.AbstractContextManager[Any]:
-        """The context of a training pass of so many operations, forward and backward, in which its products are quick.
+    def matmul(self, operations: int) -> contextlib.AbstractContextManager[Any]:
+        """The context of a training pass of so many operations, forward and backward, in which matmuls are fast.
 
-        Smaller passes, and what bf16 leaves in float32, gain less than the preparation of each product's size costs.
+        Smaller passes, and what bf16 leaves in float32, gain less than the preparation for each matmul's size costs.
         """
         on_cpu = self.torch_device.type == "cpu" and self.precision != "bf16"
-        return quick_products() if on_cpu and operations >= QUICK_OPERATIONS else contextlib.nullcontext()
+        return fast_matmul() if on_cpu and operations >= FAST_OPERATIONS else contextlib.nullcontext()
 
 
-def resolve_device(wanted: str, *, local_rank: int = 0) -> str:
+def resolve_device(wanted: str) -> str:
     """The device to use: `auto` takes CUDA, then Apple's GPU, then the CPU.
+
+    Under torchrun, each process takes the GPU that has its number on the machine.
 
     Raises:
         ConfigError: no such device, or it is not available.
@@ -74,7 +74,11 @@ def resolve_device(wanted: str, *, local_rank: int = 0) -> str:
     if kind not in ("cpu", "cuda", "mps") or (index and (kind != "cuda" or not index.isdecimal())):
         raise ConfigError(f"--device is auto, cpu, cuda, cuda:N or mps, not '{wanted}'.")
     if kind == "cuda":
-        number = int(index) if index else local_rank
+        if index and int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1:
+            raise ConfigError(
+                f"--device {wanted} would put all processes on one GPU; --device cuda gives each its own."
+            )
+        number = int(index or os.environ.get("LOCAL_RANK", "0"))
         if not n_cuda:
             raise ConfigError("there is no CUDA device here (or this PyTorch was built without it); use --device cpu.")
         if number >= n_cuda:
@@ -103,14 +107,6 @@ def default_threads() -> int:
     if "OMP_NUM_THREADS" in os.environ:
         return torch.get_num_threads()
     return max(1, usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-
-
-def synchronize(device: torch.device) -> None:
-    """Wait until the device has finished its work, so that timings are valid."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
 
 
 def cpu_multiplies_bf16() -> bool:

@@ -6,7 +6,7 @@ Control messages (stop, evaluation results) use gloo on the CPU, so that no GPU 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,6 @@ class World:
 
     rank: int = 0
     size: int = 1
-    local_rank: int = 0
     control: Any = None
 
     @property
@@ -46,7 +46,7 @@ class World:
         return totals.tolist()
 
     def gather(self, value: Any) -> list[Any]:
-        """The value of each rank, in rank order, on every rank."""
+        """The value of each rank, a small object, in rank order, on every rank."""
         if self.size == 1:
             return [value]
         values: list[Any] = [None] * self.size
@@ -54,12 +54,24 @@ class World:
         return values
 
     def share(self, value: Any) -> Any:
-        """Rank 0's value, on every rank."""
+        """Rank 0's value, a small object, on every rank; tensors go by :meth:`share_tensors`."""
         if self.size == 1:
             return value
         box = [value]
         dist.broadcast_object_list(box, src=0, group=self.control)
         return box[0]
+
+    def share_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Rank 0's tensors, on the CPU of every rank, one after the other; the other ranks' arguments do not count."""
+        if self.size == 1:
+            return dict(tensors)
+        layout = self.share([(name, tensor.shape, tensor.dtype) for name, tensor in tensors.items()])
+        shared = {}
+        for name, shape, dtype in layout:
+            tensor = tensors[name].cpu().contiguous() if self.is_main else torch.empty(shape, dtype=dtype)
+            dist.broadcast(tensor, src=0, group=self.control)
+            shared[name] = tensor
+        return shared
 
 
 def launched_by_torchrun() -> bool:
@@ -68,25 +80,21 @@ def launched_by_torchrun() -> bool:
 
 
 @contextmanager
-def joined_world(device_type: str) -> Iterator[World]:
+def joined_world(device: str) -> Iterator[World]:
     """Join the process group of torchrun; a world of one process without it.
 
-    Gradients use NCCL on CUDA and gloo elsewhere.
+    Gradients use NCCL on CUDA, where `device` is that of this process, and gloo elsewhere.
     """
     if not launched_by_torchrun():
         yield World()
         return
-    if device_type == "cuda":
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    dist.init_process_group("nccl" if device_type == "cuda" else "gloo", timeout=timedelta(minutes=30))
+    on_cuda = device.startswith("cuda")
+    if on_cuda:
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if on_cuda else "gloo", timeout=timedelta(minutes=30))
     try:
         # A separate group: its messages must not mix with gradients, and a queued run may wait in it for days.
         control = dist.new_group(backend="gloo", timeout=timedelta(days=7))
-        yield World(
-            rank=dist.get_rank(),
-            size=dist.get_world_size(),
-            local_rank=int(os.environ.get("LOCAL_RANK", "0")),
-            control=control,
-        )
+        yield World(rank=dist.get_rank(), size=dist.get_world_size(), control=control)
     finally:
         dist.destroy_process_group()

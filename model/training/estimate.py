@@ -14,7 +14,7 @@ from model.config import DecodeConfig, to_dict
 from model.data.batching import EncodedPairs
 from model.embeddings import count_parameters
 from model.scoring import teacher_forced, translate_pairs
-from model.training.device import describe_device, synchronize
+from model.training.device import describe_device
 from model.training.distributed import World
 from model.training.failure import TrainingError, sentence
 from model.training.schedule import curve
@@ -99,18 +99,23 @@ def _time_updates(setup: Setup) -> tuple[float, float, float]:
     trainer = Trainer(replace(setup, settings=replace(setup.settings, training=quiet)), World(), None)
     began = time.monotonic()
     for _ in range(WARM_UPDATES):
-        trainer.update()
-    synchronize(trainer.device)
+        _timed_update(trainer)
     warm = time.monotonic() - began
     timed: list[tuple[int, float]] = []  # tokens and seconds of each update
     began = time.monotonic()
     while time.monotonic() - began < MEASURE_SECONDS or not timed:
-        tokens, start = trainer.progress.tokens, time.monotonic()
-        trainer.update()
-        synchronize(trainer.device)
-        timed.append((trainer.progress.tokens - tokens, time.monotonic() - start))
+        timed.append(_timed_update(trainer))
     tokens_per_s = undisturbed_rate(timed)
     return warm, statistics.mean(tokens for tokens, _ in timed) / tokens_per_s, tokens_per_s
+
+
+def _timed_update(trainer: Trainer) -> tuple[int, float]:
+    """Tokens and seconds of one update, until the device has finished it."""
+    tokens, start = trainer.progress.tokens, time.monotonic()
+    trainer.update()
+    if trainer.device.type != "cpu":
+        torch.accelerator.synchronize()
+    return trainer.progress.tokens - tokens, time.monotonic() - start
 
 
 def undisturbed_rate(timed: Sequence[tuple[int, float]]) -> float:

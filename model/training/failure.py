@@ -14,15 +14,13 @@ class TrainingError(UserError):
     """Training cannot continue; the message says why and what to change."""
 
 
-class NotFinite(TrainingError):
-    """The loss or the gradient is not finite."""
-
-    def __init__(self, step: int, config: TrainConfig) -> None:
-        clip = "" if config.clip_norm else ", switch gradient clipping on (clip_norm=1)"
-        super().__init__(
-            f"the loss is no longer a number at step {step}: lower learning_rate (now {config.learning_rate:g}) "
-            f"or raise warmup_steps (now {config.warmup_steps}){clip}."
-        )
+def not_finite(step: int, config: TrainConfig) -> TrainingError:
+    """The error for a loss or a gradient that is not finite."""
+    clip = "" if config.clip_norm else ", switch gradient clipping on (clip_norm=1)"
+    return TrainingError(
+        f"the loss is no longer a number at step {step}: lower learning_rate (now {config.learning_rate:g}) "
+        f"or raise warmup_steps (now {config.warmup_steps}){clip}."
+    )
 
 
 _FULL = {

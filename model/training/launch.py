@@ -151,9 +151,10 @@ class Launch:
             setup = self._settle_runtime(setup, run)
         torch.set_num_threads(setup.runtime.threads)
         saved = load_state(run.folder) if run is not None and self.resume else None
-        saved = self.world.share(saved)
-        if saved is not None and self.extended is not None:
-            saved[0].waited = 0  # patience begins anew
+        progress, tensors = saved or (None, {})
+        progress, tensors = self.world.share(progress), self.world.share_tensors(tensors)
+        if progress is not None and self.extended is not None:
+            progress.waited = 0  # patience begins anew
         trainer = Trainer(
             setup,
             self.world,
@@ -162,8 +163,8 @@ class Launch:
             asked_to_stop=lambda: self.signals.stop,
             new_weights=lambda progress: _describe(setup, folder, _results(setup, progress)),
         )
-        if saved is not None:
-            trainer.restore(*saved)
+        if progress is not None:
+            trainer.restore(progress, tensors)
         if run is not None and self.resume:
             step = trainer.progress.step
             run.forget_after(step)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import time
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
+
+from tqdm import tqdm
 
 _SHOWN = ("loss", "exact_match", "token_accuracy", "bleu", "lr", "tokens_per_s")
 
@@ -37,40 +38,30 @@ def clock(seconds: float) -> str:
 class Terminal:
     """A progress bar with remaining time and tokens/s; plain lines where standard error is not a terminal."""
 
-    def __init__(self, max_steps: int, stream: TextIO | None = None) -> None:
-        self.max_steps = max_steps
-        self.stream = sys.stderr if stream is None else stream
-        self.live = self.stream.isatty()
-        self._drawn_at = 0.0
+    def __init__(self, max_steps: int, *, live: bool | None = None) -> None:
+        self.live = sys.stderr.isatty() if live is None else live
+        bar = "{bar:24} {n}/{total}{postfix}"
+        self._bar = tqdm(total=max_steps, bar_format=bar, ascii="░█", leave=False, disable=not self.live)
 
     def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
         """Redraw the bar, at most ten times a second."""
-        if not self.live or (time.monotonic() - self._drawn_at < 0.1 and step < self.max_steps):
-            return
-        self._drawn_at = time.monotonic()
-        filled = round(24 * step / self.max_steps)
-        bar = "█" * filled + "░" * (24 - filled)
-        self._line(f"{bar} {step}/{self.max_steps}  {clock(eta)} left  {tokens_per_s:,.0f} tokens/s", end="")
+        self._bar.set_postfix_str(f"{clock(eta)} left, {tokens_per_s:,.0f} tokens/s", refresh=False)
+        self._bar.update(step - self._bar.n)
 
     def log(self, kind: str, step: int, **values: Any) -> None:
         """Print an evaluation; training lines only if there is no bar."""
         if kind == "train" and self.live:
             return
-        shown = "  ".join(f"{key} {_number(key, values[key])}" for key in _SHOWN if values.get(key) is not None)
-        self._line(f"step {step:>6}  {'evaluation  ' if kind == 'eval' else ''}{shown}")
+        numbers = "  ".join(f"{key} {_number(key, values[key])}" for key in _SHOWN if values.get(key) is not None)
+        self.say(f"step {step:>6}  {'evaluation  ' if kind == 'eval' else ''}{numbers}")
 
     def say(self, text: str) -> None:
-        """Print a sentence."""
-        self._line(text)
+        """Print a line, above the bar if there is one."""
+        tqdm.write(text, file=sys.stderr)
 
     def close(self) -> None:
-        """Leave the cursor on a line of its own."""
-        if self.live:
-            self._line("", end="")
-
-    def _line(self, text: str, end: str = "\n") -> None:
-        self.stream.write(("\r\x1b[2K" if self.live else "") + text + end)
-        self.stream.flush()
+        """Remove the bar."""
+        self._bar.close()
 
 
 def _number(key: str, value: float) -> str:

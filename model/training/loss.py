@@ -10,16 +10,19 @@ import torch
 from torch import Tensor, nn
 
 from model.architectures import Model
-from model.config import PAD
+from model.attention import Mask
 from model.fast.cross_entropy import projected_cross_entropy, slice_rows
 from model.fast.training import additive, training_twin
-from model.masks import causal_mask, padding_mask
+from model.masks import causal_mask, padding_mask, target_mask
 from model.training.consistency import Consistency, CutEmbedding, projected_consistency
 from model.transformer import Transformer
 
 
 class TrainingLoss(nn.Module):
-    """Model and loss as one module, so that DDP and torch.compile see a single forward pass."""
+    """Model and loss as one module, so that DDP sees a single forward pass.
+
+    Nothing in it waits for a GPU: the shapes of all tensors follow from those of its arguments.
+    """
 
     def __init__(
         self,
@@ -42,17 +45,26 @@ class TrainingLoss(nn.Module):
         self.consistency = consistency
         self.consistency_weight = consistency_weight
 
+    def compile_model(self) -> None:
+        """Compile the whole forward pass of the model as one graph; the loss, a loop over slices, stays as it is."""
+        whole = isinstance(self.model, Transformer)  # an LSTM packs sentences by their lengths, which breaks the graph
+        self._hidden = torch.compile(self._hidden, dynamic=True, fullgraph=whole)  # type: ignore[method-assign]
+
     def forward(
-        self, src: Tensor, tgt_in: Tensor, labels: Tensor, kept: tuple[Tensor, Tensor] | None = None
+        self,
+        src: Tensor,
+        tgt_in: Tensor,
+        labels: Tensor,
+        rows: Tensor,
+        kept: tuple[Tensor, Tensor] | None = None,
+        padded: bool = True,
     ) -> tuple[Tensor, Tensor]:
         """Summed loss of a batch in nats over its target tokens, without padding, and their plain NLL.
 
         The NLL (without smoothing and consistency; of the first of two views) is a measurement and has no gradient.
         With consistency of two views, both are one batch of twice the size, in which dropout differs.
 
-        Shapes:
-            src: [batch, src]; tgt_in, labels: [batch, tgt], right-padded; returns two scalars.
-            kept: [batch, src] and [batch, tgt] bool, the tokens that SimCut's second view sees.
+        The arguments are those of :class:`model.training.corpus.Inputs`; returns two scalars.
         """
         model = self.model
         if self.consistency != "none":
@@ -60,40 +72,50 @@ class TrainingLoss(nn.Module):
             if kept is not None:
                 for embedding, side in zip(self._embeddings, kept, strict=True):
                     embedding.kept = torch.cat((torch.ones_like(side), side))
-        # On a CPU, bf16 pays in large products only: the fused twin knows which; otherwise it is the output projection.
+        # On a CPU, only large matmuls gain by bf16: the fused twin knows which; otherwise it is the output projection.
         rounds = torch.is_autocast_enabled(src.device.type) and (src.device.type != "cpu" or self.fused)
         with torch.autocast(src.device.type, enabled=rounds, dtype=torch.get_autocast_dtype(src.device.type)):
-            hidden = self._hidden(src, tgt_in)
-        real = labels != PAD
+            hidden = self._hidden(src, tgt_in, padded)
         views, table = hidden.chunk(1 if self.consistency == "none" else 2), model.output.weight
-        rows = [view[real] for view in views]  # [token, d_model] of each view
+        predictions = [view.flatten(0, 1).index_select(0, rows) for view in views]  # [token, d_model] of each view
         if model.output.bias is not None:  # one more column, which every row multiplies by 1
-            rows = [torch.cat((each, each.new_ones(len(each), 1)), dim=1) for each in rows]
+            predictions = [torch.cat((each, each.new_ones(len(each), 1)), dim=1) for each in predictions]
             table = torch.cat((table, model.output.bias[:, None]), dim=1)
         if self.consistency == "none":
-            return projected_cross_entropy(rows[0], table, labels[real], self.smoothing)
+            return projected_cross_entropy(predictions[0], table, labels, self.smoothing)
         return projected_consistency(
-            *rows,
+            *predictions,
             table,
-            labels[real],
+            labels,
             self.smoothing,
             alpha=self.consistency_weight,
             symmetric=self.consistency == "rdrop",
             slice_rows=slice_rows(src.device.type, len(table)),
         )
 
-    def _hidden(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+    def _hidden(self, src: Tensor, tgt_in: Tensor, padded: bool) -> Tensor:
         """The decoder's output [batch, tgt, d_model] under teacher forcing."""
         model = self.model
-        src_mask, tgt_mask = padding_mask(src), None
-        if self.fused:
-            # A causal row cannot see the padding on its right, so that needs no mask.
-            tgt_mask = causal_mask(tgt_in.size(1), tgt_in.device) if model.config.causal else padding_mask(tgt_in)
-            device = src.device.type
-            rounds = device != "cpu" and torch.is_autocast_enabled(device)  # the kernel's inputs
-            dtype = torch.get_autocast_dtype(device) if rounds else model.output.weight.dtype
-            src_mask, tgt_mask = additive(src_mask, dtype), additive(tgt_mask, dtype)
-        memory = model.encode(src, src_mask=src_mask)
-        if isinstance(model, Transformer):
-            return model.decode(tgt_in, memory, src_mask=src_mask, tgt_mask=tgt_mask)
-        return model.decode(tgt_in, memory, src_mask=src_mask)
+        if not isinstance(model, Transformer):
+            src_mask = padding_mask(src)
+            return model.decode(tgt_in, model.encode(src, src_mask=src_mask), src_mask=src_mask)
+        self_mask, cross_mask = self._masks(src, tgt_in, padded)
+        memory = model.encoder(model.embed(src, side="src"), mask=cross_mask)
+        x = model.embed(tgt_in, side="tgt")
+        hidden: Tensor
+        hidden, _ = model.decoder(x, model.decoder.project_memory(memory), self_mask=self_mask, cross_mask=cross_mask)
+        return hidden
+
+    def _masks(self, src: Tensor, tgt_in: Tensor, padded: bool) -> tuple[Mask, Mask]:
+        """The masks of decoder self-attention and of attention to the source; without them CUDA has a faster kernel."""
+        causal = self.model.config.causal
+        if not self.fused:
+            return target_mask(tgt_in, causal=causal), padding_mask(src)
+        kind = src.device.type
+        rounds = kind != "cpu" and torch.is_autocast_enabled(kind)  # the kernel's inputs
+        dtype = torch.get_autocast_dtype(kind) if rounds else self.model.output.weight.dtype
+        cross_mask = None if kind == "cuda" and not padded else additive(padding_mask(src), dtype)
+        if not causal:
+            return additive(padding_mask(tgt_in), dtype), cross_mask
+        # A causal row cannot see the padding on its right, so that needs no mask.
+        return None if kind == "cuda" else additive(causal_mask(tgt_in.size(1)), dtype), cross_mask

@@ -145,8 +145,8 @@ def first_part(options: Namespace) -> Namespace:
 def second_part(options: Namespace, first: str, extra: Mapping[str, Any]) -> Namespace:
     """The options of the second part, from the command and from the first model's folder.
 
-    `extra` is that folder's configuration apart from model, data and training. Device, precision, compilation and
-    threads are those of the first part unless the command sets them.
+    `extra` is that folder's configuration apart from model, data and training. Precision, compilation and threads
+    are those of the first part unless the command sets them.
 
     Raises:
         CheckpointError: the folder does not say what comes after it.
@@ -155,9 +155,8 @@ def second_part(options: Namespace, first: str, extra: Mapping[str, Any]) -> Nam
     if not isinstance(then, dict) or set(then) != set(_KEPT):
         raise CheckpointError(f"'{first}' does not say what comes after it: '{THEN}' in its {CONFIG} is damaged.")
     runtime = extra.get("runtime") or {}
-    said = {key: getattr(options, key) or runtime.get(key) for key in _RUNTIME}
-    said["device"] = options.device or str(runtime.get("device", "auto")).partition(":")[0]
-    changes = {**then, **said, "init": first, "resume": None, "overwrite": False, "then": None}
+    given = {key: getattr(options, key) or runtime.get(key) for key in _RUNTIME}
+    changes = {**then, **given, "init": first, "resume": None, "overwrite": False, "then": None}
     if then["task"] == "files":
         changes["own_from"] = options.checkpoints / first
     return Namespace(**{**vars(options), **changes})

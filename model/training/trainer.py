@@ -11,7 +11,7 @@ import copy
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import safetensors.torch
@@ -24,10 +24,10 @@ from model.checkpoint import average_weights, load_stored, stored_weights, write
 from model.config import TrainConfig
 from model.folder import STATE, WEIGHTS
 from model.training.consistency import draw_cutoff
-from model.training.corpus import MicroBatch, Update
+from model.training.corpus import Inputs, Update
 from model.training.distributed import World
 from model.training.evaluation import eval_line, evaluate, is_better
-from model.training.failure import NotFinite
+from model.training.failure import not_finite
 from model.training.listeners import Listener
 from model.training.loss import TrainingLoss
 from model.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
@@ -64,7 +64,7 @@ class Window:
     def check(self, step: int, config: TrainConfig) -> None:
         """Raise if the gradient norm is not finite; it is the same on all processes, so all of them stop."""
         if not math.isfinite(float(self.norm)):
-            raise NotFinite(step, config)
+            raise not_finite(step, config)
 
 
 RECENT_SECONDS = 60.0
@@ -114,7 +114,8 @@ class Trainer:
         self.new_weights = new_weights
         self.device = setup.runtime.torch_device
         self.model = setup.model.to(self.device).train()
-        loss = TrainingLoss(
+        self.loss: torch.nn.Module
+        self.loss = loss = TrainingLoss(
             self.model,
             smoothing=self.config.label_smoothing,
             fused=setup.runtime.fused,
@@ -122,8 +123,7 @@ class Trainer:
             consistency_weight=self.config.consistency_weight,
         )
         if setup.runtime.compile:
-            loss.compile(dynamic=True)
-        self.loss: torch.nn.Module = loss
+            loss.compile_model()
         if world.size > 1:
             ids = [self.device.index] if self.device.type == "cuda" else None
             self.loss = DistributedDataParallel(loss, device_ids=ids, forward_sync_buffers=False)
@@ -225,12 +225,11 @@ class Trainer:
         share = update.shares[self.world.rank]
         total, plain = torch.zeros((), device=self.device), self._window.nll.new_zeros(())
         try:
-            for number, batch in enumerate(share):
+            for number, (batch, inputs) in enumerate(zip(share, self._inputs(update, step), strict=True)):
                 if number:
                     self.check_stop()
                 start_stream(self.config.seed, "update", step, number, self.world.rank)
-                place = (step, number * self.world.size + self.world.rank)  # among the update's batches
-                loss, nll = self._backward(batch, place, update.target_tokens, last=number == len(share) - 1)
+                loss, nll = self._backward(inputs, batch.weight, update.target_tokens, last=number == len(share) - 1)
                 total += loss
                 plain += nll
         except StopRequested:
@@ -238,24 +237,32 @@ class Trainer:
             raise
         return total, plain
 
-    def _backward(
-        self, batch: MicroBatch, place: tuple[int, int], target_tokens: int, *, last: bool
-    ) -> tuple[Tensor, Tensor]:
-        tensors = self.setup.corpus.tensors(batch, self.device)
-        kept = None
-        if self.config.consistency == "simcut":
-            kept = draw_cutoff(*tensors[:2], self.config.cutoff, self.config.seed, *place)
+    def _inputs(self, update: Update, step: int) -> Iterator[Inputs]:
+        """This process's inputs of an update, on the device; on CUDA each is on its way before it is needed."""
+        ahead: deque[Inputs] = deque()
+        for number, batch in enumerate(update.shares[self.world.rank]):
+            inputs = self.setup.corpus.inputs(batch)
+            if self.config.consistency == "simcut":
+                place = (step, number * self.world.size + self.world.rank)  # among the update's batches
+                kept = draw_cutoff(inputs.src, inputs.tgt_in, self.config.cutoff, self.config.seed, *place)
+                inputs = inputs._replace(kept=kept)
+            ahead.append(inputs.to(self.device))
+            if len(ahead) > (self.device.type == "cuda"):
+                yield ahead.popleft()
+        yield from ahead
+
+    def _backward(self, inputs: Inputs, weight: float, target_tokens: int, *, last: bool) -> tuple[Tensor, Tensor]:
         wait = isinstance(self.loss, DistributedDataParallel) and not last
         runtime = self.setup.runtime
         views = 1 if self.config.consistency == "none" else 2
-        work = operations(self.model, views * max(side.numel() for side in tensors))
-        with runtime.products(work), self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
+        work = operations(self.model, views * max(inputs.src.numel(), inputs.tgt_in.numel()))
+        with runtime.matmul(work), self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
             with runtime.autocast():
-                loss, nll = self.loss(*tensors, kept)
-            loss = loss * batch.weight
+                loss, nll = self.loss(*inputs)
+            loss = loss * weight
             # DDP averages over processes; we want the sum.
             (loss * (self.world.size / target_tokens)).backward()
-        return loss.detach(), nll.detach() * batch.weight
+        return loss.detach(), nll.detach() * weight
 
     # What follows an update
 
@@ -307,7 +314,7 @@ class Trainer:
 
     def _averaged(self) -> tuple[Model, dict[str, Tensor]]:
         """The mean of the weights of the last few evaluations, and a model that has it; the same on every process."""
-        mean: dict[str, Tensor] | None = None
+        mean: dict[str, Tensor] = {}
         if self.run is not None:
             folder = self.run.folder
             (folder / STATE).mkdir(exist_ok=True)
@@ -316,8 +323,7 @@ class Trainer:
             mean = average_weights([safetensors.torch.load_file(path) for path in paths])
         elif self.world.is_main:
             mean = stored_weights(self.model)  # without a folder there are no earlier weights
-        mean = self.world.share(mean)
-        assert mean is not None
+        mean = self.world.share_tensors(mean)
         twin = copy.deepcopy(self.model)
         load_stored(twin, mean)
         return twin, mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.config import PAD, DataConfig, ModelConfig, TrainConfig
-from model.data.batching import EncodedPairs
-from model.fast.matmul import quick_products
+from model.data.batching import EncodedPairs, collate
+from model.fast.matmul import fast_matmul
 from model.positions import sinusoidal_table
-from model.training.corpus import Corpus, MicroBatch
+from model.training.corpus import Corpus
 from model.training.device import Runtime
 from model.training.distributed import World
 from model.training.settings import Settings
@@ -98,12 +98,18 @@ def peer_update(peer: Peer, optimizer: torch.optim.Optimizer, batch: Batch) -> N
     optimizer.step()
 
 
+def padded_batch(corpus: Corpus, chosen: Sequence[int]) -> Batch:
+    """Sources, decoder inputs and labels of these sentences, right-padded."""
+    batch = collate(corpus.pairs, chosen)
+    return batch.src, batch.tgt_in, batch.labels
+
+
 def naive_batch(corpus: Corpus, n_sentences: int, step: int) -> tuple[Batch, int]:
     """Sentences drawn without regard to length, all padded to the longest of the corpus; and their tokens."""
     chosen = np.random.default_rng(step).choice(len(corpus.lengths), n_sentences, replace=False).tolist()
     width = max(max(pair) for pair in corpus.lengths)
-    tensors = corpus.tensors(MicroBatch(tuple(chosen)), torch.device("cpu"))
-    src, tgt, labels = (F.pad(tensor, (0, width - tensor.size(1)), value=PAD) for tensor in tensors)
+    batch = padded_batch(corpus, chosen)
+    src, tgt, labels = (F.pad(tensor, (0, width - tensor.size(1)), value=PAD) for tensor in batch)
     return (src, tgt, labels), sum(sum(corpus.lengths[i]) for i in chosen)
 
 
@@ -159,7 +165,7 @@ def matmul_peak() -> float:
     best = math.inf
     for _ in range(12):
         start = perf_counter()
-        with quick_products():
+        with fast_matmul():
             torch.mm(a, b)
         best = min(best, perf_counter() - start)
     return 2 * n**3 / best
@@ -223,7 +229,7 @@ def take_turns(
     for step, update in enumerate(corpus.updates(0)[: N_WARM_UP + N_UPDATES]):
         [batch] = update.shares[0]
         naive, naive_tokens = naive_batch(corpus, len(batch.indices), step)
-        now = works(corpus.tensors(batch, torch.device("cpu")), naive)
+        now = works(padded_batch(corpus, batch.indices), naive)
         order = list(now) if step % 2 else list(reversed(now))
         times = {name: seconds(now[name]) for name in order}
         if step < N_WARM_UP:

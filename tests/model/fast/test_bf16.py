@@ -6,15 +6,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.fast.bf16 import RoundedLinear
+from model.fast.bf16 import Bf16Linear
 from model.fast.training import training_twin
+from model.training.corpus import real_labels
 from model.training.loss import TrainingLoss
 from tests.tiny import sources, targets, tiny_model
 
 
-def layer(*, bias: bool = True) -> RoundedLinear:
+def layer(*, bias: bool = True) -> Bf16Linear:
     torch.manual_seed(0)
-    return RoundedLinear(24, 40, bias=bias)
+    return Bf16Linear(24, 40, bias=bias)
 
 
 def gradients(of: nn.Linear, x: Tensor, *, rounds: bool) -> list[Tensor]:
@@ -51,22 +52,22 @@ def test_without_autocast_it_is_the_linear_layer_itself() -> None:
 
 def test_the_twin_rounds_its_products_and_the_model_never_does() -> None:
     model = tiny_model(dropout=0.0)
-    assert not any(isinstance(module, RoundedLinear) for module in model.modules())
+    assert not any(isinstance(module, Bf16Linear) for module in model.modules())
     twin = training_twin(model, fused=True)
-    assert sum(isinstance(module, RoundedLinear) for module in twin.modules()) == sum(
+    assert sum(isinstance(module, Bf16Linear) for module in twin.modules()) == sum(
         isinstance(module, nn.Linear) for module in model.modules()
     )
 
 
 def test_a_batch_in_bf16_has_nearly_the_same_loss_and_gradients() -> None:
     model = tiny_model(dropout=0.0).train()
-    batch = sources(7, 3), targets(6, 3), targets(6, 3)
+    inputs = sources(7, 3), targets(6, 3), *real_labels(targets(6, 3))
     found = []
     for rounds in (False, True):
         model.zero_grad()
         loss = TrainingLoss(model, smoothing=0.1, fused=True)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=rounds):
-            total, _ = loss(*batch)
+            total, _ = loss(*inputs)
         total.backward()
         found.append(
             (total.item(), {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})

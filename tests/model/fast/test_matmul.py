@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.fast import matmul as products
-from model.fast.matmul import gives_float32_to_onednn, quick_products
+from model.fast import matmul
+from model.fast.matmul import fast_matmul, onednn_keeps_float32
 from model.training import device
-from model.training.device import QUICK_OPERATIONS, Runtime
+from model.training.device import FAST_OPERATIONS, Runtime
 from model.training.distributed import World
 from model.training.trainer import Trainer
 from tests.model.engine import SETTLED, string_setup
@@ -27,9 +27,9 @@ BF16_STEP = 2.0**-8
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """The processor is asked anew, before and after the test."""
-    gives_float32_to_onednn.cache_clear()
+    onednn_keeps_float32.cache_clear()
     yield
-    gives_float32_to_onednn.cache_clear()
+    onednn_keeps_float32.cache_clear()
 
 
 def asked() -> str:
@@ -49,7 +49,7 @@ def asked() -> str:
 def test_products_are_as_exact_as_float32(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     first, second = torch.randn(a), torch.randn(b)
     exact = first.double() @ second.double()
-    with quick_products():
+    with fast_matmul():
         found = first @ second
     off = float((found - exact).norm() / exact.norm())
     rounded = float((first.bfloat16().double() @ second.bfloat16().double() - exact).norm() / exact.norm())
@@ -59,7 +59,7 @@ def test_products_are_as_exact_as_float32(a: tuple[int, ...], b: tuple[int, ...]
 
 def test_they_are_the_same_each_time() -> None:
     first, second = torch.randn(128, 3000), torch.randn(3000, 256)
-    with quick_products():
+    with fast_matmul():
         assert torch.equal(first @ second, first @ second)
 
 
@@ -68,23 +68,23 @@ def test_a_processor_that_would_round_is_left_to_mkl(monkeypatch: pytest.MonkeyP
     """By its instructions, or because a product that is tried out shows it."""
     here = dict(torch.cpu.get_capabilities())
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
-    monkeypatch.setattr(products, "_rounds", lambda batch: False)
+    monkeypatch.setattr(matmul, "_rounds", lambda batch: False)
     monkeypatch.setattr(
         torch.cpu, "get_capabilities", lambda: {name: has for name, has in here.items() if "amx" not in name}
     )
-    assert gives_float32_to_onednn() == torch.backends.mkldnn.is_available()
+    assert onednn_keeps_float32() == torch.backends.mkldnn.is_available()
 
     def refused() -> bool:
-        gives_float32_to_onednn.cache_clear()
-        return not gives_float32_to_onednn()
+        onednn_keeps_float32.cache_clear()
+        return not onednn_keeps_float32()
 
     with monkeypatch.context() as patch:
         patch.setattr(torch.cpu, "get_capabilities", lambda: here | {"amx_bf16": True})
         assert refused()
     with monkeypatch.context() as patch:
-        patch.setattr(products, "_rounds", lambda batch: batch > 0)
+        patch.setattr(matmul, "_rounds", lambda batch: batch > 0)
         assert refused()
-        with quick_products():
+        with fast_matmul():
             assert asked() == "none"
     with monkeypatch.context() as patch:
         patch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
@@ -96,21 +96,21 @@ def test_a_rounded_product_is_noticed(batch: int, monkeypatch: pytest.MonkeyPatc
     product = torch.Tensor.__matmul__
     with monkeypatch.context() as patch:
         patch.setattr(torch.Tensor, "__matmul__", lambda a, b: product(a.bfloat16(), b.bfloat16()).float())
-        assert products._rounds(batch)
+        assert matmul._rounds(batch)
     monkeypatch.setattr(torch.Tensor, "__matmul__", lambda a, b: product(a.double(), b.double()).float())
-    assert not products._rounds(batch)
+    assert not matmul._rounds(batch)
 
 
 def test_the_permission_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "gives_float32_to_onednn", lambda: True)
+    monkeypatch.setattr(matmul, "onednn_keeps_float32", lambda: True)
     before = asked()
-    with quick_products():
-        with quick_products():
+    with fast_matmul():
+        with fast_matmul():
             assert asked() == "bf16"
         assert asked() == "bf16"
     assert asked() == before
 
-    @quick_products()
+    @fast_matmul()
     def fail() -> None:
         assert asked() == "bf16"
         raise ZeroDivisionError
@@ -129,17 +129,17 @@ def test_the_permission_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_float32_on_a_cpu_asks_for_them(runtime: Runtime, quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "gives_float32_to_onednn", lambda: True)
-    with runtime.products(QUICK_OPERATIONS):
+    monkeypatch.setattr(matmul, "onednn_keeps_float32", lambda: True)
+    with runtime.matmul(FAST_OPERATIONS):
         assert (asked() == "bf16") == quick
-    with runtime.products(QUICK_OPERATIONS - 1):
+    with runtime.matmul(FAST_OPERATIONS - 1):
         assert asked() == "none"
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_training_asks_for_them_forward_and_backward(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "gives_float32_to_onednn", lambda: True)
-    monkeypatch.setattr(device, "QUICK_OPERATIONS", 1)
+    monkeypatch.setattr(matmul, "onednn_keeps_float32", lambda: True)
+    monkeypatch.setattr(device, "FAST_OPERATIONS", 1)
     trainer = Trainer(string_setup(runtime=replace(SETTLED, precision=precision)), World(), None)
     seen: dict[str, str] = {}
 
@@ -159,12 +159,12 @@ def test_training_asks_for_them_forward_and_backward(precision: str, monkeypatch
 MANY_SIZES = """
 import model.training  # before PyTorch, as a training command does
 import psutil, torch
-from model.fast.matmul import quick_products
+from model.fast.matmul import fast_matmul
 
 torch.set_num_threads(1)
 numbers = torch.randn(2000, 128)
 process = psutil.Process()
-with quick_products():
+with fast_matmul():
     numbers[:500].T @ numbers[:500]
     before = process.memory_info().rss
     for length in range(501, 1001):
@@ -187,5 +187,5 @@ def test_the_code_of_many_sizes_is_not_kept() -> None:
     """Batches of a long run differ in size; a user's own setting stands."""
     kept = grown()
     assert kept < 200
-    if gives_float32_to_onednn():
+    if onednn_keeps_float32():
         assert grown(ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024", LRU_CACHE_CAPACITY="1024") > 2 * kept

@@ -115,6 +115,19 @@ def test_large_scores_do_not_overflow() -> None:
     assert output.flatten().tolist() == [1.0, 2.0]
 
 
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_without_a_mask_the_decoder_is_causal(variant: dict[str, Any]) -> None:
+    """As on CUDA, where the kernel is told so instead; sources without padding need no mask either."""
+    if variant.get("causal") is False:
+        pytest.skip("every row sees all of them")
+    twin = training_twin(tiny_model(**variant), fused=True)
+    src, tgt = sources(7), targets(6)
+    memory = twin.encoder(twin.embed(src, side="src"), mask=None)
+    x, cross_kv = twin.embed(tgt, side="tgt"), twin.decoder.project_memory(memory)
+    hidden, _ = twin.decoder(x, cross_kv, self_mask=None, cross_mask=None)
+    torch.testing.assert_close(twin.logits(hidden), twin(src, tgt), rtol=0, atol=1e-5)
+
+
 def test_a_tap_is_refused() -> None:
     with pytest.raises(ValueError, match="explicit model"):
         training_twin(tiny_model(), fused=True)(sources(3), targets(2), tap=AttentionRecorder())

@@ -19,6 +19,7 @@ from model.config import PAD, ConfigError, TrainConfig
 from model.fast import cross_entropy as loss
 from model.folder import WEIGHTS
 from model.training.consistency import draw_cutoff, projected_consistency
+from model.training.corpus import real_labels
 from model.training.loss import TrainingLoss
 from tests.model.engine import StopAfter, run, string_setup
 from tests.model.test_lstm import tiny_lstm
@@ -118,7 +119,7 @@ def test_simcut_hides_whole_tokens_of_source_and_target_from_the_second_view(nam
     src_kept, tgt_kept = torch.ones_like(src, dtype=torch.bool), torch.ones_like(tgt, dtype=torch.bool)
     src_kept[0, 2] = src_kept[1, 0] = tgt_kept[0, 0] = tgt_kept[1, 3] = False
     training = TrainingLoss(model, smoothing=0.1, fused=fused, consistency="simcut", consistency_weight=3.0)
-    ours, _ = training(src, tgt, labels, (src_kept, tgt_kept))
+    ours, _ = training(src, tgt, *real_labels(labels), (src_kept, tgt_kept))
     ours.backward()
     gradients = {key: p.grad.clone() for key, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()
@@ -139,10 +140,12 @@ def test_without_noise_the_views_are_one(name: str) -> None:
     """SimCut without cutoff is the plain loss, and R-Drop without dropout twice the plain loss."""
     make, fused = MODELS[name]
     model = with_blank(make)
-    plain, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(*batch())
+    src, tgt, labels = batch()
+    inputs = (src, tgt, *real_labels(labels))
+    plain, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(*inputs)
     for kind, times in (("simcut", 1), ("rdrop", 2)):
         both = TrainingLoss(model, smoothing=0.1, fused=fused, consistency=kind, consistency_weight=5.0)  # type: ignore[arg-type]
-        loss, plain_nll = both(*batch())
+        loss, plain_nll = both(*inputs)
         torch.testing.assert_close(loss, times * plain)
         torch.testing.assert_close(plain_nll, nll)
 
@@ -156,7 +159,7 @@ def test_bf16_rounds_products_only() -> None:
         model = tiny_model(share_embeddings="none")
         training = TrainingLoss(model, smoothing=0.1, fused=True, consistency="simcut", consistency_weight=3.0)
         with torch.autocast("cpu", enabled=rounds, dtype=torch.bfloat16):
-            total, _ = training(src, tgt, labels, kept)
+            total, _ = training(src, tgt, *real_labels(labels), kept)
         total.backward()
         found.append((total.detach(), [p.grad for p in model.parameters()]))
     (exact, gradients), (rounded, other) = found
@@ -169,11 +172,12 @@ def test_bf16_rounds_products_only() -> None:
 
 def test_the_views_of_rdrop_have_different_dropout() -> None:
     model = tiny_model(dropout=0.3).train()
+    src, tgt, labels = batch()
     losses = []
     for weight in (0.0, 5.0):
         torch.manual_seed(1)
         both = TrainingLoss(model, smoothing=0.0, fused=True, consistency="rdrop", consistency_weight=weight)
-        losses.append(both(*batch())[0].item())
+        losses.append(both(src, tgt, *real_labels(labels))[0].item())
     assert losses[1] > losses[0] + 0.01
 
 

@@ -82,9 +82,9 @@ def test_one_batch_is_learned_by_heart() -> None:
     while not trainer.done:
         trainer.update()
     update = setup.corpus.updates(0)[0]
-    tensors = setup.corpus.tensors(update.shares[0][0], torch.device("cpu"))
+    inputs = setup.corpus.inputs(update.shares[0][0])
     with torch.no_grad():
-        assert trainer.loss(*tensors)[0].item() / update.target_tokens < 0.01
+        assert trainer.loss(*inputs)[0].item() / update.target_tokens < 0.01
 
 
 @pytest.fixture(scope="module")
@@ -268,12 +268,12 @@ def test_status_is_json_whatever_the_numbers(tmp_path: Path) -> None:
 
 def test_the_progress_line_shows_the_remaining_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert [clock(s) for s in (3.4, 65, 3700)] == ["3 s", "1 min 05 s", "1 h 01 min"]
-    terminal = Terminal(100)
-    terminal.live = True
+    terminal = Terminal(100, live=True)
+    time.sleep(0.15)  # it is drawn at most ten times a second
     terminal.tick(25, 90.0, 12_345.0)
     drawn = capsys.readouterr().err
     assert "██████░" in drawn
-    assert "25/100  1 min 30 s left  12,345 tokens/s" in drawn
+    assert "25/100, 1 min 30 s left, 12,345 tokens/s" in drawn
 
 
 def test_tensorboard_gets_the_curves_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from model.fast import cross_entropy as loss
 from model.fast.cross_entropy import projected_cross_entropy
 from model.masks import padding_mask
 from model.presets import PRESETS, get_preset
-from model.training.corpus import Corpus
+from model.training.corpus import Corpus, real_labels
 from model.training.evaluation import is_better
 from model.training.loss import TrainingLoss
 from model.training.randomness import start_stream, stream_seed
@@ -104,7 +104,7 @@ def test_the_training_loss_leaves_padding_out(fused: bool, bias: bool) -> None:
     labels[0, -1] = 2
     labels[1, 1] = 2
     model = tiny_model(output_bias=bias).double()
-    ours, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(src, tgt, labels)
+    ours, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(src, tgt, *real_labels(labels))
     ours.backward()
     gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()

@@ -184,11 +184,11 @@ def test_processes_of_a_resumed_run_talk_as_those_of_its_start_did(
         raise CheckpointError("far enough")
 
     monkeypatch.setattr("model.training.distributed.joined_world", join)
-    monkeypatch.setattr("model.training.device.resolve_device", lambda wanted, local_rank=0: f"{wanted}:{local_rank}")
+    monkeypatch.setattr("model.training.device.resolve_device", lambda wanted: f"{wanted}:0")
     path = tmp_path / "run" / CONFIG
     for trained_on in ("cuda:1", "cpu"):
         config = read_json(path)
         write_json(path, config | {"runtime": config["runtime"] | {"device": trained_on}})
         with pytest.raises(CheckpointError, match="far enough"):
             train.main(["--resume", "run", "--checkpoints", str(tmp_path)])
-    assert kinds == ["cuda", "cpu"]
+    assert kinds == ["cuda:0", "cpu:0"]
