@@ -58,8 +58,9 @@ class ConfigError(UserError):
     """A configuration that cannot be used; the message names the field and its allowed values."""
 
 
-def _help(text: str, **kwargs: Any) -> Any:
-    return field(metadata={"help": text}, **kwargs)
+def _help(text: str, *, default: Any, least: int | None = None, fraction: bool = False) -> Any:
+    """A setting with its help; its value is at least `least`, or as a `fraction` from 0 to below 1."""
+    return field(default=default, metadata={"help": text, "least": least, "fraction": fraction})
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,17 @@ class ModelConfig:
     src_vocab_size: int = _help("number of source token ids, specials included", default=0)
     tgt_vocab_size: int = _help("number of target token ids, specials included", default=0)
     architecture: Literal["transformer", "lstm"] = _help("model architecture", default="transformer")
-    d_model: int = _help("width of every token vector", default=128)
-    d_ff: int = _help("width inside the feed-forward layers", default=256)
-    n_encoder_layers: int = _help("encoder depth", default=2)
-    n_decoder_layers: int = _help("decoder depth", default=2)
-    n_encoder_heads: int = _help("attention heads per encoder layer", default=4)
-    n_decoder_heads: int = _help("attention heads per decoder layer, self- and cross-attention alike", default=4)
-    dropout: float = _help("dropout on embeddings and on each sublayer's output (§5.4)", default=0.1)
-    attention_dropout: float = _help("dropout on attention weights", default=0.0)
-    activation_dropout: float = _help("dropout inside the feed-forward layers", default=0.0)
+    d_model: int = _help("width of every token vector", default=128, least=1)
+    d_ff: int = _help("width inside the feed-forward layers", default=256, least=1)
+    n_encoder_layers: int = _help("encoder depth", default=2, least=1)
+    n_decoder_layers: int = _help("decoder depth", default=2, least=1)
+    n_encoder_heads: int = _help("attention heads per encoder layer", default=4, least=1)
+    n_decoder_heads: int = _help(
+        "attention heads per decoder layer, self- and cross-attention alike", default=4, least=1
+    )
+    dropout: float = _help("dropout on embeddings and on each sublayer's output (§5.4)", default=0.1, fraction=True)
+    attention_dropout: float = _help("dropout on attention weights", default=0.0, fraction=True)
+    activation_dropout: float = _help("dropout inside the feed-forward layers", default=0.0, fraction=True)
     activation: Literal["relu", "gelu", "silu"] = _help("feed-forward non-linearity", default="relu")
     norm_first: bool = _help("pre-norm (True) or the paper's post-norm (False)", default=False)
     layer_norm: Literal["standard", "scalar"] = _help(
@@ -89,14 +92,16 @@ class ModelConfig:
         default="sinusoidal",
     )
     attention_gate: bool = _help("multiply the heads' outputs by a sigmoid gate that the query computes", default=False)
-    max_positions: int = _help("longest sequence, in tokens with <sos>/<eos>", default=256)
+    max_positions: int = _help("longest sequence, in tokens with <sos>/<eos>", default=256, least=1)
     share_embeddings: Literal["none", "target", "all"] = _help(
         "one matrix for target embedding and output (target), for source too (all)", default="target"
     )
     causal: bool = _help("decoder rows see only themselves and earlier rows", default=True)
     scale_scores: bool = _help("divide attention scores by √d_head", default=True)
     scale_embeddings: bool = _help("multiply embeddings by √d_model", default=True)
-    embedding_factor: float = _help("multiply embeddings by this instead; 0 = as scale_embeddings says", default=0.0)
+    embedding_factor: float = _help(
+        "multiply embeddings by this instead; 0 = as scale_embeddings says", default=0.0, least=0
+    )
     residual: bool = _help("add each sublayer's input to its output", default=True)
     output_bias: bool = _help("add a number per target token to the logits, as Marian does", default=False)
     banned_tokens: tuple[int, ...] = _help("target ids that are never predicted, besides <pad> and <sos>", default=())
@@ -104,10 +109,7 @@ class ModelConfig:
     norm_embeddings: bool = _help("layer norm on the sum of embedding and position, as in BART", default=False)
 
     def __post_init__(self) -> None:
-        _check(self, positive=("d_model", "d_ff", "n_encoder_heads", "n_decoder_heads", "max_positions"))
-        _check(self, positive=("n_encoder_layers", "n_decoder_layers"))
-        _check(self, fractions=("dropout", "attention_dropout", "activation_dropout"))
-        _check(self, non_negative=("embedding_factor",))
+        _check(self)
         for name in ("n_encoder_heads", "n_decoder_heads"):
             if self.d_model % getattr(self, name):
                 raise ConfigError(
@@ -173,80 +175,64 @@ class DataConfig:
         "kind of tokens; sentencepiece and bytelevel are only of models from elsewhere", default="words"
     )
     lowercase: bool = _help("lower-case text before tokenization", default=False)
-    min_frequency: int = _help("rarer words become <unk>", default=1)
-    vocab_size: int = _help("pieces of a subword vocabulary, shared by both sides", default=6000)
+    min_frequency: int = _help("rarer words become <unk>", default=1, least=1)
+    vocab_size: int = _help("pieces of a subword vocabulary, shared by both sides", default=6000, least=1)
     split_seed: int = _help("seed of the train / validation / test split", default=0)
 
     def __post_init__(self) -> None:
-        _check(self, positive=("min_frequency", "vocab_size"))
+        _check(self)
 
 
 @dataclass(frozen=True)
 class TrainConfig:
     """Settings of one training run. All randomness derives from `seed`."""
 
-    seed: int = _help("seed for initial weights, data order and dropout", default=1)
-    max_steps: int = _help("total number of weight updates", default=2000)
-    max_tokens: int = _help("maximum number of source or target tokens in a batch, padding included", default=2048)
-    gradient_accumulation_steps: int = _help("batches per weight update", default=1)
+    seed: int = _help("seed for initial weights, data order and dropout", default=1, least=0)
+    max_steps: int = _help("total number of weight updates", default=2000, least=1)
+    max_tokens: int = _help(
+        "maximum number of source or target tokens in a batch, padding included", default=2048, least=1
+    )
+    gradient_accumulation_steps: int = _help("batches per weight update", default=1, least=1)
     optimizer: Literal["adam", "adamw"] = _help("which optimiser", default="adam")
     learning_rate: float = _help("peak learning rate", default=1e-3)
     schedule: Literal["inverse_sqrt", "constant", "cosine"] = _help(
         "after warm-up: inverse_sqrt = the paper's decay with 1/√step (§5.3)", default="inverse_sqrt"
     )
-    warmup_steps: int = _help("updates until the peak rate", default=200)
-    beta1: float = _help("Adam β1", default=0.9)
-    beta2: float = _help("Adam β2", default=0.98)
-    epsilon: float = _help("Adam ε", default=1e-9)
-    weight_decay: float = _help("AdamW weight decay", default=0.0)
-    label_smoothing: float = _help("probability mass moved from the correct token to all tokens (§5.4)", default=0.1)
+    warmup_steps: int = _help("updates until the peak rate", default=200, least=0)
+    beta1: float = _help("Adam β1", default=0.9, fraction=True)
+    beta2: float = _help("Adam β2", default=0.98, fraction=True)
+    epsilon: float = _help("Adam ε", default=1e-9, least=0)
+    weight_decay: float = _help("AdamW weight decay", default=0.0, least=0)
+    label_smoothing: float = _help(
+        "probability mass moved from the correct token to all tokens (§5.4)", default=0.1, fraction=True
+    )
     consistency: Literal["none", "simcut", "rdrop"] = _help(
         "ask for one prediction from two noisy passes: token cutoff (simcut) or dropout alone (rdrop)", default="none"
     )
-    consistency_weight: float = _help("weight α of the divergence between the two (simcut 3, rdrop 5)", default=3.0)
-    cutoff: float = _help("probability that simcut hides a token from the second pass", default=0.05)
-    clip_norm: float = _help("gradient norm limit; 0 = off", default=1.0)
-    eval_every: int = _help("updates between evaluations", default=200)
-    log_every: int = _help("updates between log lines", default=20)
-    save_every: int = _help("updates between saves of the resumable state", default=200)
+    consistency_weight: float = _help(
+        "weight α of the divergence between the two (simcut 3, rdrop 5)", default=3.0, least=0
+    )
+    cutoff: float = _help("probability that simcut hides a token from the second pass", default=0.05, fraction=True)
+    clip_norm: float = _help("gradient norm limit; 0 = off", default=1.0, least=0)
+    eval_every: int = _help("updates between evaluations", default=200, least=1)
+    log_every: int = _help("updates between log lines", default=20, least=1)
+    save_every: int = _help("updates between saves of the resumable state", default=200, least=1)
     select_by: Literal["loss", "exact_match", "bleu"] = _help(
         "validation score that decides which weights are best; ties go to the lower loss", default="loss"
     )
-    snapshots: int = _help("number of weight snapshots to keep during training; 0 = none", default=16)
-    snapshot_megabytes: float = _help("maximum space for snapshots; a large model keeps fewer", default=64.0)
-    bpe_dropout: float = _help("probability of skipping a BPE merge, drawn anew each epoch", default=0.0)
-    patience: int = _help("evaluations without improvement before stopping; 0 = never stop early", default=0)
+    snapshots: int = _help("number of weight snapshots to keep during training; 0 = none", default=16, least=0)
+    snapshot_megabytes: float = _help("maximum space for snapshots; a large model keeps fewer", default=64.0, least=0)
+    bpe_dropout: float = _help("probability of skipping a BPE merge, drawn anew each epoch", default=0.0, fraction=True)
+    patience: int = _help("evaluations without improvement before stopping; 0 = never stop early", default=0, least=0)
     average_checkpoints: int = _help(
-        "average the weights of the last k evaluations and score that mean; 0 = keep the best weights", default=0
+        "average the weights of the last k evaluations and score that mean; 0 = keep the best weights",
+        default=0,
+        least=0,
     )
-    eval_sentences: int = _help("maximum number of validation sentences decoded per evaluation", default=500)
+    eval_sentences: int = _help("maximum number of validation sentences decoded per evaluation", default=500, least=1)
 
     def __post_init__(self) -> None:
-        _check(
-            self,
-            positive=(
-                "max_steps",
-                "max_tokens",
-                "gradient_accumulation_steps",
-                "eval_every",
-                "log_every",
-                "save_every",
-            ),
-        )
-        _check(self, positive=("eval_sentences",))
-        _check(self, fractions=("label_smoothing", "beta1", "beta2", "bpe_dropout", "cutoff"))
-        _check(
-            self,
-            non_negative=(
-                "snapshots",
-                "snapshot_megabytes",
-                "warmup_steps",
-                "patience",
-                "average_checkpoints",
-                "clip_norm",
-            ),
-        )
-        _check(self, non_negative=("weight_decay", "epsilon", "seed", "consistency_weight"))
+        _check(self)
         if self.weight_decay and self.optimizer != "adamw":
             raise ConfigError("weight_decay needs optimizer=adamw; Adam has none.")
         if not 0 < self.learning_rate < math.inf:
@@ -261,7 +247,7 @@ class DecodeConfig:
     """How target tokens are chosen."""
 
     method: Literal["greedy", "beam", "sample"] = _help("search method", default="greedy")
-    beam_size: int = _help("beam width", default=4)
+    beam_size: int = _help("beam width", default=4, least=1)
     length_penalty: LengthPenalty = _help(
         "none = sum of log-probabilities; mean = sum / length^α; gnmt = sum / ((5+length)/6)^α", default="mean"
     )
@@ -269,11 +255,13 @@ class DecodeConfig:
     temperature: float = _help("below 1 sharpens, above 1 flattens (sampling)", default=1.0)
     top_k: int = _help("sample from the k most probable tokens; 0 = all", default=0)
     top_p: float = _help("sample from the most probable tokens with this total probability; 1 = all", default=1.0)
-    max_length: int = _help("maximum number of target tokens, <eos> included; 0 = from the source length", default=0)
+    max_length: int = _help(
+        "maximum number of target tokens, <eos> included; 0 = from the source length", default=0, least=0
+    )
     seed: int = _help("seed of sampling", default=0)
 
     def __post_init__(self) -> None:
-        _check(self, positive=("beam_size",), non_negative=("max_length",))
+        _check(self)
         if not 0 < self.temperature < math.inf:
             raise ConfigError(
                 f"temperature={self.temperature} must be above 0; use method=greedy for the most probable token."
@@ -391,22 +379,16 @@ def _check_type(key: str, value: Any, kind: Any) -> None:
         raise ConfigError(f"{key} must be of type {getattr(kind, '__name__', kind)}, not {value!r}.")
 
 
-def _check(
-    config: Any,
-    positive: tuple[str, ...] = (),
-    fractions: tuple[str, ...] = (),
-    non_negative: tuple[str, ...] = (),
-) -> None:
-    for name, value in vars(config).items():
-        limit = LIMITS.get(name, LIMIT)
-        if isinstance(value, (int, float)) and not abs(value) <= limit:  # NaN is not below anything either
+def _check(config: Any) -> None:
+    """Refuse numbers out of range; a field's metadata say what its range is."""
+    for each in dataclasses.fields(config):
+        name, value = each.name, getattr(config, each.name)
+        if not isinstance(value, (int, float)):
+            continue
+        limit, least = LIMITS.get(name, LIMIT), each.metadata["least"]
+        if not abs(value) <= limit:  # NaN is not below anything either
             raise ConfigError(f"{name}={value} must be a number of at most {limit:,}.")
-    for name in non_negative:
-        if not getattr(config, name) >= 0:
-            raise ConfigError(f"{name}={getattr(config, name)} must be 0 or more.")
-    for name in positive:
-        if getattr(config, name) < 1:
-            raise ConfigError(f"{name}={getattr(config, name)} must be at least 1.")
-    for name in fractions:
-        if not 0 <= getattr(config, name) < 1:
-            raise ConfigError(f"{name}={getattr(config, name)} must be at least 0 and below 1.")
+        if each.metadata["fraction"] and not 0 <= value < 1:
+            raise ConfigError(f"{name}={value} must be at least 0 and below 1.")
+        if least is not None and value < least:
+            raise ConfigError(f"{name}={value} must be {'at least 1' if least else '0 or more'}.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -80,66 +81,23 @@ def _corpora(data_dir: Path | None) -> list[str]:
     return ["--data-dir", str(data_dir)] if data_dir else []
 
 
-_SIZES = "norm_first=true share_embeddings=all max_positions=128 schedule=cosine"
-_COMMON = f"--preset small --device cpu --precision bf16 --threads 1 --set {_SIZES} patience=0 eval_sentences=300"
-_EVERY = "eval_every=500 save_every=250 snapshots=12"
-
-# A model of each direction learns from the corpus alone; each translates the training sentences of its language; and
-# a student goes on from there, with the corpus and both sets of translations (Nguyen, Joty, Wu and Aw 2020).
-_MULTI30K = (
-    Step(
-        "train",
-        "multi30k-en-de-alone",
-        f"--task multi30k-en-de {_COMMON} {_EVERY} dropout=0.2 learning_rate=2e-3 warmup_steps=400 max_steps=7500 "
-        "average_checkpoints=10 "
-        "--first learning_rate=3e-3 warmup_steps=800 max_steps=8000 bpe_dropout=0.1 average_checkpoints=5 "
-        "save_every=500",
-    ),
-    Step(
-        "train",
-        "multi30k-de-en-alone",
-        f"--task multi30k-de-en {_COMMON} {_EVERY} dropout=0.15 learning_rate=3e-3 warmup_steps=500 max_steps=4000 "
-        "average_checkpoints=5",
-    ),
-    Step("relabel", "ende.jsonl", "--task multi30k-en-de --model multi30k-en-de-alone"),
-    Step("relabel", "deen.jsonl", "--task multi30k-de-en --model multi30k-de-en-alone"),
-)
+def _chains(path: Path) -> dict[str, tuple[Step, ...]]:
+    """The steps of each model in the file, in their order."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    texts = {name: text for name, text in content.items() if isinstance(text, str)}
+    steps = {
+        name: Step(
+            "relabel" if name.endswith(".jsonl") else "train",
+            name,
+            step["options"].format(**texts),
+            tuple(step.get("added", ())),
+        )
+        for name, step in content["steps"].items()
+    }
+    return {model: tuple(steps[name] for name in names) for model, names in content["chains"].items()}
 
 
-_PAIRS = ("ende.jsonl", "deen.jsonl")
-
-
-def _student(name: str, direction: str) -> Step:
-    """The model of one direction that goes on from the weights of the one that learned from the corpus alone."""
-    return Step(
-        "train",
-        name,
-        f"--task multi30k-{direction} --init multi30k-{direction}-alone {_COMMON} {_EVERY} dropout=0.2 "
-        "learning_rate=2e-3 warmup_steps=400 max_steps=7000 average_checkpoints=10",
-        added=_PAIRS,
-    )
-
-
-# A second round: both students translate the training sentences, and the one from English grows and goes on.
-_GROWN = (
-    _student("multi30k-en-de-first-round", "en-de"),
-    _student("multi30k-de-en", "de-en"),
-    Step("relabel", "ende2.jsonl", "--task multi30k-en-de --model multi30k-en-de-first-round"),
-    Step("relabel", "deen2.jsonl", "--task multi30k-de-en --model multi30k-de-en"),
-    Step(
-        "train",
-        "multi30k-en-de",
-        f"--task multi30k-en-de --init multi30k-en-de-first-round {_COMMON} eval_every=400 save_every=100 snapshots=12 "
-        "dropout=0.2 learning_rate=2e-3 warmup_steps=400 max_steps=4200 average_checkpoints=10 d_ff=1024 log_every=20",
-        added=(*_PAIRS, "ende2.jsonl", "deen2.jsonl"),
-    ),
-)
-
-
-CHAINS: dict[str, tuple[Step, ...]] = {
-    "multi30k-en-de": (*_MULTI30K, *_GROWN),
-    "multi30k-de-en": (*_MULTI30K, _student("multi30k-de-en", "de-en")),
-}
+CHAINS = _chains(Path(__file__).with_suffix(".toml"))
 
 
 def needed(chain: Sequence[Step], wanted: Iterable[str], folder: Path) -> tuple[Step, ...]:
