@@ -30,9 +30,7 @@ from model.folder import (
     WEIGHTS,
     CheckpointError,
     check_name,
-    find_model,
     label,
-    list_models,
     read_card,
     read_config,
     read_json,
@@ -48,23 +46,6 @@ from model.shortcuts import with_shortcuts
 from model.text.pieces import TokenizerError
 from model.text.tokenizer import Tokenizer, tokenizers_from_dict, tokenizers_to_dict
 from model.transformer import Transformer
-
-__all__ = [
-    "CheckpointError",
-    "LoadedModel",
-    "average_weights",
-    "check_name",
-    "find_model",
-    "list_models",
-    "load_model",
-    "load_stored",
-    "read_weights",
-    "save_model",
-    "snapshot_steps",
-    "stored_weights",
-    "write_weights",
-]
-
 
 MAPPED_BYTES = 64 * 1024**2  # larger weights are not read: the operating system maps the file into memory
 MAX_WEIGHT = 65_504.0  # the largest number of half precision; sums of products of much larger ones are infinite

@@ -113,11 +113,16 @@ class ModelConfig:
         for name in ("n_encoder_heads", "n_decoder_heads"):
             if self.d_model % getattr(self, name):
                 raise ConfigError(
-                    f"d_model={self.d_model} does not divide into {name}={getattr(self, name)} equal heads; "
-                    f"choose a number of heads that divides d_model."
+                    "d_model={d_model} does not divide into {name}={value} equal heads; "
+                    "choose a number of heads that divides d_model.",
+                    d_model=self.d_model,
+                    name=name,
+                    value=getattr(self, name),
                 )
         if self.positions == "sinusoidal" and self.d_model % 2:
-            raise ConfigError(f"d_model={self.d_model} is odd; sinusoidal positions need sine–cosine pairs.")
+            raise ConfigError(
+                "d_model={d_model} is odd; sinusoidal positions need sine–cosine pairs.", d_model=self.d_model
+            )
         if self.positions == "rope" and (
             self.d_model // self.n_encoder_heads % 2 or self.d_model // self.n_decoder_heads % 2
         ):
@@ -127,7 +132,8 @@ class ModelConfig:
             )
         if self.architecture == "lstm" and self.d_model % 2:
             raise ConfigError(
-                f"d_model={self.d_model} is odd; an LSTM's encoder reads with one half in each direction."
+                "d_model={d_model} is odd; an LSTM's encoder reads with one half in each direction.",
+                d_model=self.d_model,
             )
         named = (*self.banned_tokens, self.first_token)
         if not all(0 <= i < max(self.tgt_vocab_size, 1) for i in named):
@@ -137,8 +143,10 @@ class ModelConfig:
             )
         if self.share_embeddings == "all" and self.src_vocab_size != self.tgt_vocab_size:
             raise ConfigError(
-                f"share_embeddings=all needs one vocabulary for both sides, but the source has "
-                f"{self.src_vocab_size} ids and the target {self.tgt_vocab_size}."
+                "share_embeddings=all needs one vocabulary for both sides, but the source has "
+                "{src_vocab_size} ids and the target {tgt_vocab_size}.",
+                src_vocab_size=self.src_vocab_size,
+                tgt_vocab_size=self.tgt_vocab_size,
             )
 
     @property
@@ -236,7 +244,7 @@ class TrainConfig:
         if self.weight_decay and self.optimizer != "adamw":
             raise ConfigError("weight_decay needs optimizer=adamw; Adam has none.")
         if not 0 < self.learning_rate < math.inf:
-            raise ConfigError(f"learning_rate={self.learning_rate} must be above 0.")
+            raise ConfigError("learning_rate={learning_rate} must be above 0.", learning_rate=self.learning_rate)
 
 
 LengthPenalty = Literal["none", "mean", "gnmt"]
@@ -264,12 +272,13 @@ class DecodeConfig:
         _check(self)
         if not 0 < self.temperature < math.inf:
             raise ConfigError(
-                f"temperature={self.temperature} must be above 0; use method=greedy for the most probable token."
+                "temperature={temperature} must be above 0; use method=greedy for the most probable token.",
+                temperature=self.temperature,
             )
         if not 0 < self.top_p <= 1:
-            raise ConfigError(f"top_p={self.top_p} must lie above 0 and not above 1.")
+            raise ConfigError("top_p={top_p} must lie above 0 and not above 1.", top_p=self.top_p)
         if self.top_k < 0:
-            raise ConfigError(f"top_k={self.top_k} must be 0 (all tokens) or more.")
+            raise ConfigError("top_k={top_k} must be 0 (all tokens) or more.", top_k=self.top_k)
 
     def length_limit(self, n_source_tokens: int, max_positions: int) -> int:
         """Maximum number of target tokens (<eos> included) for a source of this many tokens."""
@@ -330,7 +339,9 @@ def from_dict(cls: type[Config], values: Mapping[str, Any]) -> Config:
         values = with_current_names(values)
     for key, value in values.items():
         if key not in hints:
-            raise ConfigError(f"unknown setting '{key}' in {cls.__name__}{nearest(key, hints)}")
+            raise ConfigError(
+                "unknown setting '{key}' in {type}{hint}", key=key, type=cls.__name__, hint=nearest(key, hints)
+            )
         _check_type(key, value, hints[key])
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return cls(**given)
@@ -343,13 +354,13 @@ def parse_value(cls: type[Config], key: str, text: str) -> Any:
         try:
             return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]
         except KeyError:
-            raise ConfigError(f"{key} is true or false, not '{text}'.") from None
+            raise ConfigError("{key} is true or false, not '{text}'.", key=key, text=text) from None
     if kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             noun = "a whole number" if kind is int else "a number"
-            raise ConfigError(f"{key} must be {noun}, not '{text}'.") from None
+            raise ConfigError("{key} must be {noun}, not '{text}'.", key=key, noun=noun, text=text) from None
     _check_type(key, text, kind)
     return text
 
@@ -366,11 +377,16 @@ def nearest(word: str, known: typing.Iterable[str]) -> str:
 def _check_type(key: str, value: Any, kind: Any) -> None:
     if typing.get_origin(kind) is Literal:
         if value not in typing.get_args(kind):
-            raise ConfigError(f"{key} is one of {', '.join(map(str, typing.get_args(kind)))}, not {value!r}.")
+            raise ConfigError(
+                "{key} is one of {choices}, not {value!r}.",
+                key=key,
+                choices=", ".join(map(str, typing.get_args(kind))),
+                value=value,
+            )
         return
     if typing.get_origin(kind) is tuple:
         if not isinstance(value, list | tuple) or not all(type(item) is int and item >= 0 for item in value):
-            raise ConfigError(f"{key} must be a list of whole numbers from 0, not {value!r}.")
+            raise ConfigError("{key} must be a list of whole numbers from 0, not {value!r}.", key=key, value=value)
         return
     allowed = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     is_number_for_float = float in allowed and isinstance(value, int) and not isinstance(value, bool)
@@ -387,8 +403,10 @@ def _check(config: Any) -> None:
             continue
         limit, least = LIMITS.get(name, LIMIT), each.metadata["least"]
         if not abs(value) <= limit:  # NaN is not below anything either
-            raise ConfigError(f"{name}={value} must be a number of at most {limit:,}.")
+            raise ConfigError(
+                "{name}={value} must be a number of at most {limit:,}.", name=name, value=value, limit=limit
+            )
         if each.metadata["fraction"] and not 0 <= value < 1:
-            raise ConfigError(f"{name}={value} must be at least 0 and below 1.")
+            raise ConfigError("{name}={value} must be at least 0 and below 1.", name=name, value=value)
         if least is not None and value < least:
             raise ConfigError(f"{name}={value} must be {'at least 1' if least else '0 or more'}.")

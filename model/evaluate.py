@@ -24,25 +24,29 @@ ALIGNED_SENTENCES = 200
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
-    made = OneSentenceParser(
+    options = OneSentenceParser(
         prog=typed("model.evaluate"),
         description="Score a model on a split of a task or on two text files: exact match, token accuracy, loss, BLEU.",
     )
-    made.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
-    made.add_argument("--task", metavar="TASK", help="task to score on (default: the one it was trained on)")
-    made.add_argument("--split", help="train, valid, test, or another split of the task (default: test, if it has one)")
-    made.add_argument("--source", type=Path, metavar="FILE", help="sentences to translate, one a line, UTF-8 (.gz too)")
-    made.add_argument("--target", type=Path, metavar="FILE", help="their reference translations, line by line")
-    made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
-    made.add_argument(
+    options.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
+    options.add_argument("--task", metavar="TASK", help="task to score on (default: the one it was trained on)")
+    options.add_argument(
+        "--split", help="train, valid, test, or another split of the task (default: test, if it has one)"
+    )
+    options.add_argument(
+        "--source", type=Path, metavar="FILE", help="sentences to translate, one a line, UTF-8 (.gz too)"
+    )
+    options.add_argument("--target", type=Path, metavar="FILE", help="their reference translations, line by line")
+    options.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
+    options.add_argument(
         "--own-search", action="store_true", help="beam search as the authors of an imported model set it"
     )
-    add_length_penalty(made)
-    made.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
-    made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
-    made.add_argument("--json", action="store_true", help="print one JSON object")
-    add_checkpoints(made)
-    return made
+    add_length_penalty(options)
+    options.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
+    options.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
+    options.add_argument("--json", action="store_true", help="print one JSON object")
+    add_checkpoints(options)
+    return options
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -62,8 +66,9 @@ def main(arguments: Sequence[str]) -> int:
         length_penalty=options.length_penalty,
         alpha=options.alpha,
     )
-    from model.checkpoint import find_model, load_model
+    from model.checkpoint import load_model
     from model.data.task import one_group, same_text
+    from model.folder import find_model
     from model.metrics import flat
     from model.scoring import score_examples
     from model.training.device import resolve_device

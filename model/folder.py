@@ -71,8 +71,9 @@ def check_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name) or name.endswith(".") or _WINDOWS_DEVICES.fullmatch(name):
         raise CheckpointError(
-            f"{name!r} cannot name a model: use 1 to 64 letters, digits, '-', '_' or '.', beginning with a letter "
-            f"or digit and not ending with a dot."
+            "{name!r} cannot name a model: use 1 to 64 letters, digits, '-', '_' or '.', beginning with a letter "
+            "or digit and not ending with a dot.",
+            name=name,
         )
     return name
 
@@ -88,7 +89,7 @@ def find_model(checkpoints: str | Path, name: str) -> Path:
     if not folder.is_dir():
         known = [path.name for path in model_folders(root)]
         hint = nearest(name, known) if known else f"; there is no model in {root} yet."
-        raise CheckpointError(f"there is no model '{name}'{hint}")
+        raise CheckpointError("there is no model '{name}'{hint}", name=name, hint=hint)
     return folder
 
 
@@ -101,7 +102,7 @@ def model_folders(checkpoints: str | Path) -> list[Path]:
 
 
 def _may_hold_model(folder: Path) -> bool:
-    """Whether there is a config.json; also where nobody may look: whoever reads the folder then learns why."""
+    """Whether there is a config.json. True if the folder is unreadable, too: reading it raises the reason."""
     try:
         return (folder / CONFIG).is_file()
     except OSError:
@@ -204,13 +205,17 @@ def read_json(path: Path, limit: int = MAX_SMALL_JSON_BYTES) -> dict[str, Any]:
     try:
         value = decode(read_bytes(path, limit))
     except FileNotFoundError:
-        raise CheckpointError(f"{label(path)} is missing; the model folder is not complete.") from None
+        raise CheckpointError("{file} is missing; the model folder is not complete.", file=label(path)) from None
     except OSError as error:
-        raise CheckpointError(f"{label(path)} cannot be read: {error.strerror or error}.") from None
+        raise CheckpointError(
+            "{file} cannot be read: {reason}.", file=label(path), reason=error.strerror or error
+        ) from None
     except FormatError as error:
-        raise CheckpointError(f"{label(path)} {error}") from None
+        raise CheckpointError("{file} {error}", file=label(path), error=error) from None
     if not isinstance(value, dict):
-        raise CheckpointError(f"{label(path)} must hold a JSON object, not {type(value).__name__}.")
+        raise CheckpointError(
+            "{file} must hold a JSON object, not {type}.", file=label(path), type=type(value).__name__
+        )
     return value
 
 
@@ -226,12 +231,15 @@ def read_config(folder: Path) -> dict[str, Any]:
     version = config.get("format_version")
     if version != FORMAT_VERSION:
         raise CheckpointError(
-            f"{label(path)} has format_version {version!r}, but this program reads {FORMAT_VERSION}; "
-            f"a newer Headlight may have written it."
+            "{file} has format_version {version!r}, but this program reads {supported}; "
+            "a newer Headlight may have written it.",
+            file=label(path),
+            version=version,
+            supported=FORMAT_VERSION,
         )
     for section in ("model", "data", "training"):
         if not isinstance(config.get(section), dict):
-            raise CheckpointError(f"{label(path)} has no section '{section}'.")
+            raise CheckpointError("{file} has no section '{section}'.", file=label(path), section=section)
     checked(path, config, Config)
     try:
         renamed = {
@@ -240,7 +248,7 @@ def read_config(folder: Path) -> dict[str, Any]:
             if isinstance(config.get(section), dict)
         }
     except ConfigError as error:
-        raise CheckpointError(f"{label(path)}: {error}") from None
+        raise CheckpointError("{file}: {error}", file=label(path), error=error) from None
     return config | renamed
 
 
@@ -254,14 +262,17 @@ def refuse_pickles(folder: Path) -> None:
     for path in (*folder.iterdir(), *(folder / STATE).glob("*"), *(folder / SNAPSHOTS).glob("*")):
         if path.suffix.lower() in PICKLE_SUFFIXES:
             raise CheckpointError(
-                f"{label(path)} is a pickle, which could run code when opened; only .safetensors weights are read, "
-                f"so delete it or convert it."
+                "{file} is a pickle, which could run code when opened; only .safetensors weights are read, "
+                "so delete it or convert it.",
+                file=label(path),
             )
         kind = path.lstat().st_mode
         if stat.S_ISLNK(kind) and not real_path(path).is_relative_to(inside):
-            raise CheckpointError(f"{label(path)} is a link that leads out of the model folder; copy the file instead.")
+            raise CheckpointError(
+                "{file} is a link that leads out of the model folder; copy the file instead.", file=label(path)
+            )
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)):
-            raise CheckpointError(f"{label(path)} is a pipe or a device, which may never end; delete it.")
+            raise CheckpointError("{file} is a pipe or a device, which may never end; delete it.", file=label(path))
 
 
 def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
@@ -270,7 +281,7 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     Raises:
         CheckpointError: missing, truncated, a pickle, or not safetensors.
     """
-    broken = CheckpointError(f"{label(path)} is damaged or cut off: it is not a whole safetensors file.")
+    broken = CheckpointError("{file} is damaged or cut off: it is not a whole safetensors file.", file=label(path))
     try:
         size = path.stat().st_size
         with open(path, "rb") as file:
@@ -278,13 +289,17 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
             length = int.from_bytes(start, "little")
             if len(start) < 8 or not 2 <= length <= min(size - 8, MAX_HEADER_BYTES):
                 if start.startswith(_PICKLE_STARTS):
-                    raise CheckpointError(f"{label(path)} is a pickle, not safetensors; pickles are never opened.")
+                    raise CheckpointError(
+                        "{file} is a pickle, not safetensors; pickles are never opened.", file=label(path)
+                    )
                 raise broken
             header = decode(file.read(length))
     except FileNotFoundError:
-        raise CheckpointError(f"{label(path)} is missing; the model folder is not complete.") from None
+        raise CheckpointError("{file} is missing; the model folder is not complete.", file=label(path)) from None
     except OSError as error:
-        raise CheckpointError(f"{label(path)} cannot be read: {error.strerror or error}.") from None
+        raise CheckpointError(
+            "{file} cannot be read: {reason}.", file=label(path), reason=error.strerror or error
+        ) from None
     except FormatError:
         raise broken from None
     try:
@@ -312,7 +327,7 @@ def checked(path: Path, value: dict[str, Any], kind: type[msgspec.Struct]) -> di
     try:
         check(value, kind)
     except FormatError as error:
-        raise CheckpointError(f"{label(path)} {error}") from None
+        raise CheckpointError("{file} {error}", file=label(path), error=error) from None
     return value
 
 
@@ -327,7 +342,7 @@ def _model_settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     try:
         return to_dict(from_dict(ModelConfig, config["model"]))
     except (ConfigError, TypeError) as error:
-        raise CheckpointError(f"{label(folder / CONFIG)}: {error}") from None
+        raise CheckpointError("{file}: {error}", file=label(folder / CONFIG), error=error) from None
 
 
 def _shortened(value: Any, most: int = MAX_SETTING) -> Any:

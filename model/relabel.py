@@ -46,33 +46,33 @@ BATCH = 96
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
-    made = OneSentenceParser(
+    options = OneSentenceParser(
         prog=typed("model.relabel"),
         description="Translate the training pairs of a task with trained models, and write the new pairs to a file "
         f"for {typed('model.train')} --add-data FILE.",
     )
-    made.add_argument("--task", required=True, metavar="TASK", help="task whose training pairs are translated")
-    made.add_argument("--model", metavar="NAME", help="model that writes targets")
-    made.add_argument("--reverse", metavar="NAME", help="model that writes sources")
-    add_retired(made, "--through", "models read the sentences of TASK itself.")
-    made.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
-    made.add_argument("--overwrite", action="store_true", help="replace an existing file")
-    made.add_argument("--beam", type=int, metavar="N", help="hypotheses of beam search (5)")
-    add_length_penalty(made)
-    made.add_argument(
+    options.add_argument("--task", required=True, metavar="TASK", help="task whose training pairs are translated")
+    options.add_argument("--model", metavar="NAME", help="model that writes targets")
+    options.add_argument("--reverse", metavar="NAME", help="model that writes sources")
+    add_retired(options, "--through", "models read the sentences of TASK itself.")
+    options.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
+    options.add_argument("--overwrite", action="store_true", help="replace an existing file")
+    options.add_argument("--beam", type=int, metavar="N", help="hypotheses of beam search (5)")
+    add_length_penalty(options)
+    options.add_argument(
         "--sample",
         type=float,
         metavar="T",
         help="instead of beam search: draw each token from the model's probabilities at temperature T, so that each "
         "seed gives other sentences",
     )
-    made.add_argument("--seed", type=int, metavar="N", help="seed of --sample (0)")
-    made.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
-    made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
-    add_own_data(made)
-    made.add_argument("--json", action="store_true", help="print the progress as lines of JSON instead of a bar")
-    add_checkpoints(made)
-    return made
+    options.add_argument("--seed", type=int, metavar="N", help="seed of --sample (0)")
+    options.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
+    options.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
+    add_own_data(options)
+    options.add_argument("--json", action="store_true", help="print the progress as lines of JSON instead of a bar")
+    add_checkpoints(options)
+    return options
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -93,28 +93,28 @@ def main(arguments: Sequence[str]) -> int:
     config = _search(options)
     import torch
 
-    from model.checkpoint import find_model, load_model
-    from model.folder import write_bytes
+    from model.checkpoint import load_model
+    from model.folder import find_model, write_bytes
     from model.training.device import resolve_device
 
     device = resolve_device(options.device)
     torch.set_num_threads(1)  # a batch is too little work for several threads; two runs use two cores better
     task = _task(options)
-    works = []
+    jobs = []
     for name, side in ((options.model, "target"), (options.reverse, "source")):
         if name is not None:
             loaded = load_model(find_model(options.checkpoints, name))
             _check_direction(loaded, task, side)
             loaded.model.to(device)
-            works.append(_work(loaded, task, side))
+            jobs.append(_job(loaded, task, side))
     rows: list[str] = []
-    tell = _lines(works) if options.json else _bar(works)
-    for work in works:
-        for number, batch in enumerate(work.batches()):
+    report = _lines(jobs) if options.json else _bar(jobs)
+    for job in jobs:
+        for number, batch in enumerate(job.batches()):
             drawn = dataclasses.replace(config, seed=config.seed + number)  # equal sentences are drawn differently
-            pairs = _translated(work, batch, task, drawn)
+            pairs = _translated(job, batch, task, drawn)
             rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
-            tell(work, batch)
+            report(job, batch)
     try:
         write_bytes(options.out, "".join(rows).encode())
     except OSError as error:
@@ -183,7 +183,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Job:
     """What one model translates, the shortest sentence first, and the side that it writes ("target" or "source").
 
     `left_out`: how many sentences are empty or too long for it.
@@ -200,7 +200,7 @@ class _Work:
             yield self.sentences[at : at + BATCH]
 
 
-def _work(loaded: LoadedModel, task: Task, side: str) -> _Work:
+def _job(loaded: LoadedModel, task: Task, side: str) -> _Job:
     """The sentences of a task's training pairs that the model can read."""
     read = (example.source if side == "target" else example.target for example in task.splits["train"])
     texts = list(dict.fromkeys(read))  # a sentence with several translations has one translation by the model
@@ -208,61 +208,61 @@ def _work(loaded: LoadedModel, task: Task, side: str) -> _Work:
     encoded = [Sentence(text, tuple(loaded.source.encode(text).ids)) for text in texts]
     readable = [each for each in encoded if 0 < len(each.ids) <= limit]
     readable.sort(key=lambda each: len(each.ids))
-    return _Work(loaded, side, tuple(readable), len(texts) - len(readable))
+    return _Job(loaded, side, tuple(readable), len(texts) - len(readable))
 
 
-def _translated(work: _Work, batch: tuple[Sentence, ...], task: Task, config: DecodeConfig) -> Iterator[dict[str, str]]:
+def _translated(job: _Job, batch: tuple[Sentence, ...], task: Task, config: DecodeConfig) -> Iterator[dict[str, str]]:
     """The pairs of a batch with the side that the model wrote; the key "made" names its column."""
     from model.data.batching import EncodedPairs
     from model.scoring import translate_pairs
 
-    given, made = columns(task) if work.side == "target" else columns(task)[::-1]
+    given, made = columns(task) if job.side == "target" else columns(task)[::-1]
     pairs = EncodedPairs(tuple(each.ids for each in batch), ((),) * len(batch))
-    translations = translate_pairs(work.loaded.model, pairs, work.loaded.target, config)
+    translations = translate_pairs(job.loaded.model, pairs, job.loaded.target, config)
     for each, translation in zip(batch, translations, strict=True):
         if translation.strip():
             yield {given: each.text, made: translation, "made": made}
 
 
-Tell = Callable[[_Work, tuple[Sentence, ...]], None]
+Report = Callable[[_Job, tuple[Sentence, ...]], None]
 """Called with each batch that has been translated."""
 
 
-def _bar(works: Sequence[_Work]) -> Tell:
+def _bar(jobs: Sequence[_Job]) -> Report:
     """Progress for a terminal: one bar, which names the model that is at work."""
     from tqdm import tqdm
 
-    if left_out := sum(work.left_out for work in works):
+    if left_out := sum(job.left_out for job in jobs):
         print(f"{plural(left_out, 'sentence')} left out as empty or too long.", file=sys.stderr)
-    bar = tqdm(total=sum(len(work.sentences) for work in works), unit=" sentences", smoothing=0.1)
+    bar = tqdm(total=sum(len(job.sentences) for job in jobs), unit=" sentences", smoothing=0.1)
 
-    def tell(work: _Work, batch: tuple[Sentence, ...]) -> None:
-        bar.set_description(work.loaded.name, refresh=False)
+    def report(job: _Job, batch: tuple[Sentence, ...]) -> None:
+        bar.set_description(job.loaded.name, refresh=False)
         bar.update(len(batch))
         if bar.n == bar.total:
             bar.close()
 
-    return tell
+    return report
 
 
-def _lines(works: Sequence[_Work]) -> Tell:
+def _lines(jobs: Sequence[_Job]) -> Report:
     """Progress for another program: after each batch a line of JSON on standard output.
 
     Keys: model (which is at work), done and sentences (of all models), seconds_left, left_out (sentences that are empty
     or too long). The time left goes by tokens, as the longer sentences come last.
     """
-    left_out = sum(work.left_out for work in works)
-    every = [len(each.ids) for work in works for each in work.sentences]
+    left_out = sum(job.left_out for job in jobs)
+    every = [len(each.ids) for job in jobs for each in job.sentences]
     began, done, tokens = time.monotonic(), 0, 0
 
-    def tell(work: _Work, batch: tuple[Sentence, ...]) -> None:
+    def report(job: _Job, batch: tuple[Sentence, ...]) -> None:
         nonlocal done, tokens
         done, tokens = done + len(batch), tokens + sum(len(each.ids) for each in batch)
         left = (time.monotonic() - began) * (sum(every) - tokens) / tokens
         counted = {"done": done, "sentences": len(every), "left_out": left_out}
-        print(json.dumps({"model": work.loaded.name, **counted, "seconds_left": round(left, 1)}), flush=True)
+        print(json.dumps({"model": job.loaded.name, **counted, "seconds_left": round(left, 1)}), flush=True)
 
-    return tell
+    return report
 
 
 if __name__ == "__main__":

@@ -126,9 +126,9 @@ def carry_out(chain: Sequence[Step], folder: Path, data_dir: Path | None, *, dry
         folder.mkdir(parents=True, exist_ok=True)
     for number, step in enumerate(chain, start=1):
         module, *words = step.words(folder, data_dir)
-        told = f"{typed(module)} {shlex.join(words)}"
+        command = f"{typed(module)} {shlex.join(words)}"
         done = step.is_done(folder)
-        print(f"[{number}/{len(chain)}] {'done: ' if done else ''}{told}", file=None if dry_run else sys.stderr)
+        print(f"[{number}/{len(chain)}] {'done: ' if done else ''}{command}", file=None if dry_run else sys.stderr)
         if done or dry_run:
             continue
         step.carry_out(folder, data_dir)
@@ -140,22 +140,22 @@ def carry_out(chain: Sequence[Step], folder: Path, data_dir: Path | None, *, dry
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
-    made = OneSentenceParser(
+    options = OneSentenceParser(
         prog=typed("model.reproduce"),
         description="Carry out all commands by which a model that came with Headlight was made, and leave out those "
         "that have been carried out in the same folder.",
         epilog=f"models: {', '.join(CHAINS)}. The card of any other model names the single command that made it.",
     )
-    made.add_argument("name", metavar="NAME", help="a model that came with Headlight, listed below")
-    made.add_argument(
+    options.add_argument("name", metavar="NAME", help="a model that came with Headlight, listed below")
+    options.add_argument(
         "--checkpoints", required=True, type=Path, metavar="DIR", help="folder for the new models and their data"
     )
-    made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
-    made.add_argument(
+    options.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
+    options.add_argument(
         "--only", nargs="+", default=[], metavar="WHAT", help="make only these models and files, and what they need"
     )
-    made.add_argument("--dry-run", action="store_true", help="print the commands, and which of them are done")
-    return made
+    options.add_argument("--dry-run", action="store_true", help="print the commands, and which of them are done")
+    return options
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -21,7 +21,7 @@ from model.commands import (
 )
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
 from model.data import TASKS
-from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, read_config, read_json
+from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, find_model, read_config, read_json
 from model.presets import PRESETS, get_preset
 
 if TYPE_CHECKING:
@@ -36,19 +36,19 @@ _NOT_WITH_RESUME = ("task", "name", "preset", "init", "first", "like", "overwrit
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
-    made = OneSentenceParser(
+    options = OneSentenceParser(
         prog=typed("model.train"),
         description="Train a model on a task and store it as a folder that the app and the other commands can open.",
         epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--task", metavar="TASK", help="task to learn, listed below")
-    made.add_argument("--name", help="name of the new model, which is also the name of its folder")
-    made.add_argument("--preset", metavar="PRESET", help="settings to start from (default: the task's own)")
-    made.add_argument(
+    options.add_argument("--task", metavar="TASK", help="task to learn, listed below")
+    options.add_argument("--name", help="name of the new model, which is also the name of its folder")
+    options.add_argument("--preset", metavar="PRESET", help="settings to start from (default: the task's own)")
+    options.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change settings, listed below"
     )
-    made.add_argument(
+    options.add_argument(
         "--first",
         nargs="+",
         action="extend",
@@ -56,28 +56,28 @@ def parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="train in two parts: a model NAME-first with these settings on top of --set's, then NAME from its weights",
     )
-    made.add_argument(
+    options.add_argument(
         "--init",
         metavar="NAME",
         help="start from the weights and tokenizers of this model; d_ff and the numbers of layers may be larger",
     )
-    made.add_argument("--like", metavar="NAME", help="train as this model was: its task, data and settings")
-    made.add_argument("--overwrite", action="store_true", help="replace an existing model of this name")
-    made.add_argument("--resume", metavar="NAME", help="continue a run that was stopped or killed")
-    made.add_argument(
+    options.add_argument("--like", metavar="NAME", help="train as this model was: its task, data and settings")
+    options.add_argument("--overwrite", action="store_true", help="replace an existing model of this name")
+    options.add_argument("--resume", metavar="NAME", help="continue a run that was stopped or killed")
+    options.add_argument(
         "--steps", type=int, metavar="N", help="with --resume: train a finished run longer, to N updates in all"
     )
-    made.add_argument("--device", default=None, help="auto, cpu, cuda, cuda:N or mps (default: auto)")
-    made.add_argument("--precision", default=None, help="auto, fp32 or bf16 (default: auto)")
-    made.add_argument("--compile", action="store_true", help="use torch.compile, which speeds up long runs")
-    made.add_argument(
+    options.add_argument("--device", default=None, help="auto, cpu, cuda, cuda:N or mps (default: auto)")
+    options.add_argument("--precision", default=None, help="auto, fp32 or bf16 (default: auto)")
+    options.add_argument("--compile", action="store_true", help="use torch.compile, which speeds up long runs")
+    options.add_argument(
         "--threads", type=int, default=None, metavar="N", help="CPU threads (default: by the size of a batch)"
     )
-    add_retired(made, "--tune", "precision and threads follow from the machine and the sizes; leave it out.")
-    made.add_argument(
+    add_retired(options, "--tune", "precision and threads follow from the machine and the sizes; leave it out.")
+    options.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="folder with the corpora that tasks read, such as Multi30k"
     )
-    made.add_argument(
+    options.add_argument(
         "--add-data",
         nargs="+",
         action="extend",
@@ -86,15 +86,17 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help=f"train on these pairs too, such as those of {typed('model.relabel')} (TSV, CSV or JSONL)",
     )
-    add_own_data(made)
-    made.add_argument(
+    add_own_data(options)
+    options.add_argument(
         "--now", action="store_true", help="start at once, without waiting for another run in this folder"
     )
-    made.add_argument("--dry-run", action="store_true", help="estimate memory and time of the run, and write nothing")
-    made.add_argument("--json", action="store_true", help="print the dry run as JSON")
-    add_checkpoints(made)
-    made.set_defaults(then=None, own_from=None, added_as=None)  # see model.training.parts
-    return made
+    options.add_argument(
+        "--dry-run", action="store_true", help="estimate memory and time of the run, and write nothing"
+    )
+    options.add_argument("--json", action="store_true", help="print the dry run as JSON")
+    add_checkpoints(options)
+    options.set_defaults(then=None, own_from=None, added_as=None)  # see model.training.parts
+    return options
 
 
 def _epilog() -> str:
@@ -155,7 +157,6 @@ def main(arguments: Sequence[str]) -> int:
 
 def _stored_device(options: argparse.Namespace) -> str:
     """The kind of device that the run to be resumed was trained on."""
-    from model.checkpoint import find_model
     from model.training.parts import find_first
 
     folder = find_model(options.checkpoints, find_first(options.checkpoints, options.resume))
@@ -209,12 +210,11 @@ def _check_free(options: argparse.Namespace, world: World) -> None:
 
 def _set_up(options: argparse.Namespace, world: World, first: Setup | None = None) -> Setup:
     """Everything before the first update; `first` is the first part if that has not been trained yet."""
-    from model.checkpoint import find_model, load_model
+    from model.checkpoint import load_model
     from model.data.files import check_added, read_added, with_added
-    from model.training.device import Runtime
+    from model.training.device import Runtime, check_precision
     from model.training.settings import make_settings, parse_assignments, parsed, settings_after
     from model.training.setup import prepare
-    from model.training.trial import check_precision
 
     assignments = parse_assignments(options.set)
     split_seed = from_dict(DataConfig, parsed(DataConfig, assignments)).split_seed
@@ -277,17 +277,16 @@ def _find_task(
 
 
 def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
-    from model.checkpoint import find_model, load_model, read_run
+    from model.checkpoint import load_model, read_run
     from model.data import get_task
     from model.data.files import check_added, read_added, with_added
-    from model.training.device import Runtime
+    from model.training.device import Runtime, check_precision
     from model.training.launch import Launch
     from model.training.parts import EXTENDED, THEN, find_first, longer
     from model.training.runfolder import read_status, refuse_running
     from model.training.settings import Settings
     from model.training.setup import prepare
     from model.training.state import STATE_JSON
-    from model.training.trial import check_precision
 
     folder = find_model(options.checkpoints, world.share(find_first(options.checkpoints, options.resume)))
     status, extended = read_status(folder), None
@@ -348,8 +347,8 @@ def _train_second(options: argparse.Namespace, world: World, signals: Signals, f
 
     second = second_part(options, first.name, read_config(first))
     status = read_status(first)
-    told = status.get("data_dir")
-    second.data_dir = options.data_dir or (Path(told) if told else None)
+    data_dir = status.get("data_dir")
+    second.data_dir = options.data_dir or (Path(data_dir) if data_dir else None)
     second.add_data = options.add_data or list(map(Path, status.get("added_data") or ()))
     if world.share((options.checkpoints / second.name).exists()):
         second.resume = second.name
@@ -380,10 +379,10 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
         folder = launch.checkpoints / setup.name
         if finished:
             results = read_json(folder / CONFIG)["results"]
-            told = ", ".join(line.partition(" (")[0] for line in score_lines(results["test"])[:3])
-            print(f"{setup.name} finished: {told}, on the split '{results['split']}'.")
-            if said := _diagnosis(folder):
-                print(said, file=sys.stderr)
+            scores = ", ".join(line.partition(" (")[0] for line in score_lines(results["test"])[:3])
+            print(f"{setup.name} finished: {scores}, on the split '{results['split']}'.")
+            if diagnosis := _diagnosis(folder):
+                print(diagnosis, file=sys.stderr)
         else:
             print(f"{setup.name} stopped; continue with --resume {setup.name}.")
     if finished and "then" in setup.origin:
@@ -403,25 +402,19 @@ def _diagnosis(folder: Path) -> str:
 
 def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool) -> None:
     from model.training.estimate import estimate
-
-    found = estimate(setup)
-    before = estimate(first) if first is not None else None
-    if as_json:
-        print(json.dumps(found | ({"first": before} if before is not None else {}), ensure_ascii=False))
-        return
-    for each in (before, found):
-        if each is not None:
-            _tell_estimate(each)
-
-
-def _tell_estimate(found: dict[str, Any]) -> None:
     from model.training.listeners import clock
 
-    print(f"{found['name']}:")
-    print(f"{found['parameters']:,} parameters ({found['weight_bytes'] / 1e6:.1f} MB), {found['precision']}")
-    print(f"about {found['memory_bytes'] / 2**30:.1f} GB of memory on {found['device_name']}")
-    print(f"{found['steps']:,} updates ({found['epochs']:g} epochs) at {found['tokens_per_s']:,} tokens/s")
-    print(f"about {clock(found['seconds'])}")
+    plan = estimate(setup)
+    plans = [plan] if first is None else [estimate(first), plan]
+    if as_json:
+        print(json.dumps(plan if first is None else plan | {"first": plans[0]}, ensure_ascii=False))
+        return
+    for part in plans:
+        print(f"{part['name']}:")
+        print(f"{part['parameters']:,} parameters ({part['weight_bytes'] / 1e6:.1f} MB), {part['precision']}")
+        print(f"about {part['memory_bytes'] / 2**30:.1f} GB of memory on {part['device_name']}")
+        print(f"{part['steps']:,} updates ({part['epochs']:g} epochs) at {part['tokens_per_s']:,} tokens/s")
+        print(f"about {clock(part['seconds'])}")
 
 
 if __name__ == "__main__":

@@ -31,31 +31,31 @@ ALTERNATIVES = 10
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
-    made = OneSentenceParser(
+    options = OneSentenceParser(
         prog=typed("model.translate"),
         description="Translate sentences with a trained model, one line of text per sentence on standard output.",
         epilog="Without a sentence, standard input is read, one sentence a line; an empty line gives an empty one.",
     )
-    made.add_argument("sentences", nargs="*", metavar="SENTENCE", help="sentence to translate")
-    made.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
-    made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
-    made.add_argument(
+    options.add_argument("sentences", nargs="*", metavar="SENTENCE", help="sentence to translate")
+    options.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
+    options.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
+    options.add_argument(
         "--own-search", action="store_true", help="beam search as the authors of an imported model set it"
     )
-    add_length_penalty(made)
-    made.add_argument(
+    add_length_penalty(options)
+    options.add_argument(
         "--max-length",
         type=int,
         default=0,
         metavar="N",
         help="maximum number of target tokens (default: from the source length)",
     )
-    made.add_argument(
+    options.add_argument(
         "--json", action="store_true", help="print one JSON object a line: tokens, and each step's alternatives"
     )
-    made.add_argument("--trace", type=Path, metavar="FILE.npz", help="write the attention of one sentence to a file")
-    add_checkpoints(made)
-    return made
+    options.add_argument("--trace", type=Path, metavar="FILE.npz", help="write the attention of one sentence to a file")
+    add_checkpoints(options)
+    return options
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -78,7 +78,8 @@ def main(arguments: Sequence[str]) -> int:
     )
     import torch
 
-    from model.checkpoint import find_model, load_model
+    from model.checkpoint import load_model
+    from model.folder import find_model
 
     torch.set_num_threads(1)  # one sentence at a time is too little work for several threads
     loaded = load_model(find_model(options.checkpoints, options.model))

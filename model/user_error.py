@@ -22,11 +22,16 @@ _MARKS = 3  # combining marks on one letter; no language needs more, and a hundr
 class UserError(ValueError):
     """An error that a person can mend: the message says what is wrong and what to do, in bounded length.
 
+    `message` is a whole English sentence with `{named}` fields, and their values come beside it. As with every text of
+    the interface, the sentence itself is the id by which a catalogue finds it in another language. Without fields it
+    stays as it is.
+
     Whatever the message quotes, it has at most `MESSAGE` characters and no word of more than `QUOTED`.
     """
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(bounded(message))
+    def __init__(self, message: str = "", /, **fields: object) -> None:
+        self.message, self.fields = message, fields
+        super().__init__(bounded(message.format_map(fields) if fields else message))
 
 
 def bounded(message: str) -> str:

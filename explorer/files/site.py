@@ -20,10 +20,10 @@ from explorer.decoding.translator import Translation, Translator
 from explorer.files.html_page import document
 from explorer.files.standalone_page import ADVICE, Recording, theme_style, translation_page
 from explorer.locale.text import plural, printable
-from model.checkpoint import find_model, load_model
+from model.checkpoint import load_model
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, typed
 from model.config import DecodeConfig
-from model.folder import list_models, summarize
+from model.folder import find_model, list_models, summarize
 
 MOST_FORKS = 12
 INDEX = "index.html"

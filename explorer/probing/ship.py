@@ -24,8 +24,8 @@ from explorer.probing.syntax import target_classes
 from explorer.probing.tables import roles, summary
 from model.analysis.importance import without
 from model.analysis.recorded_batches import Sample
-from model.checkpoint import LoadedModel, find_model, load_model
-from model.folder import list_models
+from model.checkpoint import LoadedModel, load_model
+from model.folder import find_model, list_models
 from model.points import Head
 
 LEAST_IMPORTANT = 3  # heads that are switched off together

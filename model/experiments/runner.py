@@ -177,12 +177,11 @@ def core_speed(job: Job, data_dir: Path | None = None) -> float:
 
     from model.data import get_task
     from model.presets import get_preset
-    from model.training.device import Runtime
+    from model.training.device import Runtime, choose_runtime
     from model.training.distributed import World
     from model.training.settings import make_settings, parse_assignments
     from model.training.setup import prepare
     from model.training.trainer import Trainer
-    from model.training.trial import choose_runtime
 
     recipe = job.recipe
     task = get_task(recipe.base.task, data_dir=data_dir, fetch=True)

@@ -1,17 +1,28 @@
-"""Device, precision, attention kernel and threads of a run, chosen once and stored with it."""
+"""What a run gets and needs of the machine: device, precision, attention kernel, threads and memory.
+
+All of it is chosen once, from the machine and the sizes alone, and stored with the run: the same command gives the same
+weights, whatever else is running.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import psutil
 import torch
 
-from model.config import ConfigError
+from model.analysis.size import budget
+from model.architectures import Model
+from model.config import ConfigError, ModelConfig, TrainConfig
+from model.embeddings import count_parameters
+from model.fast.cross_entropy import slice_rows
 from model.fast.matmul import fast_matmul
 from model.plurals import plural
+from model.training.corpus import Corpus
+from model.transformer import Transformer
 
 FAST_OPERATIONS = 4_000_000_000
 """Operations per forward and backward pass above which size-specialised kernels are faster."""
@@ -22,7 +33,7 @@ class Runtime:
     """The resolved runtime. A resumed run reuses it, because another choice would round differently.
 
     `precision` is fp32 or bf16 (autocast); `fused` whether training uses PyTorch's fused attention kernel. Until
-    `settled`, precision may be auto and `threads` 0; see :mod:`model.training.trial`.
+    `settled`, precision may be auto and `threads` 0; see :func:`choose_runtime`.
     """
 
     device: str = "cpu"
@@ -112,3 +123,118 @@ def default_threads() -> int:
 def cpu_multiplies_bf16() -> bool:
     """Whether this CPU has instructions that multiply bf16 numbers; without them bf16 can only cost time."""
     return any(bool(has) for name, has in torch.cpu.get_capabilities().items() if "bf16" in name)
+
+
+LIBRARY_BYTES = 300 * 2**20
+"""What Python, torch and the data take beside the run itself; on a GPU, the graphics memory holds none of it."""
+
+
+def check_weights(config: ModelConfig, *, on_cpu: bool) -> None:
+    """Refuse sizes whose weights cannot fit, before anything is allocated.
+
+    Raises:
+        ConfigError: this machine has less memory than the weights need (on the CPU: with gradients and two moments).
+    """
+    parameters = sum(part.parameters for part in budget(config, 1, 1))
+    tables = 2 * config.max_positions * config.d_model  # a row for each position, on both sides
+    needed, memory = 4 * tables + (16 if on_cpu else 4) * parameters, psutil.virtual_memory().total
+    if needed > memory:
+        raise ConfigError(
+            f"a model of these sizes has {parameters:,} parameters and needs {needed / 1e9:,.0f} GB of memory, "
+            f"but this machine has {memory / 1e9:,.0f} GB; lower d_model, d_ff, the number of layers or max_positions."
+        )
+
+
+def check_batch(config: ModelConfig, training: TrainConfig, corpus: Corpus, runtime: Runtime) -> None:
+    """Refuse a `max_tokens` that puts more into a batch than fits; where it exceeds the corpus, that is the batch.
+
+    Raises:
+        ConfigError: the device has less memory than the largest batch needs.
+    """
+    tokens = corpus.largest_batch()
+    device = runtime.torch_device
+    needed, memory = _activations(config, training, tokens, runtime), _memory_of(device)
+    if needed > memory:
+        where = "this machine" if device.type in ("cpu", "mps") else "the GPU"
+        raise ConfigError(
+            f"max_tokens={training.max_tokens} makes a batch of {tokens:,} tokens, which needs about "
+            f"{needed / 1e9:,.1f} GB of memory, but {where} has {memory / 1e9:,.1f} GB; lower max_tokens (and raise "
+            f"gradient_accumulation_steps to keep the size of an update) or choose a smaller model."
+        )
+
+
+def peak_bytes(config: ModelConfig, training: TrainConfig, corpus: Corpus, runtime: Runtime, *, parameters: int) -> int:
+    """Peak memory of a run in bytes: weights, gradients, two moments, and the activations of the largest batch."""
+    library = LIBRARY_BYTES if runtime.torch_device.type == "cpu" else 0
+    return 16 * parameters + _activations(config, training, corpus.largest_batch(), runtime) + library
+
+
+def _activations(config: ModelConfig, training: TrainConfig, tokens: int, runtime: Runtime) -> int:
+    """Bytes of what the forward pass of a batch of this many source and target tokens keeps, and of its logits."""
+    kind = runtime.torch_device.type
+    batch = tokens * (1 if training.consistency == "none" else 2)  # two views of it
+    # Until the precision is settled, the smaller of those that may be chosen: nothing that fits is refused.
+    rounds = runtime.precision == "bf16" or (runtime.precision == "auto" and (kind != "cpu" or cpu_multiplies_bf16()))
+    per_token = 16 * config.d_model + 2 * config.d_ff  # projections, norms, sums and the feed-forward's two widths
+    layers = config.n_encoder_layers + 1.5 * config.n_decoder_layers  # a decoder layer has one more sublayer
+    rows = min(batch, slice_rows(kind, config.tgt_vocab_size))
+    logits = 3 * 4 * rows * config.tgt_vocab_size  # logits, their softmax and its gradient, in float32, slice by slice
+    return int((2 if rounds else 4) * batch * per_token * layers + logits)
+
+
+def _memory_of(device: torch.device) -> int:
+    """All memory of the device in bytes; an Apple GPU shares that of the machine."""
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    return int(psutil.virtual_memory().total)
+
+
+THREAD_OPERATIONS = 2_500_000_000  # of a batch, for each thread: with fewer, threads wait for each other
+ROUNDED_WEIGHTS = 250_000  # numbers in an output projection from which bf16 pays on a CPU that multiplies it
+PRECISIONS = ("auto", "fp32", "bf16")
+
+
+def check_precision(precision: str) -> str:
+    """The precision itself, if it is a valid choice.
+
+    Raises:
+        ConfigError: it is not valid.
+    """
+    if precision not in PRECISIONS:
+        raise ConfigError(f"--precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
+    return precision
+
+
+def choose_runtime(model: Model, corpus: Corpus, wanted: Runtime, config: TrainConfig) -> Runtime:
+    """`wanted` with precision, attention kernel and threads resolved.
+
+    On a GPU, bf16 where it is supported. On a CPU, bf16 where it has instructions for that and the output projection,
+    the largest product, is large enough; and one thread per THREAD_OPERATIONS of a batch, up to the number of cores,
+    since small products gain little from more. The fused kernel is used except on a CPU with attention dropout, where
+    it is slower.
+    """
+    precision = check_precision(wanted.precision)
+    on_cpu = wanted.torch_device.type == "cpu"
+    fused = isinstance(model, Transformer) and (not on_cpu or model.config.attention_dropout == 0)
+    most = default_threads()
+    settled = replace(wanted, fused=fused, threads=wanted.threads or most, settled=True)
+    if not on_cpu:
+        may_round = wanted.torch_device.type == "cuda" and torch.cuda.is_bf16_supported()
+        return replace(settled, precision=("bf16" if may_round else "fp32") if precision == "auto" else precision)
+    if precision == "auto":
+        rounds = cpu_multiplies_bf16() and model.output.weight.numel() >= ROUNDED_WEIGHTS
+        precision = "bf16" if rounds else "fp32"
+    enough = max(1, batch_operations(model, corpus, config) // THREAD_OPERATIONS)
+    return replace(settled, precision=precision, threads=wanted.threads or min(most, enough))
+
+
+def operations(model: Model, tokens: int) -> int:
+    """Operations of forward and backward for so many tokens: six per parameter and token."""
+    return 6 * count_parameters(model) * tokens
+
+
+def batch_operations(model: Model, corpus: Corpus, config: TrainConfig) -> int:
+    """Operations of forward and backward for a full batch, in each view of it."""
+    tokens = min(config.max_tokens, sum(map(max, corpus.lengths)))
+    views = 1 if config.consistency == "none" else 2
+    return operations(model, tokens * views)

@@ -14,13 +14,12 @@ from model.config import DecodeConfig, to_dict
 from model.data.batching import EncodedPairs
 from model.embeddings import count_parameters
 from model.scoring import teacher_forced, translate_pairs
-from model.training.device import describe_device
+from model.training.device import choose_runtime, describe_device, peak_bytes
 from model.training.distributed import World
 from model.training.failure import TrainingError, sentence
 from model.training.schedule import curve
 from model.training.setup import Setup, test_examples
 from model.training.trainer import Trainer
-from model.training.trial import choose_runtime, peak_bytes
 
 MEASURE_SECONDS = 1.5
 WARM_UPDATES = 2

@@ -21,6 +21,7 @@ from model.folder import CARD, CONFIG, read_config, real_path, write_bytes, writ
 from model.metrics import flat
 from model.scoring import score_examples
 from model.training.card import write_card
+from model.training.device import choose_runtime
 from model.training.distributed import World
 from model.training.estimate import estimate
 from model.training.failure import TrainingError, sentence
@@ -31,7 +32,6 @@ from model.training.setup import Setup, test_examples
 from model.training.snapshots import forget_snapshots_after
 from model.training.state import Progress, load_state
 from model.training.trainer import StopRequested, Trainer
-from model.training.trial import choose_runtime
 
 
 class Signals:

@@ -15,7 +15,7 @@ from typing import Any
 
 from model.commands import CommandError
 from model.config import ConfigError, TrainConfig, with_current_names
-from model.folder import CONFIG, CheckpointError, check_name, read_config
+from model.folder import CONFIG, CheckpointError, check_name, find_model, read_config
 from model.training.runfolder import read_status, refuse_running
 from model.training.settings import GIVEN_ELSEWHERE, make_settings, parse_assignments
 from model.training.state import load_state
@@ -33,8 +33,6 @@ def like(options: Namespace) -> Namespace:
     Raises:
         CommandError: an option contradicts it. CheckpointError: there is no such model, or it was not trained here.
     """
-    from model.checkpoint import find_model
-
     for name in _FROM_THE_OTHER:
         if getattr(options, name):
             raise CommandError(f"--like takes this from {options.like}; leave out --{name}.")

@@ -17,12 +17,11 @@ from model.data.task import Example
 from model.scoring import evenly_spaced
 from model.text.tokenizer import Tokenizer, build_tokenizers
 from model.training.corpus import Corpus, fitting_pairs
-from model.training.device import Runtime
+from model.training.device import Runtime, check_batch, check_weights
 from model.training.evaluation import ValidationSet
 from model.training.growth import grown
 from model.training.randomness import generator
 from model.training.settings import Settings
-from model.training.trial import check_batch, check_weights
 
 
 @dataclass(frozen=True, eq=False)

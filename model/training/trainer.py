@@ -25,6 +25,7 @@ from model.config import TrainConfig
 from model.folder import STATE, WEIGHTS
 from model.training.consistency import draw_cutoff
 from model.training.corpus import Inputs, Update
+from model.training.device import operations
 from model.training.distributed import World
 from model.training.evaluation import eval_line, evaluate, is_better
 from model.training.failure import not_finite
@@ -38,7 +39,6 @@ from model.training.schedule import learning_rate
 from model.training.setup import Setup
 from model.training.snapshots import how_many, keep_snapshot, planned_steps
 from model.training.state import Progress, recent_path, save_state
-from model.training.trial import operations
 
 
 class Window:

@@ -20,12 +20,11 @@ from model.data.batching import EncodedPairs, collate
 from model.fast.matmul import fast_matmul
 from model.positions import sinusoidal_table
 from model.training.corpus import Corpus
-from model.training.device import Runtime
+from model.training.device import Runtime, choose_runtime
 from model.training.distributed import World
 from model.training.settings import Settings
 from model.training.setup import Setup
 from model.training.trainer import Trainer
-from model.training.trial import choose_runtime
 from model.transformer import Transformer
 from tests.benchmarks.registry import Row, benchmark, median, torch_threads
 

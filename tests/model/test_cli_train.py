@@ -11,7 +11,7 @@ import pytest
 
 from model import evaluate, train
 from model.folder import read_json, write_json
-from model.training import trial
+from model.training import device
 from model.training.trainer import Trainer
 from tests import own_data
 from tests.model.commands import failure
@@ -167,7 +167,7 @@ def test_a_batch_that_cannot_fit_is_refused_before_it_is_allocated(
 ) -> None:
     """A batch is never more than the corpus, so a limit above it is refused only where the whole corpus cannot fit."""
     monkeypatch.setattr(Trainer, "update", None)
-    monkeypatch.setattr(trial, "_memory_of", lambda device: 10**8)
+    monkeypatch.setattr(device, "_memory_of", lambda device: 10**8)
     where = ["--name", "plan", "--checkpoints", str(tmp_path / "models")]
     data = own_data.write_tsv([(f"{n:040}", f"{n:080}") for n in range(500)], tmp_path / "long.tsv")
     arguments = ["--task", "files", "--data", str(data), *where, "--set", *SMALL, "tokenizer=characters"]

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from model import evaluate, train, translate
-from model.checkpoint import CheckpointError, load_model
+from model.checkpoint import load_model
 from model.embeddings import count_parameters
+from model.folder import CheckpointError
 from model.lstm import LSTM
 from model.trace import AttentionTrace
 

@@ -10,9 +10,10 @@ import pytest
 
 from explorer.decoding.translator import Translator
 from explorer.files.site import main, recorded, runners_up
-from model.checkpoint import find_model, load_model
+from model.checkpoint import load_model
 from model.commands import CommandError
 from model.config import DecodeConfig
+from model.folder import find_model
 from tests.explorer.files.unpacked import decoding_of, header_of, weights_of
 from tests.explorer.toy_models import save_toy
 from tests.paths import ROOT

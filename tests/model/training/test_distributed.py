@@ -78,7 +78,7 @@ def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
         alone |= part(World(), gradient_accumulation_steps=4)
     alone |= two_processes.sums_after_resuming(World())
     for result in shared:
-        assert result.keys() == alone.keys() | {"stop.questions"}
+        assert result.keys() == alone.keys() | {"stop.questions", "shared.half", "shared.empty"}
         for name, tensor in alone.items():
             rounded = name.startswith(("gradient", "eval.sums", "sums"))  # computed or summed in float32
             tolerance = {"atol": 1e-5, "rtol": 1e-4} if rounded else {"atol": 1e-6, "rtol": 0.0}
@@ -88,6 +88,13 @@ def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
 def test_both_processes_agree_to_the_last_bit(shared: list[dict[str, torch.Tensor]]) -> None:
     first, second = shared
     assert all(torch.equal(first[name], second[name]) for name in first if name.startswith("weights"))
+
+
+def test_tensors_of_the_first_process_reach_the_other(shared: list[dict[str, torch.Tensor]]) -> None:
+    for result in shared:
+        assert result["shared.half"].dtype == torch.float16
+        assert result["shared.half"].tolist() == [[0, 3], [1, 4], [2, 5]]
+        assert result["shared.empty"].shape == (0,)
 
 
 def test_a_stop_during_an_evaluation_ends_both_at_the_same_batch(shared: list[dict[str, torch.Tensor]]) -> None:

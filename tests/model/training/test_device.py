@@ -15,10 +15,9 @@ from model import train
 from model.commands import run_command
 from model.config import TrainConfig
 from model.folder import WEIGHTS, read_config
-from model.training.device import Runtime
+from model.training.device import Runtime, batch_operations, choose_runtime
 from model.training.distributed import World
 from model.training.trainer import Trainer
-from model.training.trial import batch_operations, choose_runtime
 from tests.forked import Forked
 from tests.model.engine import pairs_file, string_setup
 
@@ -36,10 +35,10 @@ def test_auto_follows_from_the_machine_and_the_sizes(
     monkeypatch: pytest.MonkeyPatch, rounds: bool, weights: int, operations: int, precision: str, threads: int
 ) -> None:
     """A choice that was made explicitly stays."""
-    monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: rounds)
-    monkeypatch.setattr("model.training.trial.default_threads", lambda: 4)
-    monkeypatch.setattr("model.training.trial.ROUNDED_WEIGHTS", weights)
-    monkeypatch.setattr("model.training.trial.THREAD_OPERATIONS", operations)
+    monkeypatch.setattr("model.training.device.cpu_multiplies_bf16", lambda: rounds)
+    monkeypatch.setattr("model.training.device.default_threads", lambda: 4)
+    monkeypatch.setattr("model.training.device.ROUNDED_WEIGHTS", weights)
+    monkeypatch.setattr("model.training.device.THREAD_OPERATIONS", operations)
     setup = string_setup()
     chosen = choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training)
     assert (chosen.precision, chosen.threads, chosen.settled) == (precision, threads, True)
@@ -55,10 +54,10 @@ def test_a_thread_for_so_many_operations_of_a_batch(monkeypatch: pytest.MonkeyPa
     assert counted(TrainConfig(max_tokens=64)) == 6 * parameters * 64
     assert counted(TrainConfig(max_tokens=64, consistency="rdrop")) == 2 * 6 * parameters * 64
     assert counted(TrainConfig(max_tokens=10**6)) == 6 * parameters * sum(map(max, setup.corpus.lengths))
-    monkeypatch.setattr("model.training.trial.default_threads", lambda: 8)
+    monkeypatch.setattr("model.training.device.default_threads", lambda: 8)
     for share, threads in ((0.9, 1), (2.5, 2), (100, 8)):
         operations = int(counted(setup.settings.training) / share)
-        monkeypatch.setattr("model.training.trial.THREAD_OPERATIONS", operations)
+        monkeypatch.setattr("model.training.device.THREAD_OPERATIONS", operations)
         assert choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training).threads == threads
 
 
