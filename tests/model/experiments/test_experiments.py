@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from dataclasses import replace
+import tomllib
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from model.config import FORMER_NAMES, ConfigError
 from model.data import get_task
 from model.experiments import __main__ as command
 from model.experiments import runner, stored
-from model.experiments.catalogue import EXPERIMENTS, get_experiment
+from model.experiments.catalogue import CATALOGUE, EXPERIMENTS, get_experiment
 from model.experiments.recipe import Arm, Base, Experiment, Recipe
 from model.experiments.runner import Job, Stopped, expected_seconds, jobs_of, make
 from model.experiments.stored import FROM_CHAIN, RESULTS, ResultError, path_of, read_runs, rounded, write_run
@@ -77,6 +78,17 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
             assert set(recipe.from_chain) <= {step.makes for step in CHAINS[experiment.base.chain]}
     if not experiment.reads_corpus:
         assert set(experiment.base.splits) <= set(task.splits)
+
+
+def test_every_key_of_the_file_is_a_field() -> None:
+    held = tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))
+    entries = held["experiment"]
+    arms = [arm for entry in entries for arm in entry["arms"]]
+    for kind, found in ((Base, held["base"].values()), (Experiment, entries), (Arm, arms)):
+        known = {item.name for item in fields(kind)}
+        assert all(set(each) <= known for each in found)
+    assert {entry["base"] for entry in entries} == set(held["base"])
+    assert len({entry["name"] for entry in entries}) == len(entries)
 
 
 def test_recipes_of_one_name_are_one_recipe() -> None:
