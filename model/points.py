@@ -26,6 +26,15 @@ def attention_scope(kind: AttentionKind, layer: int) -> str:
     return f"{stack}.{layer}.{block}"
 
 
+def block_of(scope: str) -> tuple[AttentionKind, int]:
+    """Kind and layer (from 0) of the attention block whose points begin with `scope`."""
+    stack, layer, block = scope.split(".")[:3]
+    return _KINDS[stack, block], int(layer)
+
+
+_KINDS: dict[tuple[str, str], AttentionKind] = {names: kind for kind, names in SCOPES.items()}
+
+
 def layer_output(config: ModelConfig, stack: str, layer: int) -> str:
     """The point at the end of a layer (from 0) of the "encoder" or "decoder" of a Transformer."""
     last = 2 if stack == "encoder" else 3  # sublayers

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config import AttentionKind
-from model.points import HEAD_POINTS, SCOPES, Head, attention_scope
+from model.points import HEAD_POINTS, Head, attention_scope, block_of
 
 
 class AttentionRecorder:
@@ -32,8 +32,7 @@ class AttentionRecorder:
     def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
         """Keep `tensor` if it is wanted; nothing writes into it later, so it is not copied."""
         if point.endswith(".weights"):
-            stack, layer, block = point.split(".")[:3]
-            self.calls[_KINDS[stack, block], int(layer)].append(tensor.detach())
+            self.calls[block_of(point)].append(tensor.detach())
         if self._blocks:
             scope, _, name = point.rpartition(".")
             if scope in self._blocks:
@@ -97,6 +96,3 @@ class PointRecorder:
         if self._points is None or point in self._points:
             self.tensors[point] = tensor.detach()
         return tensor
-
-
-_KINDS: dict[tuple[str, str], AttentionKind] = {names: kind for kind, names in SCOPES.items()}

@@ -16,13 +16,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.analysis.decomposition import RecordedRun
 from model.analysis.importance import LayerInputs
-from model.analysis.source_share import written
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.decoding.search import output_rules, target_log_probs
 from model.edits import patch
-from model.points import SCOPES, attention_scope
-from model.recording import PointRecorder
+from model.points import attention_scope
 from model.transformer import Transformer
 
 Floats = NDArray[np.float64]
@@ -123,34 +122,14 @@ def layer_maps(
     model: Transformer, src: Sequence[int], read: Sequence[int]
 ) -> dict[tuple[AttentionKind, int], LayerMaps]:
     """The three maps of every layer, by kind and layer (from 0), of one pair. Shapes: as :func:`value_zeroing`."""
-    recorder = PointRecorder(
-        [
-            f"{attention_scope(kind, layer)}.{point}"
-            for kind in ATTENTION_KINDS
-            for layer in range(model.config.n_layers(kind))
-            for point in ("weights", "value", *(("gate",) if model.config.attention_gate else ()))
-        ]
-    )
-    source, target = _pair(src, read)
-    layers = LayerInputs(model, source, target)
-    model(source, target, tap=recorder)
+    run, layers = RecordedRun(model, src, read), LayerInputs(model, *_pair(src, read))
     maps = {}
     for kind in ATTENTION_KINDS:
         for layer in range(model.config.n_layers(kind)):
             scope = attention_scope(kind, layer)
-            weights, value = (recorder.tensors[f"{scope}.{point}"][0].double() for point in ("weights", "value"))
-            projection = model.get_parameter(f"{_module(kind, layer)}.out_proj.weight").double()
-            gate = recorder.tensors[f"{scope}.gate"][0].double() if model.config.attention_gate else None
-            norms = written(weights, value, projection, gate).norm(dim=-1).numpy()
-            maps[kind, layer] = LayerMaps(
-                weights.mean(dim=0).numpy(), _shares(norms), _zeroed(layers, model, kind, layer)
-            )
+            weights, norms = run.tensors[f"{scope}.weights"].mean(dim=0), run.written(scope).norm(dim=-1)
+            maps[kind, layer] = LayerMaps(weights.numpy(), _shares(norms.numpy()), _zeroed(layers, model, kind, layer))
     return maps
-
-
-def _module(kind: AttentionKind, layer: int) -> str:
-    stack, block = SCOPES[kind]
-    return f"{stack}.layers.{layer}.{block}"
 
 
 def _zeroed(layers: LayerInputs, model: Transformer, kind: AttentionKind, layer: int) -> Floats:

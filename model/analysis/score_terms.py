@@ -12,7 +12,7 @@ standard deviations by which norms divide, and gates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -22,13 +22,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.attention import MultiHeadAttention
+from model.analysis.decomposition import RecordedRun, held_norm
 from model.config import AttentionKind
-from model.layers import DecoderLayer, EncoderLayer
-from model.points import Head, attention_scope, embedded
+from model.points import Head, attention_scope, block_of
 from model.positions import rotary
-from model.recording import PointRecorder
-from model.tap import Tap, compose
+from model.tap import Tap
 from model.transformer import Transformer
 from model.user_error import UserError
 
@@ -52,6 +50,9 @@ class Part(NamedTuple):
     def group(self) -> Part:
         """All heads of one kind and layer together; other parts stay as they are."""
         return self._replace(head=-1) if self.source == "head" else self
+
+
+WORD, POSITION, BIAS = Part("word"), Part("position"), Part("bias")
 
 
 class ScoreTermsError(UserError):
@@ -137,22 +138,21 @@ def head_terms(
             "The scores of this model cannot be taken apart: it leaves out residual connections or scaling, or has "
             "another norm. Choose a model with the paper's layers."
         )
-    recorder = PointRecorder()
-    model(torch.tensor([list(src)]), torch.tensor([list(tgt)]), tap=compose(tap, recorder))
-    tensors = {name: tensor[0].double() for name, tensor in recorder.tensors.items()}
     kind, layer, number = head
-    query, key, block = _inputs(model, tensors, kind, layer)
-    first, end = number * block.d_head, (number + 1) * block.d_head
-    scope = attention_scope(kind, layer)
-    seen = torch.ones_like(tensors[f"{scope}.scores"][number], dtype=torch.bool)
-    if f"{scope}.mask" in tensors:
-        seen = tensors[f"{scope}.mask"].bool().expand_as(tensors[f"{scope}.scores"])[number]
-    queries, keys = query.projected(block.q_proj, first, end), key.projected(block.k_proj, first, end)
-    query_parts, key_parts = tuple(query.parts), tuple(key.parts)
+    scope, run = attention_scope(kind, layer), RecordedRun(model, src, tgt, tap)
+    scores, weights = (run.tensors[f"{scope}.{name}"][number] for name in ("scores", "weights"))
+    seen = torch.ones_like(scores, dtype=torch.bool)
+    if f"{scope}.mask" in run.tensors:
+        seen = run.tensors[f"{scope}.mask"].bool().expand_as(run.tensors[f"{scope}.scores"])[number]
+    d_head = run.tensors[f"{scope}.query"].size(-1)
+    streams, rows = _Streams(run), slice(number * d_head, (number + 1) * d_head)
+    by_query, by_key = (streams.projected(f"{scope}.{name}", rows) for name in ("q_proj", "k_proj"))
+    query_parts, key_parts = tuple(by_query), tuple(by_key)
+    queries, keys = (torch.stack(list(parts.values())) for parts in (by_query, by_key))
     if kind != "cross" and config.positions == "rope":
         queries, keys = rotary(queries), rotary(keys)  # a rotation of a sum is the sum of the rotations
-    if f"{scope}.bias" in tensors:
-        bias = tensors[f"{scope}.bias"][number] * math.sqrt(block.d_head)  # [query, key]; scores are divided by it
+    if f"{scope}.bias" in run.tensors:
+        bias = run.tensors[f"{scope}.bias"][number] * math.sqrt(d_head)  # [query, key]; scores are divided by it
         queries, keys = _joined(queries, bias), _joined(keys, torch.eye(bias.size(1), dtype=bias.dtype))
         query_parts, key_parts = (*query_parts, Part("distance")), (*key_parts, Part("distance"))
     return HeadTerms(
@@ -160,9 +160,9 @@ def head_terms(
         key_parts=key_parts,
         queries=queries.numpy(),
         keys=keys.numpy(),
-        d_head=block.d_head,
-        scores=tensors[f"{scope}.scores"][number].numpy(),
-        weights=tensors[f"{scope}.weights"][number].numpy(),
+        d_head=d_head,
+        scores=scores.numpy(),
+        weights=weights.numpy(),
         seen=seen.numpy(),
     )
 
@@ -172,108 +172,64 @@ def _joined(values: Tensor, more: Tensor) -> Tensor:
     return torch.cat((F.pad(values, (0, more.size(1))), F.pad(more, (values.size(2), 0))[None]))
 
 
-class Stream:
-    """A residual stream as a sum of parts: `values` [part, position, d_model], float64."""
+class _Streams:
+    """The vectors of a recorded run as sums of parts, each point from the points that it reads.
 
-    def __init__(self, parts: list[Part], values: Tensor) -> None:
-        self.parts, self.values = parts, values
-
-    def plus(self, parts: list[Part], values: Tensor) -> Stream:
-        """The sum with more parts."""
-        return Stream([*self.parts, *parts], torch.cat((self.values, values)))
-
-    def with_bias(self, bias: Tensor) -> Stream:
-        """The sum with a bias, [d_model], added to the part that holds all biases."""
-        values = self.values.clone()
-        values[self.parts.index(Part("bias"))] += bias.double()
-        return Stream(self.parts, values)
-
-    def normed(self, norm: nn.Module, x: Tensor) -> Stream:
-        """After a norm whose statistics are those of x, [position, d_model], what it read: linear in every part.
-
-        LayerNorm(x) = γ (x - mean) / σ + β, and the mean of a sum is the sum of the means.
-        """
-        assert isinstance(norm, nn.LayerNorm)
-        deviation = (x.var(dim=-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
-        centred = self.values - self.values.mean(dim=-1, keepdim=True)
-        return Stream(self.parts, centred / deviation * norm.weight.double()).with_bias(norm.bias)
-
-    def projected(self, linear: nn.Linear, first: int, end: int) -> Tensor:
-        """The rows `first` to `end` of W x + b, by part: [part, position, end - first]."""
-        values = self.values @ linear.weight[first:end].T.double()
-        values[self.parts.index(Part("bias"))] += linear.bias[first:end].double()
-        return values
-
-
-def _inputs(
-    model: Transformer, tensors: dict[str, Tensor], kind: AttentionKind, layer: int
-) -> tuple[Stream, Stream, MultiHeadAttention]:
-    """What the queries and the keys of one attention block are projected from, and the block."""
-    encoder = _layers(model, tensors, "encoder", layer if kind == "encoder" else model.config.n_encoder_layers)
-    *_, (stream, block) = encoder
-    if kind == "encoder":
-        assert isinstance(block, EncoderLayer)
-        return stream, stream, block.self_attn
-    memory = stream
-    *_, (stream, block) = _layers(model, tensors, "decoder", layer, cross=kind == "cross")
-    assert isinstance(block, DecoderLayer)
-    return stream, (memory if kind == "cross" else stream), block.cross_attn if kind == "cross" else block.self_attn
-
-
-def _layers(
-    model: Transformer,
-    tensors: dict[str, Tensor],
-    stack: Literal["encoder", "decoder"],
-    until: int,
-    cross: bool = False,
-) -> Iterator[tuple[Stream, nn.Module]]:
-    """What the first attention block of each layer up to `until` reads; with `cross`, last what the second one reads.
-
-    After the last layer comes what the stack returns.
+    Shapes: by part, [position, d_model], float64.
     """
-    config = model.config
-    side = "src" if stack == "encoder" else "tgt"
-    word, placed = tensors[f"{side}.scaled"], tensors[f"{side}.positions"]
-    start = [Part("word"), Part("position"), Part("bias")]
-    x = Stream(start, torch.stack((word, placed - word, torch.zeros_like(word))))
-    if config.norm_embeddings:
-        x = x.normed(model.norm_src if side == "src" else model.norm_tgt, placed)
-    layers = (model.encoder if stack == "encoder" else model.decoder).layers
-    blocks = ("self_attn", "feed_forward") if stack == "encoder" else ("self_attn", "cross_attn", "feed_forward")
-    at = embedded(side, config)
-    for number, module in enumerate(layers):
-        scope = f"{stack}.{number}"
-        for nth, block in enumerate(blocks, start=1):
-            norm = getattr(module, f"norm{nth}")
-            y = x.normed(norm, tensors[at]) if config.norm_first else x
-            if block != "feed_forward" and (number < until or nth <= (2 if cross else 1)):
-                if number == until and (nth == 2) == cross:
-                    yield y, module
-                    return
-                if nth == 1:
-                    yield y, module
-            if block == "feed_forward":
-                x = x.plus([Part("feed_forward", stack, number)], tensors[f"{scope}.{block}.linear2"][None])
-            else:
-                kind: AttentionKind = "cross" if block == "cross_attn" else stack
-                output = tensors[f"{scope}.{block}.output"]  # [head, position, d_head]
-                if config.attention_gate:
-                    gate = tensors[f"{scope}.{block}.gate"]  # [position, d_model]
-                    output = output * gate.unflatten(-1, (output.size(0), -1)).transpose(0, 1)
-                x = _after_heads(x, getattr(module, block), output, kind, number)
-            at = f"{scope}.residual{nth}"
-            if not config.norm_first:
-                x = x.normed(norm, tensors[at])
-                at = f"{scope}.norm{nth}"
-    final = (model.encoder if stack == "encoder" else model.decoder).norm
-    yield (x.normed(final, tensors[at]) if config.norm_first else x), layers[-1]
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._run = run
+        self._known: dict[str, dict[Part, Tensor]] = {}
+
+    def at(self, point: str) -> dict[Part, Tensor]:
+        """The parts of the vectors at a point of the residual stream, or of what is added to it."""
+        if point not in self._known:
+            self._known[point] = self._parts(point)
+        return self._known[point]
+
+    def _parts(self, point: str) -> dict[Part, Tensor]:
+        run = self._run
+        module, reads, scope = run.module(point), run.points[point].reads, point.rpartition(".")[0]
+        if point in ("src.positions", "tgt.positions"):
+            word = run.tensors[reads[0]]
+            return {WORD: word, POSITION: run.tensors[point] - word, BIAS: torch.zeros_like(word)}
+        if isinstance(module, nn.LayerNorm):
+            x = run.tensors[reads[0]]
+            normed = {part: held_norm(module, vectors, x) for part, vectors in self.at(reads[0]).items()}
+            return _sum(normed, {BIAS: module.bias.double().expand_as(x)})
+        if point.endswith(".out_proj"):
+            return self._heads(scope)
+        if point.endswith(".feed_forward.linear2"):
+            stack, layer, _ = scope.split(".")
+            return {Part("feed_forward", stack, int(layer)): run.tensors[point]}  # type: ignore[arg-type]
+        return _sum(*map(self.at, reads))  # a residual connection
+
+    def _heads(self, scope: str) -> dict[Part, Tensor]:
+        """What an attention block adds to the stream: a part for each head, and the bias of its output projection."""
+        run, (kind, layer) = self._run, block_of(scope)
+        output, gate = run.tensors[f"{scope}.output"], run.gate(scope)  # [head, position, d_head]
+        if gate is not None:
+            output = output * gate.transpose(0, 1)
+        added = torch.einsum("hnd,ohd->hno", output, run.by_head(scope))
+        projection = run.module(f"{scope}.out_proj")
+        assert isinstance(projection, nn.Linear)
+        heads = {Part("head", kind, layer, head): vectors for head, vectors in enumerate(added)}
+        return {**heads, BIAS: projection.bias.double().expand_as(added[0])}
+
+    def projected(self, point: str, rows: slice) -> dict[Part, Tensor]:
+        """Some rows of the projection W x + b at a point, such as those of one head: [position, row]."""
+        linear = self._run.module(point)
+        assert isinstance(linear, nn.Linear)
+        (read,) = self._run.points[point].reads
+        parts = {part: vectors @ linear.weight[rows].T.double() for part, vectors in self.at(read).items()}
+        return _sum(parts, {BIAS: linear.bias[rows].double().expand_as(parts[BIAS])})
 
 
-def _after_heads(x: Stream, block: nn.Module, output: Tensor, kind: AttentionKind, layer: int) -> Stream:
-    """The stream after an attention block: a part for each head, and the bias of the output projection."""
-    assert isinstance(block, MultiHeadAttention)
-    weight = block.out_proj.weight.double()  # [d_model, d_model], a linear layer's [out, in]
-    by_head = weight.view(weight.size(0), block.n_heads, block.d_head)  # [d_model, head, d_head]
-    added = torch.einsum("hnd,ohd->hno", output, by_head)
-    parts = [Part("head", kind, layer, head) for head in range(block.n_heads)]
-    return x.plus(parts, added).with_bias(block.out_proj.bias)
+def _sum(*sums: dict[Part, Tensor]) -> dict[Part, Tensor]:
+    """The sum of several sums: what has one name is added up."""
+    total: dict[Part, Tensor] = {}
+    for parts in sums:
+        for part, vectors in parts.items():
+            total[part] = total[part] + vectors if part in total else vectors
+    return total

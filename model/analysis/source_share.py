@@ -10,18 +10,16 @@ the paper.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from model.attention import MultiHeadAttention
-from model.layers import DecoderLayer
-from model.points import attention_scope, embedded, layer_output
-from model.recording import PointRecorder
+from model.analysis.decomposition import RecordedRun, held_norm
+from model.points import attention_scope, block_of
 from model.transformer import Transformer
 from model.user_error import UserError
 
@@ -87,63 +85,28 @@ def sublayers(model: Transformer, src: Sequence[int], read: Sequence[int]) -> li
             "What a prediction comes from cannot be divided up in this model: it leaves out residual connections, or "
             "has another norm. Choose a model with the paper's layers."
         )
-    recorder = PointRecorder()
-    model(torch.tensor([list(src)]), torch.tensor([list(read)]), tap=recorder)
-    points = {name: tensor[0].double() for name, tensor in recorder.tensors.items()}
-    stream, found = embedded("tgt", config), []
-    for layer, block in enumerate(model.decoder.layers):
-        assert isinstance(block, DecoderLayer)
-        at = f"decoder.{layer}"
-        first = _sublayer(points, block.self_attn, attention_scope("decoder", layer), points[stream], own=True)
-        stream, first = _normed(points, first, block.norm1, f"{at}.residual1", f"{at}.norm1", config.norm_first)
-        second = _sublayer(points, block.cross_attn, attention_scope("cross", layer), points[stream], own=False)
-        _, second = _normed(points, second, block.norm2, f"{at}.residual2", f"{at}.norm2", config.norm_first)
-        found.append((first, second))
-        stream = layer_output(config, "decoder", layer)
-    return found
+    run = RecordedRun(model, src, read)
+    return [
+        (_sublayer(run, attention_scope("decoder", layer)), _sublayer(run, attention_scope("cross", layer)))
+        for layer in range(config.n_decoder_layers)
+    ]
 
 
-def _sublayer(
-    points: Mapping[str, Tensor], block: MultiHeadAttention, scope: str, stream: Tensor, *, own: bool
-) -> Sublayer:
-    """Stream plus attention, before the norm that may follow; `own`: a query's own stream belongs to its own key."""
-    joined = written(
-        points[f"{scope}.weights"],
-        points[f"{scope}.value"],
-        block.out_proj.weight.double(),
-        points.get(f"{scope}.gate"),
-    )
-    past = torch.diag_embed(stream.T).permute(1, 2, 0) if own else stream[:, None]  # [query, key or 1, d_model]
-    parts = joined + past if own else torch.cat([joined, past], dim=1)
-    bias = block.out_proj.bias.double().expand_as(stream)
+def _sublayer(run: RecordedRun, scope: str) -> Sublayer:
+    """Stream plus attention, after the norm that follows where the sum goes nowhere else (post-norm)."""
+    (residual,) = run.readers(f"{scope}.out_proj")
+    past = run.tensors[run.points[residual].reads[0]]  # [query, d_model]: what the sublayer is added to
+    parts, whole = run.written(scope), run.tensors[residual]
+    if block_of(scope)[0] == "decoder":  # a query's own stream belongs to its own key
+        parts = parts + torch.diag_embed(past.T).permute(1, 2, 0)
+    else:
+        parts = torch.cat([parts, past[:, None]], dim=1)
+    projection = run.module(f"{scope}.out_proj")
+    assert isinstance(projection, nn.Linear)
+    bias = projection.bias.double().expand_as(past)
+    after = run.readers(residual)
+    norm = run.module(after[0])
+    if len(after) == 1 and isinstance(norm, nn.LayerNorm):
+        parts = held_norm(norm, parts.transpose(0, 1), whole).transpose(0, 1)
+        bias = held_norm(norm, bias, whole) + norm.bias.double()
     return Sublayer(parts.numpy(), bias.numpy(), (parts.sum(dim=1) + bias).numpy())
-
-
-def written(weights: Tensor, values: Tensor, projection: Tensor, gate: Tensor | None = None) -> Tensor:
-    """What each key adds to each query, Σ_h α f(x) (Kobayashi et al. 2020, eq. 5), without the bias: [query, key, d].
-
-    Shapes: weights [head, query, key], values [head, key, d_head], projection [d_model, head · d_head], and the gate of
-    models that have one, [query, head · d_head].
-    """
-    heads = projection.view(len(projection), len(values), -1)  # [d_model, head, d_head]
-    if gate is None:
-        return torch.einsum("hqk,hkd,ohd->qko", weights, values, heads)
-    return torch.einsum("hqk,hkd,qhd,ohd->qko", weights, values, gate.view(len(gate), len(values), -1), heads)
-
-
-def _normed(
-    points: Mapping[str, Tensor], part: Sublayer, norm: nn.Module, residual: str, name: str, norm_first: bool
-) -> tuple[str, Sublayer]:
-    """The sublayer after its norm, where one follows, and the point where the stream then stands."""
-    if norm_first:
-        return residual, part
-    assert isinstance(norm, nn.LayerNorm)
-    scale, shift = norm.weight.double().numpy(), norm.bias.double().numpy()
-    deviation = np.sqrt(points[residual].var(dim=-1, unbiased=False, keepdim=True).numpy() + norm.eps)
-
-    def linear(values: Floats, by: Floats) -> Floats:
-        moved: Floats = scale * (values - values.mean(axis=-1, keepdims=True)) / by
-        return moved
-
-    parts, bias = linear(part.parts, deviation[:, None]), linear(part.bias, deviation) + shift
-    return name, Sublayer(parts, bias, linear(part.output, deviation) + shift)
