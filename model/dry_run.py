@@ -54,7 +54,7 @@ def points(config: ModelConfig) -> tuple[Point, ...]:
 
 # Each axis has a size of its own, by which it is known again.
 _BATCH, _SOURCE, _TARGET, _LAYERS = 2, 3, 5, 11
-_SIZES = {"head": 7, "d_head": 26, "d_model": 7 * 26, "d_ff": 17, "vocabulary": 19}
+_SIZES = {"head": 7, "d_head": 4, "d_model": 7 * 4, "d_ff": 17, "vocabulary": 19}
 _AXES = {_BATCH: "batch", _SOURCE: "position", _TARGET: "position", _LAYERS: "layer"} | {
     size: name for name, size in _SIZES.items()
 }

@@ -14,6 +14,7 @@ from model.config import DecodeConfig
 from model.data.batching import EncodedPairs, batches, collate, encode_pairs
 from model.data.task import Example, one_group, same_text
 from model.decoding.decode import decode_batch
+from model.edits import HeadEdits
 from model.metrics import Bleu, TokenScores, bleu, bleu_lc_tok, exact_match, token_scores
 from model.text.tokenizer import Tokenizer
 
@@ -76,14 +77,15 @@ def translate_pairs(
     target: Tokenizer,
     config: DecodeConfig,
     *,
+    edit: HeadEdits | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """The translation of each source, in the order of the pairs."""
+    """The translation of each source, in the order of the pairs; an edit holds throughout decoding."""
     device = model.src_embedding.weight.device
     texts = [""] * len(pairs)
     for indices in scoring_batches(pairs):
         check()
-        decoded = decode_batch(model, collate(pairs, indices).src.to(device), config)
+        decoded = decode_batch(model, collate(pairs, indices).src.to(device), config, edit=edit)
         for i, hypotheses in zip(indices, decoded, strict=True):
             texts[i] = target.decode(hypotheses[0].tokens)
     return texts

@@ -48,7 +48,7 @@ from model.dry_run import points
 if TYPE_CHECKING:
     from torch import nn
 
-    from model.analysis.operations import Operation, Walk
+    from model.analysis.operations import Operation, Recording
 
 NUMBERS = 16
 """How many numbers of a vector a picture shows."""
@@ -91,7 +91,7 @@ class MachineView:
         return at if at.part in {_short(point) for point in block.points} else replace(at, part="")
 
 
-def encode(view: MachineView, runs: Sequence[Walk], added: Mapping[str, Floats]) -> bytes:
+def encode(view: MachineView, runs: Sequence[Recording], added: Mapping[str, Floats]) -> bytes:
     """The machine of a decoding as a message.
 
     `runs` is the recorded run over the whole path; for a decoder that is not causal, the runs of all steps. `added` are
@@ -168,7 +168,7 @@ def _parts(view: MachineView, known: Mapping[str, Operation]) -> dict[AttentionK
 
 
 def _picture(
-    view: MachineView, block: Block, runs: Sequence[Walk], added: Mapping[str, Floats]
+    view: MachineView, block: Block, runs: Sequence[Recording], added: Mapping[str, Floats]
 ) -> tuple[str, Floats] | None:
     """The picture of a block's result: whose rows it has, and its numbers; None for a block that has none."""
     side, trace = "target" if is_target(block) else "source", view.decoding.trace
@@ -229,7 +229,7 @@ def shape_of(view: MachineView, block: Block) -> list[int]:
 def encode_details(
     block: Block,
     opened: Opened,
-    run: Walk,
+    run: Recording,
     model: nn.Module,
     title_of: Callable[[str], str],
     *,
@@ -301,7 +301,7 @@ def _number(value: float) -> float | None:
     return float(f"{value:.5g}") if np.isfinite(value) else None
 
 
-def _attention(block: Block, head: int, run: Walk, model: nn.Module) -> dict[str, Floats]:
+def _attention(block: Block, head: int, run: Recording, model: nn.Module) -> dict[str, Floats]:
     """The weights of all heads, the projections, and everything of the open head."""
     found: dict[str, Floats] = {"heads": run[f"{block.name}.weights"].value[0].float().numpy()}
     found |= _projections(block, run, model)
@@ -313,7 +313,7 @@ def _attention(block: Block, head: int, run: Walk, model: nn.Module) -> dict[str
     return found
 
 
-def _projections(block: Block, run: Walk, model: nn.Module) -> dict[str, Floats]:
+def _projections(block: Block, run: Recording, model: nn.Module) -> dict[str, Floats]:
     """What goes into the three matrices, the matrices as pictures, and what comes out; nothing for an LSTM."""
     known = {point.name: point for point in points(model.config)}  # type: ignore[arg-type]
     found: dict[str, Floats] = {}

@@ -24,7 +24,7 @@ from explorer.charts.plotly_charts import (
 )
 from explorer.locale.messages import t
 from explorer.locale.text import count, quoted
-from model.analysis.operations import Operation, Projection, Walk
+from model.analysis.operations import Operation, Projection, Recording
 from model.analysis.size import Part
 
 Floats = NDArray[np.float32]
@@ -190,7 +190,9 @@ def budget_plot(parts: Sequence[Part]) -> Plot:
     return Plot(figure, " ".join(sentences), t("Where the parameters and the FLOPs are"), table)
 
 
-def operation_table(run: Walk, operation: Operation, tokens: Sequence[str], first: int) -> tuple[Columns, str] | None:
+def operation_table(
+    run: Recording, operation: Operation, tokens: Sequence[str], first: int
+) -> tuple[Columns, str] | None:
     """What a norm, residual, scaling or embedding does to each position, and what the table says; otherwise None."""
     value, before = operation.numbers, [run[name].numbers for name in operation.reads]
     numbers: dict[str, Sequence[float] | NDArray[Any]]

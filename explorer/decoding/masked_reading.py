@@ -13,8 +13,7 @@ from explorer.decoding.examples import examples_of
 from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
-from model.analysis.mask_comparison import attention_to_keys
-from model.analysis.mask_effects import PaddedBatch, Switches, padded_batch, read, why_closed
+from model.analysis.mask_effects import PaddedBatch, Switches, attention_to_keys, padded_batch, read, why_closed
 from model.config import PAD, AttentionKind
 from model.points import Head
 from model.text.tokenizer import Tokenizer

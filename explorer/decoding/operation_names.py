@@ -8,7 +8,7 @@ from explorer.decoding.labelled_map import SCORE, LabelledMap, token_map
 from explorer.decoding.names import name_in_layer
 from explorer.locale.messages import t
 from explorer.locale.text import count
-from model.analysis.operations import Operation, Walk
+from model.analysis.operations import Operation, Recording
 from model.config import AttentionKind, ModelConfig
 from model.trace import FUTURE, VISIBLE
 
@@ -163,7 +163,7 @@ def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
     return " and ".join(names) if names else "token ids"
 
 
-def run_summary(run: Walk) -> str:
+def run_summary(run: Recording) -> str:
     """A summary of the whole run, in one sentence."""
     operations = list(run.operations.values())
     numbers = sum(operation.value.numel() for operation in operations)

@@ -16,7 +16,7 @@ from explorer.locale.text import fixed, percent, plural, quoted
 from explorer.probing.reporting import Report, progress_check, unheard
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
-from model.analysis.importance import SentenceLosses, batches_of, edited_loss, edited_translations, mean_outputs
+from model.analysis.importance import SentenceLosses, batches_of, edited_loss, mean_outputs
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.config import DecodeConfig
@@ -26,6 +26,7 @@ from model.decoding.decode import decode_recorded
 from model.edits import HeadEdits
 from model.metrics import bleu
 from model.points import Head
+from model.scoring import scoring_batches, translate_pairs
 from model.trace import VISIBLE, AttentionTrace
 
 Floats = NDArray[np.float64]
@@ -65,11 +66,12 @@ def quality_of(
 ) -> Quality:
     """Score a sample with an edit; the loss is that of the sample's own targets. `label` names the work in reports."""
     model = loaded.transformer
-    check = progress_check(report, 2 * len(batches_of(sample.pairs)), label)
-    losses = edited_loss(model, sample.pairs, edit, check=check)
+    pairs = sample.pairs
+    check = progress_check(report, len(batches_of(pairs)) + len(scoring_batches(pairs)), label)
+    losses = edited_loss(model, pairs, edit, check=check)
     if not all(sample.references):
         return Quality(losses, None, None)
-    texts = edited_translations(model, sample.pairs, loaded.target, edit, check=check)
+    texts = translate_pairs(model, pairs, loaded.target, DecodeConfig(), edit=edit, check=check)
     return Quality(losses, *reference_scores(loaded, sample, task, texts))
 
 

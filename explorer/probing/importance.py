@@ -33,6 +33,7 @@ from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.data import Task
 from model.points import Head
+from model.scoring import scoring_batches
 
 SENTENCES = 100  # of the sample, at most
 _STILL_GOOD = 90.0  # percent of the whole model's quality
@@ -194,7 +195,8 @@ def measure_curve(
     known = all(part.references)
     counts = pruning_counts(len(order))
     label = "Switching heads off, the least important first"
-    check = progress_check(report, len(counts) * len(batches_of(part.pairs)) * (2 if known else 1), label)
+    n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if known else 0)
+    check = progress_check(report, len(counts) * n_batches, label)
     losses, exacts, bleus, changes = [], [], [], []
     whole: SentenceLosses | None = None
     for step in pruning_curve(

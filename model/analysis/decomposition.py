@@ -50,7 +50,7 @@ class RecordedRun:
         return None if gate is None else gate.unflatten(1, (len(self.tensors[f"{scope}.value"]), -1))
 
     def written(self, scope: str) -> Tensor:
-        """What each key adds to each query, Σ_h α f(x), without bias (Kobayashi et al. 2020, eq. 5): [query, key, d]."""
+        """What each key adds to each query, Σ_h α f(x) without bias (Kobayashi et al. 2020, eq. 5): [query, key, d]."""
         weights, values = self.tensors[f"{scope}.weights"], self.tensors[f"{scope}.value"]
         gate = self.gate(scope)
         if gate is None:

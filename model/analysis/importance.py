@@ -18,11 +18,11 @@ from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, PAD, AttentionKind, DecodeConfig, ModelConfig
 from model.data.batching import Batch, EncodedPairs, batches, collate
-from model.decoding.decode import decode_batch
 from model.edits import HeadEdit, HeadEdits, edit_tap, patch
 from model.masks import padding_mask, target_mask
 from model.points import Head, attention_scope, embedded, layer_output
 from model.recording import AttentionRecorder, PointRecorder
+from model.scoring import translate_pairs
 from model.tap import Tap, tapped
 from model.text.tokenizer import Tokenizer
 from model.transformer import Transformer
@@ -108,24 +108,6 @@ def _rows_and_batches(pairs: EncodedPairs) -> list[tuple[list[int], Batch]]:
     """The same with the pairs that are in each batch."""
     chosen = batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False)
     return [(list(rows), collate(pairs, rows)) for rows in chosen]
-
-
-def edited_translations(
-    model: Transformer,
-    pairs: EncodedPairs,
-    target: Tokenizer,
-    edit: HeadEdits | None,
-    *,
-    check: Callable[[], None] = lambda: None,
-) -> list[str]:
-    """Greedy translations with an edit in force throughout decoding, in the order of the pairs."""
-    texts = [""] * len(pairs)
-    for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
-        check()
-        decoded = decode_batch(model, collate(pairs, indices).src, DecodeConfig(), edit=edit)
-        for i, hypotheses in zip(indices, decoded, strict=True):
-            texts[i] = target.decode(hypotheses[0].tokens)
-    return texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,7 +337,9 @@ def pruning_curve(
     for count in pruning_counts(len(order), points):
         removed = tuple(order[:count])
         edit = without(removed) if removed else None
-        texts = edited_translations(model, pairs, target, edit, check=check) if target is not None else []
+        texts = (
+            translate_pairs(model, pairs, target, DecodeConfig(), edit=edit, check=check) if target is not None else []
+        )
         yield PruningStep(removed, edited_loss(model, pairs, edit, check=check), tuple(texts))
 
 

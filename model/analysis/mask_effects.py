@@ -1,4 +1,4 @@
-"""The same model with other masks: a batch read with the future or the padding visible, and the effect of that."""
+"""The same model with other masks: a batch read with the future or the padding visible, and what that changes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from model.points import Head
 from model.recording import AttentionRecorder
 from model.trace import FUTURE, PADDING, VISIBLE, Codes, future_mask
 from model.transformer import Transformer
+
+Weights = NDArray[np.float32]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def read(
 
 
 @dataclass(frozen=True, eq=False)
-class Spoken:
+class GreedyTranslation:
     """The result of greedy search: the target ids that the rows predict, and their probabilities."""
 
     path: tuple[int, ...]
@@ -125,9 +128,9 @@ class Spoken:
 
 
 @torch.inference_mode()
-def say(
+def translate_greedily(
     model: Transformer, ids: Sequence[int], *, causal: bool | None = None, padding: int = 0, closed: bool = True
-) -> Spoken:
+) -> GreedyTranslation:
     """Translate one sentence greedily; source `ids` include <eos>.
 
     `causal` overrides the configuration: with False, each step runs the whole prefix again without the causal mask.
@@ -140,7 +143,7 @@ def say(
     steps = list(greedy(model.step, state, limit=limit, rules=output_rules(model.config)))
     path = tuple(int(step.tokens[0]) for step in steps)
     probabilities = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
-    return Spoken(path, probabilities)
+    return GreedyTranslation(path, probabilities)
 
 
 @torch.inference_mode()
@@ -176,3 +179,46 @@ def padded_batch(sources: Sequence[Sequence[int]], paths: Sequence[Sequence[int]
         tgt=pad([(SOS, *path[:-1]) for path in paths]),
         labels=pad([tuple(path) for path in paths]),
     )
+
+
+def attention_to_future(weights: Weights, rows: Flags | None = None) -> float:
+    """The share of attention on later positions, averaged over rows; weights [query, key].
+
+    `rows` [query] selects the rows to average.
+    """
+    future = np.triu(weights, k=1)
+    return float((future if rows is None else future[rows]).sum(axis=1).mean())
+
+
+def attention_to_keys(weights: Weights, rows: Flags, keys: Flags) -> float:
+    """The share of attention from the chosen rows to the chosen keys, averaged over rows.
+
+    Shapes:
+        weights: [.., query, key]; rows: [query]; keys: [key].
+    """
+    return float(weights[..., rows, :][..., keys].sum(axis=-1).mean())
+
+
+def most_ahead(weights: Weights) -> tuple[int, int, float]:
+    """The head with the largest mean weight on the next position: layer and head (from 0), and that weight.
+
+    Shapes:
+        weights: [layer, head, query, key] of decoder self-attention.
+    """
+    several = weights.shape[-1] > 1
+    ahead = np.diagonal(weights, offset=1, axis1=2, axis2=3).mean(axis=-1) if several else weights[..., 0]
+    layer, head = np.unravel_index(int(ahead.argmax()), ahead.shape)[:2]
+    return int(layer), int(head), float(ahead[layer, head].max())
+
+
+def first_difference(one: Sequence[int], other: Sequence[int]) -> int | None:
+    """The first index at which two paths have different tokens; None where one is a prefix of the other."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+
+
+def largest_change(one: GreedyTranslation, other: GreedyTranslation) -> float:
+    """The largest difference between the probabilities of two decodings, up to the first token that differs."""
+    parts = first_difference(one.path, other.path)
+    last = None if parts is None else parts + 1
+    pairs = zip(one.probabilities[:last], other.probabilities[:last], strict=False)
+    return max((abs(p - q) for p, q in pairs), default=0.0)

@@ -71,7 +71,7 @@ class Operation:
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
+class Recording:
     """A recorded run from text to prediction: its operations by name, in the order of computation.
 
     `read_ids` are the target tokens read so far, <sos> first; the row of the last one makes the prediction. A `whole`
@@ -89,7 +89,7 @@ class Walk:
 
 
 @torch.inference_mode()
-def walk(model: Model, source: Sequence[int], path: Sequence[int], step: int, *, whole: bool = False) -> Walk:
+def record(model: Model, source: Sequence[int], path: Sequence[int], step: int, *, whole: bool = False) -> Recording:
     """Run the model on source ids (without <eos>) up to `step` (from 1) of a target path and record every operation."""
     src, read = (*source, EOS), (SOS, *path[: step - 1])
     recorder, ids = PointRecorder(), torch.tensor([src])
@@ -118,7 +118,7 @@ def walk(model: Model, source: Sequence[int], path: Sequence[int], step: int, *,
         target_log_probs(last.value, rules) if whole else allowed_log_probs(last.value, rules, first=len(read) == 1)
     )
     operations["softmax"] = Operation("softmax", log_probs.exp(), ("logits",), last.axes, 0)
-    return Walk(operations, src, read, whole, logits[0])
+    return Recording(operations, src, read, whole, logits[0])
 
 
 def _parameters(model: Model, point: Point, owners: dict[int, str]) -> tuple[int, str]:
@@ -133,8 +133,31 @@ def _parameters(model: Model, point: Point, owners: dict[int, str]) -> tuple[int
     return own, shared
 
 
+def whole_runs(model: Model, source: Sequence[int], path: Sequence[int]) -> tuple[Recording, ...]:
+    """Runs that hold every row of every step of a target path.
+
+    One run over the whole path serves all steps of a causal decoder, whose rows do not change. A decoder that is not
+    causal computes all rows anew at every step, so there is a run for each.
+    """
+    steps = (len(path),) if model.config.causal else range(1, len(path) + 1)
+    return tuple(record(model, source, path, step, whole=True) for step in steps)
+
+
 @torch.inference_mode()
-def layer_by_layer(model: Transformer, run: Walk) -> Tensor:
+def added_positions(model: Model, run: Recording) -> dict[str, NDArray[np.float32]]:
+    """The vectors that were added to the embeddings, [position, d_model], by their point; empty where none are."""
+    found = {}
+    if isinstance(model, Transformer):
+        for side, encoding in (("src", model.positions_src), ("tgt", model.positions_tgt)):
+            point = f"{side}.positions"
+            rows = encoding.table(run[point].shape[1])
+            if rows is not None:
+                found[point] = rows.float().numpy()
+    return found
+
+
+@torch.inference_mode()
+def layer_by_layer(model: Transformer, run: Recording) -> Tensor:
     """The output projection applied after the embedding and after each decoder layer ("logit lens").
 
     In a pre-norm model, the final norm is applied first, as in the model itself. The last entry is the real prediction.
@@ -169,6 +192,44 @@ def flatten(points: Tensor) -> Projection:
     explained = float(sizes[:2].square().sum()) / total if total > 0 else 1.0
     flat: Floats = (left[:, :2] * sizes[:2]).float().numpy()
     return Projection(flat, explained)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A query's strongest key (from 0), its weight, and the two vectors' dot product and cosine similarity."""
+
+    key: int
+    weight: float
+    product: float
+    cosine: float
+
+
+def strongest_matches(query: Tensor, key: Tensor, weights: Tensor) -> list[Match]:
+    """The strongest key of every query.
+
+    Shapes:
+        query: [query, d_head]; key: [key, d_head]; weights: [query, key].
+    """
+    return [
+        Match(
+            key=int(k),
+            weight=float(weights[q, k]),
+            product=float(query[q] @ key[k]),
+            cosine=float(nn.functional.cosine_similarity(query[q], key[k], dim=0)),
+        )
+        for q, k in enumerate(weights.argmax(dim=-1))
+    ]
+
+
+def matches_of(run: Recording, scope: str, head: int) -> list[Match]:
+    """The strongest key of every query of one head (from 0) of an attention block."""
+    query, key, weights = (run[f"{scope}.{name}"].value[0, head] for name in ("query", "key", "weights"))
+    return strongest_matches(query, key, weights)
+
+
+def plane_of(run: Recording, scope: str, head: int, names: Sequence[str]) -> Projection:
+    """The vectors of one head with these names, one below the other, in the plane of their principal components."""
+    return flatten(torch.cat([run[f"{scope}.{name}"].value[0, head] for name in names]))
 
 
 def tempered(logits: Tensor, temperature: float) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.operations import layer_by_layer, least_loss, smoothed, smoothed_loss, tempered, walk
+from model.analysis.operations import layer_by_layer, least_loss, record, smoothed, smoothed_loss, tempered
 from model.decoding.search import output_rules, target_log_probs
 from model.transformer import Transformer
 
@@ -48,7 +48,7 @@ def layer_predictions(log_probs: Tensor) -> LayerPredictions:
 @torch.inference_mode()
 def predictions_by_layer(model: Transformer, source: Sequence[int], path: Sequence[int], step: int) -> LayerPredictions:
     """What the output projection reads off after each stage ("logit lens"), at the rows up to a step of a target."""
-    logits = layer_by_layer(model, walk(model, source, path, step, whole=True))
+    logits = layer_by_layer(model, record(model, source, path, step, whole=True))
     return layer_predictions(target_log_probs(logits, output_rules(model.config)))
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.decoding.examples import opening_step
 from explorer.decoding.operation_names import part_of, parts, title_of
 from explorer.web import runtime
-from model.analysis.operations import walk
+from model.analysis.operations import record
 from model.checkpoint import load_model
 from model.embeddings import count_parameters
 from tests.explorer.toy_models import save_toy
@@ -73,7 +73,7 @@ def test_shapes_counts_and_means_are_the_modules(app: AppTest, checkpoints: Path
         seen |= {row["name in the code"]: row for row in tables(at)[0].to_dict("records")}
     text = at.text_input(key="text").value
     shown = runtime.translate(name, text, _greedy())
-    found = walk(loaded.model, shown.source.ids, shown.path, step_on(at), whole=True)
+    found = record(loaded.model, shown.source.ids, shown.path, step_on(at), whole=True)
     assert seen.keys() == found.operations.keys()
     for each, row in seen.items():
         operation = found[each]
@@ -120,7 +120,9 @@ def test_every_operation_can_be_opened(app: AppTest, checkpoints: Path, way: int
     chooser.set_value(chooser.options[way]).run()
     config = load_model(checkpoints / "post").model_config
     shown = runtime.translate("post", app.text_input(key="text").value, _greedy())
-    found = walk(load_model(checkpoints / "post").model, shown.source.ids, shown.path, len(shown.path), whole=bool(way))
+    found = record(
+        load_model(checkpoints / "post").model, shown.source.ids, shown.path, len(shown.path), whole=bool(way)
+    )
     for part in parts(config):
         for name in (name for name in found.operations if part_of(name, config) == part):
             at = opened(app, part, name)
@@ -133,7 +135,7 @@ def test_what_is_open_is_what_was_computed(app: AppTest, checkpoints: Path) -> N
     at = opened(app, "Decoder 2", "decoder.1.feed_forward.activation")
     loaded = load_model(checkpoints / "post")
     shown = runtime.translate("post", at.text_input(key="text").value, _greedy())
-    found = walk(loaded.model, shown.source.ids, shown.path, step_on(at), whole=True)
+    found = record(loaded.model, shown.source.ids, shown.path, step_on(at), whole=True)
     value = found["decoder.1.feed_forward.activation"].value[0]
     (first,) = plotted(at)
     assert np.array_equal(first["data"][0]["z"], value.numpy())

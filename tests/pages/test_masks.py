@@ -11,7 +11,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from explorer.web import runtime
-from model.analysis.mask_effects import say
+from model.analysis.mask_effects import translate_greedily
 from model.checkpoint import load_model
 from model.config import EOS
 from model.masks import target_mask
@@ -162,7 +162,7 @@ def test_lifting_the_mask_while_decoding_runs_the_prefix_again(shipped: AppTest)
     at.toggle(key="decode_mask").set_value(True).run()
     assert not at.exception
     loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
-    spoken = say(loaded.model, (*loaded.source.encode(SENTENCE).ids, EOS), causal=False)
+    spoken = translate_greedily(loaded.model, (*loaded.source.encode(SENTENCE).ids, EOS), causal=False)
     table = tables(at)[-1]
     said = table["lifted"][: len(spoken.path)].tolist()
     assert said == [loaded.target.label(i) for i in spoken.path]

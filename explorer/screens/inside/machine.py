@@ -19,7 +19,7 @@ from explorer.decoding.selection import to_query
 from explorer.decoding.translator import Translation
 from explorer.screens.inside.operations import walked
 from explorer.web import address, runtime, session
-from model.analysis.whole_run import added_positions, whole_runs
+from model.analysis.operations import added_positions, whole_runs
 from model.config import ATTENTION_KINDS
 
 KEY = "machine"

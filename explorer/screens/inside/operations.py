@@ -31,7 +31,7 @@ from explorer.locale.text import plain, quoted
 from explorer.web import address, runtime, session
 from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
-from model.analysis.operations import Operation, Walk, walk
+from model.analysis.operations import Operation, Recording, record
 from model.config import ModelConfig
 
 ONE, ALL = "this step", "all rows at once"
@@ -61,9 +61,9 @@ def _stepped(widget: str) -> None:
     session.move(step=st.session_state[widget])
 
 
-def walked(shown: Translation, step: int, *, whole: bool) -> Walk:
+def walked(shown: Translation, step: int, *, whole: bool) -> Recording:
     """The recorded run of one step, computed once for all sessions."""
-    return runtime.computed(shown.model, walk, shown.source.ids, shown.path, step, whole=whole)
+    return runtime.computed(shown.model, record, shown.source.ids, shown.path, step, whole=whole)
 
 
 def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
@@ -130,7 +130,9 @@ def operation_columns(operations: Sequence[Operation], config: ModelConfig) -> C
     }
 
 
-def _open(model: ModelDescription, shown: Translation, run: Walk, operation: Operation, config: ModelConfig) -> None:
+def _open(
+    model: ModelDescription, shown: Translation, run: Recording, operation: Operation, config: ModelConfig
+) -> None:
     """Draw one operation: its purpose, its inputs and its output."""
     name, short, value = operation.name, operation.short, operation.numbers
     st.markdown(f"##### {plain(title_of(name))}")
@@ -196,7 +198,7 @@ def _choose_head(n_heads: int) -> int:
     return (chosen or 1) - 1
 
 
-def rows_tokens(shown: Translation, run: Walk, name: str) -> tuple[str, ...]:
+def rows_tokens(shown: Translation, run: Recording, name: str) -> tuple[str, ...]:
     """The tokens of the positions (queries) of an operation's result."""
     if name.startswith(("src.", "encoder.")):
         return shown.trace.src_tokens
@@ -204,13 +206,13 @@ def rows_tokens(shown: Translation, run: Walk, name: str) -> tuple[str, ...]:
     return read if run.whole else read[-1:]
 
 
-def first_position(run: Walk, name: str) -> int:
+def first_position(run: Recording, name: str) -> int:
     """The position, counted from 1, of the first row of an operation's result; a single step has only the last row."""
     of_target = not name.startswith(("src.", "encoder."))
     return len(run.read_ids) if of_target and not run.whole else 1
 
 
-def key_tokens(shown: Translation, run: Walk, name: str) -> tuple[str, ...]:
+def key_tokens(shown: Translation, run: Recording, name: str) -> tuple[str, ...]:
     """The tokens of the keys of an operation within attention."""
     if name.startswith("encoder") or ".cross_attn." in name:
         return shown.trace.src_tokens

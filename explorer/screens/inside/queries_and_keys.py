@@ -13,7 +13,7 @@ from explorer.screens.inside.operations import key_tokens, rows_tokens, walked
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
-from model.analysis.query_key_matches import Match, matches_of, plane_of
+from model.analysis.operations import Match, matches_of, plane_of
 from model.points import attention_scope
 
 PICTURES = ("queries and keys", "values")

@@ -21,8 +21,7 @@ from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_figure, draw_map, draw_table
 from explorer.web.page_parts import URL, draw_caption
 from explorer.web.runs import metrics_of
-from model.analysis.mask_comparison import attention_to_future, most_ahead
-from model.analysis.mask_effects import Switches
+from model.analysis.mask_effects import Switches, attention_to_future, most_ahead
 from model.config import DecodeConfig
 from model.folder import METRICS, CheckpointError
 

@@ -16,8 +16,13 @@ from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, draw_caption
-from model.analysis.mask_comparison import attention_to_future, largest_change
-from model.analysis.mask_effects import Spoken, Switches, say
+from model.analysis.mask_effects import (
+    GreedyTranslation,
+    Switches,
+    attention_to_future,
+    largest_change,
+    translate_greedily,
+)
 from model.config import EOS, AttentionKind
 from model.points import Head
 
@@ -94,7 +99,7 @@ def draw_padding_tab(shown: Translation, model: ModelDescription) -> None:
     n = int(st.slider(label, 0, most, min(4, most), key="masks_pads", bind=URL))
     ids = (*shown.source.ids, EOS)
     alone, closed, opened = (
-        runtime.computed(shown.model, say, ids, padding=padding, closed=is_closed)
+        runtime.computed(shown.model, translate_greedily, ids, padding=padding, closed=is_closed)
         for padding, is_closed in ((0, True), (n, True), (n, False))
     )
     runs = {
@@ -112,7 +117,7 @@ def draw_padding_tab(shown: Translation, model: ModelDescription) -> None:
     draw_caption(_padding_caption(alone, closed, opened if n else None))
 
 
-def _padding_caption(alone: Spoken, closed: Spoken, opened: Spoken | None) -> str:
+def _padding_caption(alone: GreedyTranslation, closed: GreedyTranslation, opened: GreedyTranslation | None) -> str:
     """What closed and open padding change; `opened` is None where there is no padding."""
     first = t(
         "Closed padding changes nothing: no probability moved by more than {change:.4f} percentage points.",

@@ -15,8 +15,7 @@ from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, draw_caption
-from model.analysis.mask_comparison import first_difference
-from model.analysis.mask_effects import Spoken, last_look, prefix_codes, say
+from model.analysis.mask_effects import GreedyTranslation, first_difference, last_look, prefix_codes, translate_greedily
 from model.config import EOS, SOS
 from model.text.tokenizer import Tokenizer
 
@@ -24,7 +23,7 @@ from model.text.tokenizer import Tokenizer
 def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
     """Greedy decoding with the mask and without it, and what one step reads."""
     target, ids = model.target, (*shown.source.ids, EOS)
-    closed, opened = (runtime.computed(shown.model, say, ids, causal=causal) for causal in (True, False))
+    closed, opened = (runtime.computed(shown.model, translate_greedily, ids, causal=causal) for causal in (True, False))
     lifted = st.toggle(t("Lift the causal mask"), False, key="decode_mask", bind=URL)
     spoken = opened if lifted else closed
     st.markdown(f"**{plain(target.decode(spoken.path)) or t('(nothing)')}**")
@@ -66,7 +65,7 @@ def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
         )
 
 
-def step_columns(closed: Spoken, opened: Spoken, target: Tokenizer) -> Columns:
+def step_columns(closed: GreedyTranslation, opened: GreedyTranslation, target: Tokenizer) -> Columns:
     """Tokens and probabilities of both decodings, a row per step; the shorter one ends in empty cells."""
     longest = max(len(closed.path), len(opened.path))
     columns: Columns = {"step": list(range(1, longest + 1))}

@@ -27,8 +27,7 @@ from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import MEMORY, Block, blocks_of
 from explorer.decoding.translator import Translation, Translator
 from explorer.locale.glossary import address_of
-from model.analysis.operations import Walk
-from model.analysis.whole_run import added_positions, whole_runs
+from model.analysis.operations import Recording, added_positions, whole_runs
 from model.architectures import make_transformer
 from model.checkpoint import LoadedModel, load_model
 from model.config import EOS, SOS, DecodeConfig, ModelConfig
@@ -69,7 +68,7 @@ def loaded_model(name: str) -> LoadedModel:
 
 
 @functools.cache
-def made(name: str, length: str) -> tuple[MachineView, Translation, tuple[Walk, ...]]:
+def made(name: str, length: str) -> tuple[MachineView, Translation, tuple[Recording, ...]]:
     """The machine of a shipped model with about so many source tokens, as the page makes it."""
     loaded = loaded_model(name)
     translator, config = Translator(loaded), loaded.model_config

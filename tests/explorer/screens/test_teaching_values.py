@@ -14,7 +14,7 @@ from explorer.screens.inside.queries_and_keys import match_columns
 from explorer.screens.masks.given_target import target_caption
 from explorer.screens.positions.sinusoidal import comparison
 from explorer.screens.positions.word_order import effect
-from model.analysis.query_key_matches import Match
+from model.analysis.operations import Match
 from model.analysis.sinusoidal_checks import check_rotation
 from model.analysis.size import Part
 from model.analysis.word_order import Shuffle

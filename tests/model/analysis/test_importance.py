@@ -13,7 +13,6 @@ from model.analysis.importance import (
     ablate_each,
     batches_of,
     edited_loss,
-    edited_translations,
     gated,
     gradient_scores,
     heads_of,
@@ -26,10 +25,11 @@ from model.analysis.importance import (
     without,
 )
 from model.checkpoint import LoadedModel, load_model
-from model.config import ATTENTION_KINDS, EOS, SOS
+from model.config import ATTENTION_KINDS, EOS, SOS, DecodeConfig
 from model.data import get_task
 from model.data.batching import EncodedPairs, collate, encode_pairs
 from model.recording import AttentionRecorder
+from model.scoring import translate_pairs
 from model.tap import Tap
 from model.transformer import Transformer
 from tests.paths import CHECKPOINTS
@@ -245,8 +245,8 @@ def test_important_heads_of_reverse_hurt_more_than_unimportant_ones(reverse: Loa
     most = edited_loss(reverse.model, pairs, without(order[-2:])).loss - whole
     assert most > 1.0 > least
     right = [example.target for example in examples]
-    ruined = edited_translations(reverse.model, pairs, reverse.target, without(order[-2:]))
-    spared = edited_translations(reverse.model, pairs, reverse.target, without(order[:1]))
+    ruined = translate_pairs(reverse.model, pairs, reverse.target, DecodeConfig(), edit=without(order[-2:]))
+    spared = translate_pairs(reverse.model, pairs, reverse.target, DecodeConfig(), edit=without(order[:1]))
     assert sum(a == b for a, b in zip(ruined, right, strict=True)) < 0.2 * len(right)
     assert sum(a == b for a, b in zip(spared, right, strict=True)) > 0.8 * len(right)
 

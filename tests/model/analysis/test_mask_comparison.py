@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.analysis.mask_comparison import (
+from model.analysis.mask_effects import (
+    GreedyTranslation,
     attention_to_future,
     attention_to_keys,
     first_difference,
     largest_change,
     most_ahead,
 )
-from model.analysis.mask_effects import Spoken
 
 WEIGHTS = np.array([[0.5, 0.3, 0.2], [0.1, 0.5, 0.4], [0.2, 0.3, 0.5]], dtype=np.float32)
 
@@ -38,9 +38,9 @@ def test_the_head_that_looks_ahead() -> None:
 
 
 def test_two_decodings_are_compared_up_to_the_token_that_differs() -> None:
-    one, other = Spoken((4, 5, 6), (0.9, 0.8, 0.1)), Spoken((4, 7, 6), (0.85, 0.5, 0.9))
+    one, other = GreedyTranslation((4, 5, 6), (0.9, 0.8, 0.1)), GreedyTranslation((4, 7, 6), (0.85, 0.5, 0.9))
     assert first_difference(one.path, other.path) == 1
     assert largest_change(one, other) == pytest.approx(0.3)
     assert first_difference((4, 5), (4, 5, 6)) is None
     assert largest_change(one, one) == 0
-    assert largest_change(Spoken((), ()), one) == 0
+    assert largest_change(GreedyTranslation((), ()), one) == 0

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.mask_effects import Switches, last_look, masks_for, padded_batch, read, say, why_closed
+from model.analysis.mask_effects import (
+    Switches,
+    last_look,
+    masks_for,
+    padded_batch,
+    read,
+    translate_greedily,
+    why_closed,
+)
 from model.config import EOS, PAD
 from model.trace import FUTURE, PADDING, VISIBLE
 from tests.tiny import sources, targets, tiny_model
@@ -83,7 +91,7 @@ def test_open_padding_is_attended_to_and_changes_the_answer() -> None:
 def test_closed_padding_does_not_change_the_answer() -> None:
     model = tiny_model()
     alone, padded, opened = (
-        say(model, (5, 6, 7, EOS), padding=n, closed=c) for n, c in ((0, True), (9, True), (9, False))
+        translate_greedily(model, (5, 6, 7, EOS), padding=n, closed=c) for n, c in ((0, True), (9, True), (9, False))
     )
     assert alone.path == padded.path
     assert alone.probabilities == pytest.approx(padded.probabilities, abs=1e-5)
@@ -92,7 +100,7 @@ def test_closed_padding_does_not_change_the_answer() -> None:
 
 def test_an_open_decoding_differs_after_the_same_first_token() -> None:
     model = tiny_model()
-    closed, opened = say(model, (5, 6, 7, EOS)), say(model, (5, 6, 7, EOS), causal=False)
+    closed, opened = translate_greedily(model, (5, 6, 7, EOS)), translate_greedily(model, (5, 6, 7, EOS), causal=False)
     assert opened.path[0] == closed.path[0], "the first token has no future to see"
     assert opened.probabilities[0] == pytest.approx(closed.probabilities[0], abs=1e-6)
     assert opened.probabilities[2] != pytest.approx(closed.probabilities[2], abs=1e-5)

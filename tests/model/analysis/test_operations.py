@@ -13,10 +13,10 @@ from model.analysis.operations import (
     flatten,
     layer_by_layer,
     least_loss,
+    record,
     smoothed,
     smoothed_loss,
     tempered,
-    walk,
 )
 from model.config import EOS
 from model.dry_run import points
@@ -36,7 +36,7 @@ SCHEMES = [
 @pytest.mark.parametrize("scheme", SCHEMES[::2], ids=str)
 def test_every_parameter_is_counted_once(scheme: dict[str, Any], whole: bool) -> None:
     model = tiny_model(**scheme)
-    found = walk(model, SOURCE, PATH, 3, whole=whole)
+    found = record(model, SOURCE, PATH, 3, whole=whole)
     assert sum(operation.parameters for operation in found.operations.values()) == count_parameters(model)
 
 
@@ -44,7 +44,7 @@ def test_every_parameter_is_counted_once(scheme: dict[str, Any], whole: bool) ->
 def test_everything_reads_what_was_computed_before_it(scheme: dict[str, Any]) -> None:
     """Except the two embeddings, every operation reads something that was recorded."""
     model = tiny_model(**scheme)
-    found = walk(model, SOURCE, PATH, 3)
+    found = record(model, SOURCE, PATH, 3)
     names = list(found.operations)
     for i, (name, operation) in enumerate(found.operations.items()):
         assert all(names.index(each) < i for each in operation.reads)
@@ -56,7 +56,7 @@ def test_everything_reads_what_was_computed_before_it(scheme: dict[str, Any]) ->
 def test_the_wiring_is_the_models(norm_first: bool, whole: bool) -> None:
     """Results recomputed from what an operation reads equal the recorded results."""
     model = tiny_model(norm_first=norm_first)
-    found = walk(model, SOURCE, PATH, 3, whole=whole)
+    found = record(model, SOURCE, PATH, 3, whole=whole)
 
     def inputs(name: str) -> list[torch.Tensor]:
         return [found[each].value for each in found[name].reads]
@@ -77,7 +77,7 @@ def test_the_wiring_is_the_models(norm_first: bool, whole: bool) -> None:
 
 
 def test_softmax_excludes_tokens_that_are_never_predicted() -> None:
-    found = walk(tiny_model(), SOURCE, PATH, 3)
+    found = record(tiny_model(), SOURCE, PATH, 3)
     chances = found["softmax"].value[0]
     assert float(chances.sum()) == pytest.approx(1.0, abs=1e-6)
     assert chances[:2].tolist() == [0.0, 0.0], "<pad> and <sos> are never predicted"
@@ -86,7 +86,7 @@ def test_softmax_excludes_tokens_that_are_never_predicted() -> None:
 
 def test_a_step_reads_one_token_and_a_whole_run_all_of_them() -> None:
     model = tiny_model()
-    step, whole = walk(model, SOURCE, PATH, 3), walk(model, SOURCE, PATH, 3, whole=True)
+    step, whole = record(model, SOURCE, PATH, 3), record(model, SOURCE, PATH, 3, whole=True)
     assert step["tgt.positions"].shape == (1, 1, 16)
     assert whole["tgt.positions"].shape == (1, 3, 16)
     assert step["decoder.2.self_attn.scores"].shape == (1, 4, 1, 3)
@@ -95,7 +95,7 @@ def test_a_step_reads_one_token_and_a_whole_run_all_of_them() -> None:
 
 
 def test_mean_and_spread_leave_closed_cells_out() -> None:
-    whole = walk(tiny_model(), SOURCE, PATH, 3, whole=True)
+    whole = record(tiny_model(), SOURCE, PATH, 3, whole=True)
     masked = whole["decoder.0.self_attn.masked"]
     opened = whole["decoder.0.self_attn.scores"].value[0][:, torch.ones(3, 3).tril().bool()]
     assert masked.mean == pytest.approx(float(opened.mean()), abs=1e-6)
@@ -106,7 +106,7 @@ def test_mean_and_spread_leave_closed_cells_out() -> None:
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_last_layer_of_the_lens_is_the_prediction(norm_first: bool, whole: bool) -> None:
     model = tiny_model(norm_first=norm_first)
-    found = walk(model, SOURCE, PATH, 4, whole=whole)
+    found = record(model, SOURCE, PATH, 4, whole=whole)
     lens = layer_by_layer(model, found)
     assert lens.shape == (4, 4 if whole else 1, model.config.tgt_vocab_size)
     torch.testing.assert_close(lens[-1, -1], found.logits, rtol=0, atol=1e-6)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from model.analysis.operations import strongest_matches
 from model.analysis.predictions import effective_choices, layer_predictions, likeliest_with, shares
-from model.analysis.query_key_matches import strongest_matches
 
 
 def test_layer_predictions_follow_the_final_token_through_the_stages() -> None:
