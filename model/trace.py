@@ -183,6 +183,11 @@ def future_mask(length: int) -> Codes:
     return np.triu(np.full((length, length), FUTURE, dtype=np.uint8), k=1)
 
 
+def prefix_mask(length: int, *, causal: bool) -> Codes:
+    """[query, key] codes of `length` real tokens that are read at once: without a causal mask, all are VISIBLE."""
+    return future_mask(length) if causal else np.full((length, length), VISIBLE, dtype=np.uint8)
+
+
 def kinds_of(trace: AttentionTrace) -> tuple[AttentionKind, ...]:
     """The kinds of attention that have weights."""
     return tuple(kind for kind in ATTENTION_KINDS if trace.weights(kind).size)

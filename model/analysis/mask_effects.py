@@ -16,7 +16,7 @@ from model.decoding.search import greedy, output_rules, target_log_probs
 from model.masks import causal_mask, padding_mask, target_mask
 from model.points import Head
 from model.recording import AttentionRecorder
-from model.trace import FUTURE, PADDING, VISIBLE, Codes, future_mask
+from model.trace import FUTURE, PADDING, VISIBLE, Codes
 from model.transformer import Transformer
 
 Weights = NDArray[np.float32]
@@ -156,11 +156,6 @@ def last_look(model: Transformer, ids: Sequence[int], read_ids: Sequence[int], *
     masks = {"src_mask": padding_mask(src), "tgt_mask": target_mask(read, causal=causal)}
     model.decode(read, model.encode(src), **masks, tap=recorder)
     return recorder.weights("decoder")
-
-
-def prefix_codes(n_tokens: int, *, causal: bool) -> Codes:
-    """Why each cell of :func:`last_look` is visible or masked: [query, key]."""
-    return future_mask(n_tokens) if causal else np.full((n_tokens, n_tokens), VISIBLE, dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)

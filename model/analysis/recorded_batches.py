@@ -19,7 +19,7 @@ from model.decoding.search import output_rules, target_log_probs
 from model.masks import padding_mask
 from model.recording import AttentionRecorder
 from model.text.tokenizer import Encoding, Tokenizer
-from model.trace import VISIBLE, AttentionTrace, future_mask
+from model.trace import VISIBLE, AttentionTrace, prefix_mask
 from model.transformer import Transformer
 
 BATCH_TOKENS = 1024  # small enough to report progress and to check for a stop a few times a second
@@ -232,7 +232,7 @@ def _trace(
         decoder=own["decoder"],
         cross=own["cross"],
         encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
-        decoder_mask=future_mask(n_tgt) if model.config.causal else np.full((n_tgt, n_tgt), VISIBLE, dtype=np.uint8),
+        decoder_mask=prefix_mask(n_tgt, causal=model.config.causal),
         cross_mask=np.full((n_tgt, n_src), VISIBLE, dtype=np.uint8),
         src_tokens=(*source.tokens, target.label(EOS)),
         read_tokens=tuple(target.label(i) for i in (SOS, *ids)),

@@ -17,22 +17,27 @@ from model.plurals import plural
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
-    made = OneSentenceParser(
+    command_line = OneSentenceParser(
         prog=typed("model.experiments"),
         description="Run all experiments, or those named, as far as their results are not stored yet, and store their "
         "curves and scores.",
-        epilog="experiments:\n" + "\n".join(f"  {one.name:<20} {one.title}" for one in EXPERIMENTS.values()),
+        epilog="experiments:\n"
+        + "\n".join(f"  {experiment.name:<20} {experiment.title}" for experiment in EXPERIMENTS.values()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("names", nargs="*", metavar="NAME", help="experiments to run (default: all)")
-    made.add_argument("--again", action="store_true", help="repeat runs whose results are stored")
-    made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora, for experiments that read one")
-    made.add_argument(
+    command_line.add_argument("names", nargs="*", metavar="NAME", help="experiments to run (default: all)")
+    command_line.add_argument("--again", action="store_true", help="repeat runs whose results are stored")
+    command_line.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="folder of corpora, for experiments that read one"
+    )
+    command_line.add_argument(
         "--made", type=Path, metavar="DIR", help="folder of the models and pairs that some runs start from; kept there"
     )
-    made.add_argument("--dry-run", action="store_true", help="print what would be run and how long it would take")
-    made.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="folder of stored results")
-    return made
+    command_line.add_argument(
+        "--dry-run", action="store_true", help="print what would be run and how long it would take"
+    )
+    command_line.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="folder of stored results")
+    return command_line
 
 
 def main(arguments: Sequence[str]) -> int:

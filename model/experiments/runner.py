@@ -62,12 +62,12 @@ def _readable(recipe: Recipe, folder: Path) -> tuple[StoredRun, ...]:
 
 def expected_seconds(jobs: Sequence[Job], folder: Path, data_dir: Path | None = None) -> dict[Job, float]:
     """Expected seconds of each run: as stored for its recipe or its base, otherwise measured by a dry run."""
-    known: dict[Recipe, float] = {}
+    seconds: dict[Recipe, float] = {}
     for job in jobs:
         recipe = job.recipe
-        if recipe not in known:
-            known[recipe] = _taken(recipe, folder) or _expected(job, folder, data_dir)
-    return {job: known[job.recipe] for job in jobs}
+        if recipe not in seconds:
+            seconds[recipe] = _taken(recipe, folder) or _expected(job, folder, data_dir)
+    return {job: seconds[job.recipe] for job in jobs}
 
 
 def _expected(job: Job, folder: Path, data_dir: Path | None) -> float:
@@ -97,10 +97,10 @@ def _train(command: Sequence[str], folder: Path, data_dir: Path | None, *more: s
 
     _, _, _, *options = command
     where = ["--checkpoints", str(folder), *(["--data-dir", str(data_dir)] if data_dir else [])]
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
         train.main([*options, *where, *more])
-    return said.getvalue()
+    return output.getvalue()
 
 
 def _command(job: Job, folder: Path, data_dir: Path | None, made_in: Path | None) -> tuple[str, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from platformdirs import user_data_path
 
 from model.commands import INSTALLED, typed
@@ -109,7 +110,7 @@ def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
         )
     except CheckpointError as error:
         raise ResultError(str(error)) from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
         raise ResultError(f"{path.name} does not hold runs of an experiment ({error}); delete it.") from None
     if made_with != (recipe.base.task, recipe.preset, recipe.settings, recipe.from_chain):
         raise ResultError(
@@ -148,24 +149,11 @@ def rounded(values: Sequence[float], digits: int = 4) -> list[float]:
 
 
 def _run(values: dict[str, Any]) -> StoredRun:
-    """One run from JSON, checked as far as pages rely on it."""
-    known = {item.name for item in fields(StoredRun)}
-    run = StoredRun(**{key: value for key, value in values.items() if key in known})
+    """One run from JSON, checked as far as pages rely on it; keys that are not fields are left out."""
+    msgspec.convert(values, StoredRun)  # raises at a field that is missing or of another type
+    run = StoredRun(**{item.name: values[item.name] for item in fields(StoredRun) if item.name in values})
     for curve, names in ((run.train, TRAIN), (run.valid, (*VALID, BLEU) if BLEU in run.valid else VALID)):
-        columns = [_numbers(curve[name]) for name in names]
-        if len({len(column) for column in columns}) != 1:
+        if len({len(curve[name]) for name in names}) != 1:
             raise ValueError("columns of unequal length")
-    for part in (*run.scores.values(), *run.groups.values()):
-        _numbers(part.values())
-    for layers in (layers for kind in run.rests.values() for layers in kind.values()):
-        _numbers(layers)
-    _numbers((run.seed, run.seconds, run.parameters, run.tokens_per_s))
-    samples = tuple((str(source), str(target), str(said)) for source, target, said in run.samples)
-    return StoredRun(**{**vars(run), "samples": samples})
-
-
-def _numbers(values: Any) -> list[float]:
-    numbers = list(values)
-    if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in numbers):
-        raise ValueError("a value that is not a number")
-    return numbers
+    samples = tuple((source, target, prediction) for source, target, prediction in run.samples)
+    return replace(run, samples=samples)

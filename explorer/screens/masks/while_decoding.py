@@ -15,9 +15,10 @@ from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, draw_caption
-from model.analysis.mask_effects import GreedyTranslation, first_difference, last_look, prefix_codes, translate_greedily
+from model.analysis.mask_effects import GreedyTranslation, first_difference, last_look, translate_greedily
 from model.config import EOS, SOS
 from model.text.tokenizer import Tokenizer
+from model.trace import prefix_mask
 
 
 def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
@@ -48,7 +49,7 @@ def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
             head=name_in_kind(layer + 1, head + 1).capitalize(),
             n=len(read),
         )
-        codes, title = prefix_codes(len(read), causal=not lifted), t("What step {step} reads", step=step)
+        codes, title = prefix_mask(len(read), causal=not lifted), t("What step {step} reads", step=step)
         draw_map(token_map("decoder", weights, tokens, tokens, title, codes), key="decode_map", prefix=caption)
     with right:
         st.markdown(f"##### {t('Predicted token and its probability')}")
