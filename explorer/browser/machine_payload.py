@@ -46,9 +46,8 @@ from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 from model.dry_run import points
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from model.analysis.operations import Operation, Recording
+    from model.architectures import Model
 
 NUMBERS = 16
 """How many numbers of a vector a picture shows."""
@@ -230,7 +229,7 @@ def encode_details(
     block: Block,
     opened: Opened,
     run: Recording,
-    model: nn.Module,
+    model: Model,
     title_of: Callable[[str], str],
     *,
     seq: str,
@@ -301,7 +300,7 @@ def _number(value: float) -> float | None:
     return float(f"{value:.5g}") if np.isfinite(value) else None
 
 
-def _attention(block: Block, head: int, run: Recording, model: nn.Module) -> dict[str, Floats]:
+def _attention(block: Block, head: int, run: Recording, model: Model) -> dict[str, Floats]:
     """The weights of all heads, the projections, and everything of the open head."""
     found: dict[str, Floats] = {"heads": run[f"{block.name}.weights"].value[0].float().numpy()}
     found |= _projections(block, run, model)
@@ -313,9 +312,9 @@ def _attention(block: Block, head: int, run: Recording, model: nn.Module) -> dic
     return found
 
 
-def _projections(block: Block, run: Recording, model: nn.Module) -> dict[str, Floats]:
+def _projections(block: Block, run: Recording, model: Model) -> dict[str, Floats]:
     """What goes into the three matrices, the matrices as pictures, and what comes out; nothing for an LSTM."""
-    known = {point.name: point for point in points(model.config)}  # type: ignore[arg-type]
+    known = {point.name: point for point in points(model.config)}
     found: dict[str, Floats] = {}
     for short in _PROJECTIONS:
         name = f"{block.name}.{short}"
@@ -346,7 +345,7 @@ def _divisor(size: int, most: int) -> int:
     return next(part for part in range(min(size, most), 0, -1) if size % part == 0)
 
 
-def _code(model: nn.Module, block: Block) -> Code:
+def _code(model: Model, block: Block) -> Code:
     """The functions behind a block, each once, and the lines of each point by the last part of its name."""
     names = {"result": "softmax"} if block.kind == "word" else {"result": MEMORY} if block.name == MEMORY else {}
     names |= {_short(point): point for point in block.points}

@@ -10,11 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.attention import MultiHeadAttention
 from model.config import ATTENTION_KINDS, SOS, AttentionKind
 from model.edits import HeadEdits, edit_tap
-from model.layers import DecoderLayer, EncoderLayer
-from model.points import Head
+from model.points import SCOPES, Head
 from model.recording import AttentionRecorder
 from model.tap import compose
 from model.transformer import Transformer
@@ -144,19 +142,11 @@ def output_projection(model: Transformer, kind: AttentionKind, layer: int, head:
     """
     if kind not in ATTENTION_KINDS:
         raise ValueError(f"kind is one of {', '.join(ATTENTION_KINDS)}, not {kind!r}.")
-    if not (0 <= layer < model.config.n_layers(kind) and 0 <= head < model.config.n_heads(kind)):
+    n_heads = model.config.n_heads(kind)
+    if not (0 <= layer < model.config.n_layers(kind) and 0 <= head < n_heads):
         raise ValueError(f"this model has no layer {layer + 1}, head {head + 1} of {kind} attention.")
-    attention = _attention(model, kind, layer)
-    start = head * attention.d_head
-    # A linear layer stores its weight as [out, in]; the head owns d_head of the inputs.
-    weight = attention.out_proj.weight[:, start : start + attention.d_head]
+    stack, block = SCOPES[kind]
+    # A linear layer stores its weight as [out, in]; each head owns an equal part of the inputs.
+    weight = model.get_parameter(f"{stack}.layers.{layer}.{block}.out_proj.weight").chunk(n_heads, dim=1)[head]
     array: Floats = weight.T.float().cpu().numpy().copy()
     return array
-
-
-def _attention(model: Transformer, kind: AttentionKind, layer: int) -> MultiHeadAttention:
-    block = (model.encoder if kind == "encoder" else model.decoder).layers[layer]
-    if isinstance(block, DecoderLayer):
-        return block.cross_attn if kind == "cross" else block.self_attn
-    assert isinstance(block, EncoderLayer)
-    return block.self_attn

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -256,12 +255,9 @@ def smoothed(n_tokens: int, right: int, epsilon: float) -> Tensor:
 
 def smoothed_loss(logits: Tensor, right: int, epsilon: float) -> float:
     """Cross-entropy (nats) of one prediction, logits [vocab], against :func:`smoothed`."""
-    wanted = smoothed(logits.size(-1), right, epsilon)
-    return float(-(wanted * logits.log_softmax(dim=-1)).sum())
+    return float(nn.functional.cross_entropy(logits, torch.tensor(right), label_smoothing=epsilon))
 
 
 def least_loss(n_tokens: int, epsilon: float) -> float:
     """The lowest loss that label smoothing allows, in nats: the entropy of its target distribution."""
-    wanted = smoothed(n_tokens, 0, epsilon)
-    positive = wanted[wanted > 0]
-    return max(0.0, float(-(positive * positive.log()).sum())) if not math.isclose(epsilon, 0.0) else 0.0
+    return float(torch.special.entr(smoothed(n_tokens, 0, epsilon)).sum())

@@ -20,6 +20,7 @@ from typing import Any
 
 from torch import nn
 
+from model.architectures import Model
 from model.decoding import search
 from model.dry_run import points
 
@@ -41,7 +42,7 @@ class NoCode(LookupError):
     """No line of ours computes this point."""
 
 
-def code_of(model: nn.Module, point: str) -> CodeExcerpt:
+def code_of(model: Model, point: str) -> CodeExcerpt:
     """The function that computes a point, and its lines that do so.
 
     Raises:
@@ -50,8 +51,7 @@ def code_of(model: nn.Module, point: str) -> CodeExcerpt:
     if point == "softmax":
         return _excerpt(search.allowed_log_probs, _lines_calling(search.allowed_log_probs, "log_softmax"))
     if point == "memory":
-        encode: Callable[..., Any] = type(model).encode  # type: ignore[attr-defined]
-        return _excerpt(encode, _last_statement(encode))
+        return _excerpt(type(model).encode, _last_statement(type(model).encode))
     listed = {each.name: each for each in points(model.config)}
     while point in listed:
         owner, (reads, layer) = _owner(model, point), (listed[point].reads, listed[point].module.rsplit(".", 1)[-1])
