@@ -118,4 +118,4 @@ class TrainingLoss(nn.Module):
         if not causal:
             return additive(padding_mask(tgt_in), dtype), cross_mask
         # A causal row cannot see the padding on its right, so that needs no mask.
-        return None if kind == "cuda" else additive(causal_mask(tgt_in.size(1)), dtype), cross_mask
+        return None if kind == "cuda" else additive(causal_mask(tgt_in.size(1), tgt_in.device), dtype), cross_mask
