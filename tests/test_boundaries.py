@@ -205,6 +205,17 @@ def test_packages_import_only_packages_below_them() -> None:
     assert found >= KNOWN_BREACHES, f"mended, take out of the list: {sorted(KNOWN_BREACHES - found)}"
 
 
+def test_no_file_imports_itself_in_a_circle() -> None:
+    """Whoever reads a file of explorer/ can read what it needs first; imports inside functions count, too."""
+    circles = {
+        name: other
+        for name in modules()
+        for other in imports(modules()[name]) & modules().keys()
+        if name.startswith("explorer.") and other != name and name in ours_reached(other)
+    }
+    assert not circles
+
+
 def test_only_packages_that_draw_import_streamlit() -> None:
     """Directly or indirectly: everything below web, screens and components can be used in a notebook."""
     below = [name for name in modules() if name.startswith("explorer.") and name.split(".")[1] not in STREAMLIT_ROOMS]

@@ -16,6 +16,7 @@ from explorer.web import session
 _OWN = "_panel_written"  # in the session: the panel and the other text, as the widgets put them into the selection
 # Each panel's choices when it was left; the text typed last, by its field's key.
 _LAST, _TYPED = "_panel_last", "_panel_typed"
+LED = "_attention_led"  # set by a callback that opened another view: a callback cannot run the page itself
 _YES_NO = {True: "yes", False: "no"}
 
 

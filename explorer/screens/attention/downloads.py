@@ -16,9 +16,9 @@ from explorer.files.map_files import KINDS, maps_file, maps_stem
 from explorer.files.picture_drawing import missing_note
 from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.screens.attention.panels import LED
 from explorer.web import moving_picture_panel, runtime, session, stepping_page
 from explorer.web.downloads import download_button
+from explorer.web.panel_choices import LED
 from explorer.web.security import closed
 from model.folder import CheckpointError
 from model.trace import AttentionTrace

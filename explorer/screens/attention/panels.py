@@ -13,7 +13,7 @@ from explorer.decoding.translator import Translation
 from explorer.decoding.view_options import parse_view
 from explorer.locale.messages import t
 from explorer.web import session
-from explorer.web.panel_choices import name_of, open_panel
+from explorer.web.panel_choices import LED, name_of, open_panel
 
 Draw = Callable[[Selection, Translation, Place], None]
 
@@ -29,7 +29,6 @@ PANELS = {
 }
 _KEY = "attention_panel"
 _OWN = "_attention_panel"  # in the session: the panel that the row of tabs opened
-LED = "_attention_led"  # set by a callback that opened another view: a callback cannot run the page itself
 _ARRIVAL = "_attention_arrival"  # how often a click has opened a panel, and whether the last one takes the focus
 _BY_TOKEN = ("cell", "aggregates", "compare")
 
