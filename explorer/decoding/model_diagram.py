@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from model.config import AttentionKind, ModelConfig
-from model.dry_run import points
 from model.points import SCOPES
 
 FEED_FORWARD, LSTM_CELL = "feed_forward", "lstm"
@@ -96,6 +95,8 @@ def blocks_of(config: ModelConfig) -> tuple[Block, ...]:
 
     The memory follows the encoder, and the probabilities and the next word follow the logits.
     """
+    from model.dry_run import points  # torch, which a notebook that only shows attention does not need
+
     listed = points(config)
     home = {point.name: _block_name(point.name, config) for point in listed}
     members: dict[str, list[str]] = {}
