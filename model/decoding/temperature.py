@@ -7,8 +7,10 @@ single token follows from the token's own p, exactly.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TEMPERATURES = (0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
 
@@ -20,6 +22,8 @@ def log_sums(log_probs: Tensor) -> Tensor:
         log_probs: [tgt, vocab] in nats, -inf for tokens that are never predicted.
         returns: [tgt, temperature] float32, on the CPU.
     """
+    import torch  # a notebook that only shows attention needs the temperatures alone
+
     log_probs = log_probs.float().cpu()
     columns = [
         log_probs.new_zeros(len(log_probs)) if temperature == 1 else (log_probs / temperature).logsumexp(dim=-1)
