@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from model.config import AttentionKind, ModelConfig
 
 Head = tuple[AttentionKind, int, int]
@@ -26,6 +28,7 @@ def attention_scope(kind: AttentionKind, layer: int) -> str:
     return f"{stack}.{layer}.{block}"
 
 
+@lru_cache(maxsize=4096)
 def block_of(scope: str) -> tuple[AttentionKind, int]:
     """Kind and layer (from 0) of the attention block whose points begin with `scope`."""
     stack, layer, block = scope.split(".")[:3]
