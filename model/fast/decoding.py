@@ -24,6 +24,7 @@ from torch.nn import functional as F
 from model.attention import MultiHeadAttention
 from model.attention_variants import AttentionVariant
 from model.layers import DecoderLayer
+from model.masks import padding_mask
 from model.positions import alibi_bias, rotary_table
 from model.tap import Tap, wanted_points
 from model.transformer import Transformer
@@ -196,8 +197,7 @@ class FastDecoder:
 
     def start(self, src: Tensor, *, src_mask: Tensor | None = None, tap: Tap | None = None) -> StepState:
         """Read the source; arguments as in :meth:`Transformer.start`."""
-        src_mask = src != 0 if src_mask is None else src_mask
-        src_mask = src_mask.view(src.size(0), 1, 1, -1)
+        src_mask = padding_mask(src) if src_mask is None else src_mask
         batch = src.size(0)
         memory = self._encode(src, src_mask=src_mask, tap=tap)
         cross = tuple(

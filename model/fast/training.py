@@ -26,32 +26,8 @@ from model.transformer import Transformer
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
 
 
-def fused_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    mask: Mask = None,
-    dropout_p: float = 0.0,
-    causal: bool = False,
-) -> tuple[Tensor, Any]:
-    """The output of :func:`model.attention.scaled_dot_product_attention`, and None in place of weights.
-
-    The mask may also be additive, see :func:`additive`; or, in place of a mask, `causal`, which lets a GPU choose its
-    fastest kernel. No intermediate exists that a tap could see.
-    """
-    # On a CPU, its matmuls are too small to gain by bf16.
-    with torch.autocast("cpu", enabled=False) if query.device.type == "cpu" else contextlib.nullcontext():
-        if query.device.type == "cpu" and not dropout_p and not causal and key.size(2) <= LONGEST:
-            return short_attention(query, key, value, additive(mask, query.dtype)), None
-        output = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask, dropout_p=dropout_p, is_causal=causal
-        )
-        return output, None
-
-
 class FusedAttention(MultiHeadAttention):
-    """Multi-head attention by :func:`fused_attention`."""
+    """Multi-head attention whose weights never exist: no intermediate that a tap could see."""
 
     causal = False
     """Whether a call without a mask means that each query sees only the keys up to its own position."""
@@ -66,9 +42,20 @@ class FusedAttention(MultiHeadAttention):
         dropout_p: float = 0.0,
         point: object = None,
     ) -> tuple[Tensor, Any]:
-        """See :func:`fused_attention`."""
-        causal = self.causal and mask is None
-        return fused_attention(query, key, value, mask=mask, dropout_p=dropout_p, causal=causal)
+        """The output of :func:`model.attention.scaled_dot_product_attention`, and None in place of weights.
+
+        The mask may also be additive, see :func:`additive`. In place of a mask, a causal block lets a GPU choose its
+        fastest kernel.
+        """
+        causal, on_cpu = self.causal and mask is None, query.device.type == "cpu"
+        # On a CPU, its matmuls are too small to gain by bf16.
+        with torch.autocast("cpu", enabled=False) if on_cpu else contextlib.nullcontext():
+            if on_cpu and not dropout_p and not causal and key.size(2) <= LONGEST:
+                return short_attention(query, key, value, additive(mask, query.dtype)), None
+            output = F.scaled_dot_product_attention(
+                query, key, value, attn_mask=mask, dropout_p=dropout_p, is_causal=causal
+            )
+            return output, None
 
     def point(self, name: str, tensor: Tensor) -> Tensor:
         """Return the tensor as it is.
