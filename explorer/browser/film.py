@@ -7,7 +7,7 @@ One frame makes a still picture, without the slider.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -112,7 +112,7 @@ def encode(film: Film) -> bytes:
         ],
     )
     weights = (np.rint(np.clip(frame.weights, 0, 1) * 255).astype(np.uint8) for frame in film.frames)
-    return wire.write(asdict(header), {f"{i}": array for i, array in enumerate(weights)})
+    return wire.write(vars(header), {f"{i}": array for i, array in enumerate(weights)})
 
 
 def place_from(message: Any, film: Film) -> FilmPlace:

@@ -18,7 +18,7 @@ The arrays of an opened block, of all rows of the run, so that stepping through 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -138,7 +138,7 @@ def encode(view: MachineView, runs: Sequence[Recording], added: Mapping[str, Flo
         numbers=config.d_model,
         vocabulary=config.tgt_vocab_size,
     )
-    return wire.write(asdict(message), {"numbers": np.concatenate([np.ravel(array) for array in arrays])})
+    return wire.write(vars(message), {"numbers": np.concatenate([np.ravel(array) for array in arrays])})
 
 
 def is_target(block: Block) -> bool:
@@ -274,7 +274,7 @@ def encode_details(
         numbers=numbers,
         code=_code(model, block),
     )
-    return wire.write(asdict(message), arrays)
+    return wire.write(vars(message), arrays)
 
 
 def _rows(operation: Operation, head: int) -> Floats:

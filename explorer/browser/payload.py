@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -68,7 +67,7 @@ def encode(
     for kind in chosen:
         arrays[kind] = trace.weights(kind)
         arrays[f"{kind}.mask"] = trace.mask(kind).astype(np.uint8)
-    return wire.write(asdict(message), arrays, digits=digits)
+    return wire.write(vars(message), arrays, digits=digits)
 
 
 def header(decoding: Decoding) -> DecodingHeader:

@@ -8,7 +8,6 @@ steps as the colour scale has, and no number is read from them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -60,7 +59,7 @@ def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
         if not np.isfinite(grid.maps).all():
             raise ValueError(f"The mean maps of the {grid.kind} heads hold a value that is not a number.")
     header = RoleGridsHeader(choosing, [_header(grid) for grid in grids])
-    return wire.write(asdict(header), {grid.kind: _bytes(grid) for grid in grids})
+    return wire.write(vars(header), {grid.kind: _bytes(grid) for grid in grids})
 
 
 def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[int, int]] | None:

@@ -26,7 +26,7 @@ _TYPES = {"f4": "<f4", "u2": "<u2", "u1": "u1"}
 
 
 def write(header: Mapping[str, Any], arrays: Arrays, *, digits: int | None = None) -> bytes:
-    """A header and named arrays as one message.
+    """A header and named arrays as one message. The header's values may be dataclasses, written field by field.
 
     Floats become float32, or with `digits` numbers of so many decimals, at most 4, in two bytes each; bytes stay bytes.
 
@@ -39,7 +39,7 @@ def write(header: Mapping[str, Any], arrays: Arrays, *, digits: int | None = Non
         content = np.ascontiguousarray(stored, dtype=_TYPES[kind]).tobytes()
         listed.append([name, kind, list(array.shape), unit])
         blocks.append(content + b"\0" * (-len(content) % 4))
-    text = json.dumps({**header, "arrays": listed}, separators=(",", ":"), allow_nan=False).encode("ascii")
+    text = json.dumps({**header, "arrays": listed}, separators=(",", ":"), allow_nan=False, default=vars).encode("ascii")
     text += b" " * (-len(text) % 4)
     return struct.pack("<I", len(text)) + text + b"".join(blocks)
 

@@ -13,7 +13,7 @@ import html
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -101,7 +101,7 @@ def page(
     messages = {f"{i}": np.frombuffer(message, np.uint8) for i, message in enumerate(packed)}
     least = f"{0.5 * 10 ** -(digits or 0):.{(digits or 0) + 1}f}"
     remarks = [f"Weights are rounded to {digits} decimals; 0 stands for less than {least}."] if digits else []
-    return _document(title, [*facts, *remarks, ADVICE], views, wire.write(asdict(about), messages), theme_name, index)
+    return _document(title, [*facts, *remarks, ADVICE], views, wire.write(vars(about), messages), theme_name, index)
 
 
 def translation_page(

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from explorer.decoding.cache import Key, shared
-from explorer.decoding.model_summary import facts, story, title
 from explorer.web import model_queue
-from model import faults
+from explorer.web.model_list import summaries
 from model.config import DecodeConfig
-from model.folder import UNFORESEEN, CheckpointError, model_folders, summarize
+from model.folder import CheckpointError
 from model.user_error import UserError
 
 if TYPE_CHECKING:
@@ -75,27 +74,10 @@ def broken_models() -> dict[str, str]:
     return {summary["name"]: summary["error"] for summary in _summaries(str(CHECKPOINTS)) if summary["error"]}
 
 
-# A class that steps together requests the list many times a second; a new model may take a second to appear. Reading
-# the folders of the bundled models takes 10 ms.
+# A class that steps together requests the list many times a second; a new model may take a second to appear.
 @st.cache_resource(ttl=1.0, max_entries=4, show_spinner=False)
 def _summaries(checkpoints: str) -> list[dict[str, Any]]:
     return summaries(checkpoints)
-
-
-def summaries(checkpoints: str | Path) -> list[dict[str, Any]]:
-    """A summary of every model folder (see :func:`model.folder.summarize`), by name, broken ones included."""
-    return [_as_listed(summarize(folder)) for folder in model_folders(checkpoints)]
-
-
-def _as_listed(summary: dict[str, Any]) -> dict[str, Any]:
-    """A summary whose lines in the sidebar can be written; one that cannot is an error of its own model only."""
-    try:
-        if summary["error"] is None:
-            title(summary), story(summary), facts(summary)
-    except Exception as fault:
-        faults.report(fault)
-        return summary | {"error": UNFORESEEN}
-    return summary
 
 
 def models_changed() -> None:

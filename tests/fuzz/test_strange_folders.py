@@ -22,7 +22,7 @@ from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description, rows, summary
 from explorer.runs.metrics import load_metrics
 from explorer.runs.progress import headline_numbers, sample_table
-from explorer.web import runtime
+from explorer.web import model_list
 from model.checkpoint import load_model
 from model.config import ConfigError, DecodeConfig
 from model.folder import CONFIG, METRICS, SNAPSHOTS, TOKENIZER, WEIGHTS, CheckpointError, list_models, summarize
@@ -168,7 +168,7 @@ def test_a_folder_that_nobody_may_look_into_hurts_nobody() -> None:
         healthy, row = summarize(checkpoints / "healthy"), shown(checkpoints)[1]["healthy"]
         with locked(checkpoints / "odd"):
             summaries, table = shown(checkpoints)
-            listed = {each["name"]: each["error"] for each in runtime.summaries(checkpoints)}
+            listed = {each["name"]: each["error"] for each in model_list.summaries(checkpoints)}
             assert Runs(checkpoints).statuses() == []
         assert summaries["healthy"] == healthy
         assert {name: table["healthy"].get(name) for name in row} == row
