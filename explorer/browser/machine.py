@@ -15,7 +15,7 @@ import streamlit as st
 
 from explorer.browser.carrier import carry, carry_decoding
 from explorer.browser.machine_payload import MachineView
-from explorer.browser.registration import component, nothing
+from explorer.browser.registration import as_data, component, nothing
 from explorer.browser.structs import Departure, MachineMount, MachinePlace
 from explorer.browser.sync import settle
 
@@ -50,7 +50,7 @@ def machine(
         carry(encoded(), key=f"{key}-blocks")
         result = _component(
             key=key,
-            data=asdict(MachineMount(decoding.seq, settled.turn, settled.start)),
+            data=as_data(MachineMount(decoding.seq, settled.turn, settled.start)),
             on_at_change=stepped,
             on_go_change=nothing,
         )

@@ -7,14 +7,14 @@ the last move, and when the user picks another next token or asks for a cell to 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import streamlit as st
 
 from explorer.browser.carrier import carry_decoding
-from explorer.browser.registration import component, nothing
+from explorer.browser.registration import as_data, component, nothing
 from explorer.browser.structs import ForkReport, Position, ViewMount, ViewReport
 from explorer.browser.sync import Settled, settle
 from explorer.decoding.coordinates import Place
@@ -69,7 +69,7 @@ def stepper(decoding: Decoding, wanted: Place, *, key: str) -> StepperResult:
     mount = ViewMount(decoding.seq, settled.turn, start, explains=False, compact=False)
     with st.container(gap=None):
         carry_decoding(decoding, key=f"{key}-decoding")
-        result = _stepper(key=key, data=asdict(mount), on_at_change=nothing, on_fork_change=nothing)
+        result = _stepper(key=key, data=as_data(mount), on_at_change=nothing, on_fork_change=nothing)
     return _forked(result.get("fork"), decoding) or StepperResult(settled.now[0], None)
 
 
@@ -94,7 +94,7 @@ def heads_view(
     )
     with st.container(gap=None):
         carry_decoding(decoding, key=f"{key}-decoding", kinds=_opened(decoding, place, now, key))
-        result = _heads(key=key, data=asdict(mount), on_at_change=nothing, on_open_change=nothing)
+        result = _heads(key=key, data=as_data(mount), on_at_change=nothing, on_open_change=nothing)
     return HeadsResult(place, "" if now == DEFAULT_VIEW else now, result.get("open") == "cell")
 
 

@@ -57,9 +57,9 @@ export function mountHeads({ data, parentElement: root, source }) {
   };
 }
 
-/** The component, for Streamlit. @param {import("./types").Mount<import("./structs").ViewMount, "__heads", HeadsState>} mount */
+/** The component, for Streamlit. @param {import("./types").Mount<[import("./structs").ViewMount], "__heads", HeadsState>} mount */
 export default function (mount) {
-  return mountHeads({ ...mount, source: serverSource(mount) });
+  return mountHeads({ ...mount, data: mount.data[0], source: serverSource(mount) });
 }
 
 /** The state before the first decoding arrives; `load` adds the rest. @param {ParentNode} root */

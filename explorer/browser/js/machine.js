@@ -22,10 +22,10 @@ const HELP = [["Tab", "to the diagram; then ← → ↑ ↓ from block to block"
 /**
  * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
  * names the decoding, whose machine the store has or will have, and says where to start.
- * @param {import("./types").Mount<import("./types").MachineMount, "__machine", MachineState>} mount
+ * @param {import("./types").Mount<[import("./types").MachineMount], "__machine", MachineState>} mount
  */
 export default function (mount) {
-  const { data, parentElement: root } = mount;
+  const { data: [data], parentElement: root } = mount;
   const S = (root.__machine ??= create(root));
   Object.assign(S, { mount: data, source: serverSource(mount), theme: readTheme(S.box) });
   take(S);

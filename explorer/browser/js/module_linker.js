@@ -16,3 +16,20 @@ function addressOf(name, text, made) {
   const linked = text.replace(/(from ")\.\/([\w-]+\.js)"/g, (_, from, file) => `${from}${made.get(file)}"`);
   return URL.createObjectURL(new Blob([linked, `\n//# sourceURL=headlight/${name}`], { type: "text/javascript" }));
 }
+
+/**
+ * Mounts a component of a pack as if Streamlit had sent it, with the data that have come meanwhile.
+ * @param {Pack} pack
+ * @param {string} entry
+ * @param {HTMLElement | ShadowRoot} root
+ * @param {{ run?: (mount: any) => any, end?: () => void, latest?: any, dressed?: boolean }} slot
+ */
+export async function start(pack, entry, root, slot) {
+  const { default: run } = await link(pack, entry), look = pack.looks[entry];
+  if (slot.run || !slot.latest) return; // an earlier call has started it, or it has been unmounted meanwhile
+  if (look && !slot.dressed) {
+    root.append(Object.assign(document.createElement("style"), { textContent: look.css }));
+    root.append(document.createRange().createContextualFragment(look.html));
+  }
+  Object.assign(slot, { run, dressed: true, end: run(slot.latest) });
+}

@@ -42,9 +42,9 @@ export function mountStepper({ data, parentElement: root, source }) {
   };
 }
 
-/** The component, for Streamlit. @param {import("./types").Mount<import("./structs").ViewMount, "__stepper", StepperState>} mount */
+/** The component, for Streamlit. @param {import("./types").Mount<[import("./structs").ViewMount], "__stepper", StepperState>} mount */
 export default function (mount) {
-  return mountStepper({ ...mount, source: serverSource(mount) });
+  return mountStepper({ ...mount, data: mount.data[0], source: serverSource(mount) });
 }
 
 /** Draws the decoding, if it has arrived. @param {StepperState} S */

@@ -168,3 +168,17 @@ print(sorted(ours() - before), [key[0] for key in store()._kept._held], len(page
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["[]", "[] ['probe'] 0 1"]
+
+
+def test_the_first_translation_does_not_wait_for_a_library_of_tables() -> None:
+    """Streamlit imports pandas, which takes a second, to look whether a component's data hold a table."""
+    code = """
+import sys
+from streamlit.testing.v1 import AppTest
+import app
+assert "pandas" not in sys.modules
+page = AppTest.from_file(app.__file__, default_timeout=60).run()
+print("pandas" in sys.modules, len(page.exception), "stepper" in page.session_state)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "0", "True"]
