@@ -42,7 +42,7 @@ def widgets(at: AppTest) -> dict[str, Any]:
 def starts(at: AppTest) -> list[dict[str, Any]]:
     """The place at which the views of heads were told to start, as it was then written: from 0, and rows by side."""
     views = [each.proto for each in at.get("bidi_component") if each.proto.component_name == "headlight_heads"]
-    places = [json.loads(view.json)["start"] for view in views]
+    places = [json.loads(view.json)[0]["start"] for view in views]
     return [
         {
             **{name: place[name] for name in ("kind", "layer", "head")},

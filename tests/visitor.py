@@ -132,6 +132,6 @@ class Visitor:
             self._field, self._field_fragment = element.text_input.id, message.delta.fragment_id
         if what == "bidi_component" and element.bidi_component.component_name == "headlight_stepper":
             self._stepper, self._fragment = element.bidi_component.id, message.delta.fragment_id
-            self._turn = json.loads(element.bidi_component.json)["turn"]
+            self._turn = json.loads(element.bidi_component.json)[0]["turn"]
         if what == "bidi_component" and element.bidi_component.component_name == "headlight_carrier":
             self.shown = Shown.of(element.bidi_component.bytes)

@@ -39,7 +39,8 @@ def write(header: Mapping[str, Any], arrays: Arrays, *, digits: int | None = Non
         content = np.ascontiguousarray(stored, dtype=_TYPES[kind]).tobytes()
         listed.append([name, kind, list(array.shape), unit])
         blocks.append(content + b"\0" * (-len(content) % 4))
-    text = json.dumps({**header, "arrays": listed}, separators=(",", ":"), allow_nan=False, default=vars).encode("ascii")
+    header = {**header, "arrays": listed}
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False, default=vars).encode("ascii")
     text += b" " * (-len(text) % 4)
     return struct.pack("<I", len(text)) + text + b"".join(blocks)
 

@@ -50,10 +50,8 @@ class Group:
 
     def asked(self) -> dict[str, str]:
         """The values that a link or the user requests; empty if there are none, or only what this session wrote."""
-        present, history, now = self.present(), self._history(), time.monotonic()
-        last = history[-1][1] if history else None
-        recent = [] if st.session_state.get(_MOVED) else [own for when, own in history if now - when < STALE_SECONDS]
-        return {} if present == last or present in recent else present
+        present = self.present()
+        return {} if present == self.written() or (self._is_stale() and not st.session_state.get(_MOVED)) else present
 
     def write(self, values: Mapping[str, str]) -> None:
         """Set those of these values that stand in the page's address, and remove the group's other parameters.
@@ -62,6 +60,10 @@ class Group:
         """
         on_page = {name: value for name, value in values.items() if value and _stands_on_page(name)}
         history, now, present = self._history(), time.monotonic(), self.present()
+        if on_page == self.written() and self._is_stale():
+            # The browser has this address, or will in a moment; writing it again would undo a step back in the
+            # browser's history. Streamlit requests the older address first, and only then are we told of the step.
+            return
         history[:] = [entry for entry in history if now - entry[0] < STALE_SECONDS]
         history.append((now, on_page))
         gone = present.keys() - on_page.keys()
@@ -82,6 +84,13 @@ class Group:
     def present(self) -> dict[str, str]:
         """The values in the address as the browser sent it, whoever wrote them."""
         return {name: value for name, value in present().items() if name in self.names}
+
+    def _is_stale(self) -> bool:
+        """Whether the browser sent an address that this session wrote a moment ago, and has replaced since."""
+        present, now = self.present(), time.monotonic()
+        return present != self.written() and any(
+            present == own and now - when < STALE_SECONDS for when, own in self._history()
+        )
 
     def _history(self) -> list[tuple[float, dict[str, str]]]:
         """What this session wrote and when, oldest first: the last, and what may still come back."""

@@ -38,7 +38,7 @@ MOUNT = """async ({pack, frame, variables, width}) => {
   window.calls = [];
   const say = (name, value) => calls.push({ name, value: JSON.parse(JSON.stringify(value)) });
   window.show = (data) => {
-    window.unmount = views.default({ data, parentElement: root, setStateValue: say, setTriggerValue: say });
+    window.unmount = views.default({ data: [data], parentElement: root, setStateValue: say, setTriggerValue: say });
   };
   window.carry = (text) => bring.default({ data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) });
 }"""

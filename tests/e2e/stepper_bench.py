@@ -42,7 +42,7 @@ MOUNT = """async ({pack, frame, variables, width}) => {
   };
   window.mount = () => {
     const data = window.latest;
-    window.unmount = stepper.default({ data, parentElement: root, setStateValue: say, setTriggerValue: say });
+    window.unmount = stepper.default({ data: [data], parentElement: root, setStateValue: say, setTriggerValue: say });
   };
 }"""
 

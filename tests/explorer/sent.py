@@ -36,8 +36,8 @@ def mount(at: AppTest, view: str) -> dict[str, Any]:
         for element in at.get("bidi_component")
         if element.proto.component_name == f"headlight_{view}"
     ]
-    found: dict[str, Any] = json.loads(data)
-    return found
+    (found,) = json.loads(data)
+    return dict(found)
 
 
 def report(mounted: dict[str, Any], *, wanted: tuple[str, ...] = (), **changes: Any) -> dict[str, Any]:

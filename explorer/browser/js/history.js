@@ -1,5 +1,6 @@
 // Tells the server that the person went back or forward to another address of this page. The address alone does not say
-// so: one that the server has just replaced comes back, too, with a request that had left before.
+// so: one that the server has just replaced comes back, too, with a request that had left before. Streamlit requests the
+// address at once, and this follows (see explorer/web/address.py).
 
 /** @typedef {import("./types").Mount<null, "__history", HistoryState>} Mounted */
 /** @typedef {{ setStateValue: (name: string, value: unknown) => void, stop: () => void }} HistoryState */
@@ -15,10 +16,9 @@ export default function ({ parentElement: root, setStateValue }) {
 function create() {
   const { pathname } = window.location;
   /** @type {HistoryState} */
-  const S = { setStateValue: () => {}, stop: () => window.removeEventListener("popstate", onMove, true) };
+  const S = { setStateValue: () => {}, stop: () => window.removeEventListener("popstate", onMove) };
   // Another page of the app asks for itself, and is new to the server anyway.
   const onMove = () => window.location.pathname === pathname && S.setStateValue("moved", Date.now());
-  // Before Streamlit hears of it, so that its own request already brings this.
-  window.addEventListener("popstate", onMove, true);
+  window.addEventListener("popstate", onMove);
   return S;
 }

@@ -86,10 +86,10 @@ def test_the_address_follows_the_content(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("entry", assets._PACK_OF)
 def test_what_streamlit_sends_with_a_component_is_a_few_lines(entry: str) -> None:
     text = assets.mount(entry)
-    assert f'const ENTRY = "{entry}";' in text
+    assert f'"{entry}"' in text
     assert assets.address(assets._PACK_OF[entry]) in text
     assert "%" not in text
-    assert len(text) < 3000
+    assert len(text) < 1600
 
 
 def test_the_first_screen_is_small() -> None:

@@ -182,3 +182,19 @@ def test_every_page_declares_its_address_and_nothing_else_reads_the_address_bar(
         if "st.query_params" in path.read_text(encoding="utf-8")
     ]
     assert touching == ["explorer/web/address.py"]
+
+
+def test_an_address_that_came_back_is_left_alone_until_the_page_goes_elsewhere(clock: Clock) -> None:
+    """Streamlit requests the address that a person went back to, and only then does the browser report the step."""
+    session = Session()
+    session.run(lambda: PLACE.write({"layer": "1"}))
+    session.run(lambda: PLACE.write({"layer": "2"}))
+    session.arrives(layer="1")
+    session.run(lambda: PLACE.write({"layer": "2"}))
+    assert session.address() == {"layer": "1"}, "writing it would undo the step"
+    session.run(lambda: PLACE.write({"layer": "3"}))
+    assert session.address() == {"layer": "3"}
+    clock.now += STALE
+    session.arrives(layer="1")
+    session.run(lambda: PLACE.write({"layer": "3"}))
+    assert session.address() == {"layer": "3"}
