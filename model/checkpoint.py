@@ -44,7 +44,8 @@ from model.folder import (
 )
 from model.shortcuts import with_shortcuts
 from model.text.pieces import TokenizerError
-from model.text.tokenizer import Tokenizer, tokenizers_from_dict, tokenizers_to_dict
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_kinds import tokenizers_from_dict, tokenizers_to_dict
 from model.transformer import Transformer
 
 MAPPED_BYTES = 64 * 1024**2  # larger weights are not read: the operating system maps the file into memory

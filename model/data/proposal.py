@@ -13,7 +13,8 @@ from model.data.task import Example, Splits
 from model.presets import Preset
 from model.scoring import evenly_spaced
 from model.text.pieces import TokenizerError
-from model.text.tokenizer import Encoding, build_tokenizers
+from model.text.tokenizer import Encoding
+from model.text.tokenizer_kinds import build_tokenizers
 
 KINDS = ("words", "characters", "subwords", "whitespace")
 MOST_TRAIN, MOST_VALID = 5000, 500  # pairs looked at, evenly spaced: more would cost seconds and change little

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import copy
-import functools
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from model.config import SPECIALS, UNK, DataConfig, nearest
+from model.config import SPECIALS, UNK
 from model.text.pieces import (
     Piece,
     TokenizerError,
     check_fields,
-    check_lang,
     check_pieces,
     chunk_spans,
     clean,
@@ -26,7 +24,8 @@ from model.text.pieces import (
     word_spans,
 )
 
-TOKENIZER_FORMAT_VERSION = 1
+FROM_ELSEWHERE = ("sentencepiece", "bytelevel")
+"""Kinds of tokenizers that come with models from elsewhere and are not trained here."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Tokenizer(ABC):
         Raises:
             TokenizerError: tokenizers of this kind come with models from elsewhere.
         """
-        if cls.kind in _FROM_ELSEWHERE:
+        if cls.kind in FROM_ELSEWHERE:
             raise TokenizerError(
                 f"tokenizer={cls.kind} is of models from elsewhere and not trained here; choose subwords."
             )
@@ -174,7 +173,7 @@ class Tokenizer(ABC):
         return hash((self.kind, self.lang, self.lowercase, self.pieces))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values from which :func:`tokenizer_from_dict` builds an equal tokenizer."""
+        """JSON values from which :func:`model.text.tokenizer_kinds.tokenizer_from_dict` builds an equal tokenizer."""
         settings = {"kind": self.kind, "lang": self.lang, "lowercase": self.lowercase}
         return {**settings, "pieces": list(self.pieces), "counts": list(self.counts)}
 
@@ -234,79 +233,3 @@ class WordTokenizer(Tokenizer):
 
     def _cut(self, text: str) -> Iterator[Piece]:
         return mark_spaces(text, word_spans(text, self.lang))
-
-
-_FROM_ELSEWHERE = ("sentencepiece", "bytelevel")
-_KINDS = ("words", "characters", "whitespace", "subwords", *_FROM_ELSEWHERE)
-
-
-def _kind(name: str) -> type[Tokenizer]:
-    """The class of a kind; those that build on this file are imported only where they are used."""
-    if name == "subwords":
-        from model.text.subwords import SubwordTokenizer
-
-        return SubwordTokenizer
-    if name == "sentencepiece":
-        from model.text.sentencepiece import SentencePieceTokenizer
-
-        return SentencePieceTokenizer
-    if name == "bytelevel":
-        from model.text.bytelevel import ByteLevelTokenizer
-
-        return ByteLevelTokenizer
-    return {cls.kind: cls for cls in (CharacterTokenizer, WhitespaceTokenizer, WordTokenizer)}[name]
-
-
-def build_tokenizers(config: DataConfig, sources: Iterable[str], targets: Iterable[str]) -> tuple[Tokenizer, Tokenizer]:
-    """Source and target tokenizer built from the training pairs; subword tokenizers share one vocabulary."""
-    if config.tokenizer == "subwords":
-        from model.text.subwords import train_joint
-
-        return train_joint(config, sources, targets)
-    train = functools.partial(
-        _kind(config.tokenizer).train, lowercase=config.lowercase, min_frequency=config.min_frequency
-    )
-    return train(sources, lang=config.src_lang), train(targets, lang=config.tgt_lang)
-
-
-def tokenizer_from_dict(values: Any) -> Tokenizer:
-    """Build the tokenizer that a dictionary of JSON values describes.
-
-    Raises:
-        TokenizerError: the values do not describe one; the message says where.
-    """
-    kind = values.get("kind") if isinstance(values, dict) else None
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise TokenizerError(f"'{kind}' is no kind of tokenizer{nearest(str(kind), _KINDS)}")
-    return _kind(kind).from_dict(values)
-
-
-def tokenizers_to_dict(source: Tokenizer, target: Tokenizer) -> dict[str, Any]:
-    """The content of a model folder's ``tokenizer.json``; a shared vocabulary is written once."""
-    same = target.with_lang(source.lang) == source
-    return {
-        "format_version": TOKENIZER_FORMAT_VERSION,
-        "source": source.to_dict(),
-        "target": {"same_as": "source", "lang": target.lang} if same else target.to_dict(),
-    }
-
-
-def tokenizers_from_dict(values: Any) -> tuple[Tokenizer, Tokenizer]:
-    """The source and target tokenizer of a model folder's ``tokenizer.json``.
-
-    Raises:
-        TokenizerError: the values do not describe two tokenizers; the message says where.
-    """
-    if not isinstance(values, dict) or not {"format_version", "source", "target"} <= set(values):
-        raise TokenizerError("tokenizer.json must hold format_version, source and target; copy the model folder again.")
-    if values["format_version"] != TOKENIZER_FORMAT_VERSION:
-        raise TokenizerError(
-            f"tokenizer.json has format version {values['format_version']!r}, "
-            f"this program reads {TOKENIZER_FORMAT_VERSION}; update the program or train the model again."
-        )
-    source, target = tokenizer_from_dict(values["source"]), values["target"]
-    if isinstance(target, dict) and target.get("same_as") == "source":
-        lang = target.get("lang", source.lang)
-        check_lang(lang)
-        return source, source if lang == source.lang else source.with_lang(lang)
-    return source, tokenizer_from_dict(target)

@@ -15,7 +15,8 @@ from model.data.batching import EncodedPairs, sampled_pairs
 from model.data.proposal import are_sentences
 from model.data.task import Example
 from model.scoring import evenly_spaced
-from model.text.tokenizer import Tokenizer, build_tokenizers
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_kinds import build_tokenizers
 from model.training.corpus import Corpus, fitting_pairs
 from model.training.device import Runtime, check_batch, check_weights
 from model.training.evaluation import ValidationSet

@@ -12,7 +12,7 @@ from model.architectures import make_model
 from model.checkpoint import save_model
 from model.config import ModelConfig, TrainConfig
 from model.data import get_task
-from model.text.tokenizer import build_tokenizers
+from model.text.tokenizer_kinds import build_tokenizers
 
 _task = cache(get_task)  # generating its sentences takes longer than everything else
 

@@ -15,7 +15,7 @@ from model.importing.source_folder import ImportFailed, SourceFolder
 from model.importing.translator import reorder
 from model.text.bytelevel import LETTERS, ByteLevelTokenizer
 from model.text.pieces import TokenizerError
-from model.text.tokenizer import tokenizer_from_dict
+from model.text.tokenizer_kinds import tokenizer_from_dict
 
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 # Without new files for each example, a fixture of the test function may be used by all of them.

@@ -26,7 +26,8 @@ from explorer.probing.syntax import (
 from model.analysis.recorded_batches import Observed, Sample, written_sample
 from model.config import UNK, DataConfig
 from model.data.task import Example
-from model.text.tokenizer import Tokenizer, build_tokenizers
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_kinds import build_tokenizers
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.probed import HEADS, observed, one_hot
 

@@ -9,7 +9,8 @@ from model.analysis.attention_rests import attention_rests
 from model.config import EOS, SOS, DataConfig
 from model.data.task import Example
 from model.recording import PointRecorder
-from model.text.tokenizer import Tokenizer, build_tokenizers
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_kinds import build_tokenizers
 from model.transformer import Transformer
 from tests.tiny import tiny_model
 

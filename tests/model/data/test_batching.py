@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from model.config import EOS, PAD, SOS, DataConfig
 from model.data.batching import EncodedPairs, batches, collate, encode_pairs, pad, sampled_pairs
 from model.data.task import DataError, Example
-from model.text.tokenizer import CharacterTokenizer, build_tokenizers
+from model.text.tokenizer import CharacterTokenizer
+from model.text.tokenizer_kinds import build_tokenizers
 
 lengths_lists = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=80)
 

@@ -15,7 +15,7 @@ from model.data.adjective_swap import SUBJECTS, VERBS
 from model.data.dates import FAMILIES, FIRST, LAST, family_of, is_spelling, ordinal_ending, random_spelling, spell
 from model.data.letters import sorted_
 from model.data.phrases import ENGLISH_FRENCH, ENGLISH_GERMAN, ENGLISH_HINDI
-from model.text.tokenizer import build_tokenizers
+from model.text.tokenizer_kinds import build_tokenizers
 
 GENERALISING = tuple(name for name in MADE_HERE if not name.startswith("phrases"))
 ALIGNED = GENERALISING

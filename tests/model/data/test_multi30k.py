@@ -20,7 +20,7 @@ from model.data.download import download
 from model.data.multi30k import LANGUAGES, MULTI30K_TASKS, SHA256, by_length
 from model.data.task import Example, MissingCorpusError
 from model.presets import get_preset
-from model.text.tokenizer import build_tokenizers
+from model.text.tokenizer_kinds import build_tokenizers
 from model.training.card import write_card
 from model.training.settings import make_settings
 

@@ -9,7 +9,7 @@ import pytest
 from model.config import EOS, PAD, SOS, UNK
 from model.text.bytelevel import LETTERS, ByteLevelTokenizer, read_byte_merges
 from model.text.pieces import TokenizerError
-from model.text.tokenizer import tokenizer_from_dict
+from model.text.tokenizer_kinds import tokenizer_from_dict
 from tests.model.importing import bart_peer
 from tests.model.text.test_sentencepiece import strange_strings
 

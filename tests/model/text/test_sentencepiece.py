@@ -12,7 +12,7 @@ from model.config import UNK
 from model.text.pieces import TokenizerError
 from model.text.punctuation import normalize_punctuation
 from model.text.sentencepiece import SentencePieceTokenizer, Unigram, UnigramModel, read_unigram_model
-from model.text.tokenizer import tokenizer_from_dict
+from model.text.tokenizer_kinds import tokenizer_from_dict
 from tests.model.importing import peer
 
 STRANGE = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from model.config import EOS, PAD, SOS, SPECIALS, UNK, DataConfig
 from model.text.pieces import TokenizerError
 from model.text.subwords import FIRST_BYTE, FIRST_PIECE, SubwordTokenizer, learn_merges, train_joint
-from model.text.tokenizer import build_tokenizers, tokenizer_from_dict, tokenizers_from_dict, tokenizers_to_dict
+from model.text.tokenizer_kinds import build_tokenizers, tokenizer_from_dict, tokenizers_from_dict, tokenizers_to_dict
 
 ENGLISH = (
     "Two young children are playing football in the park.",

@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, SPECIALS, UNK, DataConfig
 from model.text.pieces import TokenizerError, is_marked
-from model.text.tokenizer import (
-    CharacterTokenizer,
-    Tokenizer,
-    WhitespaceTokenizer,
-    WordTokenizer,
-    build_tokenizers,
-    tokenizer_from_dict,
-    tokenizers_from_dict,
-    tokenizers_to_dict,
-)
+from model.text.tokenizer import CharacterTokenizer, Tokenizer, WhitespaceTokenizer, WordTokenizer
+from model.text.tokenizer_kinds import build_tokenizers, tokenizer_from_dict, tokenizers_from_dict, tokenizers_to_dict
 
 KINDS = (WordTokenizer, CharacterTokenizer, WhitespaceTokenizer)
 
