@@ -12,14 +12,14 @@ from torch.nn import functional as F
 from model.tap import Linear, Part
 
 Mask = Tensor | None
-"""Bool, broadcastable to [batch, head, query, key], True = may attend; None where all may."""
+"""Bool, broadcastable to [batch, head, query, key], True = may attend; None if all may, to all."""
 
 KeyValue = tuple[Tensor, Tensor]
 """Projected keys and values, each [batch, head, key, d_head]."""
 
 
 Point = Callable[[str, Tensor], Tensor]
-"""Lets an intermediate be seen, by its name, and gives back the tensor to go on with (model.tap)."""
+"""Receives an intermediate with its name; returns the tensor to go on with, mostly the same one."""
 
 
 def scaled_dot_product_attention(
@@ -31,14 +31,13 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     point: Point = lambda name, tensor: tensor,
 ) -> tuple[Tensor, Tensor]:
-    """softmax(Q·Kᵀ / √d_head)·V (§3.2.1, eq. 1).
+    """softmax(Q·Kᵀ / √d_head)·V (§3.2.1, eq. 1; masks: §3.2.3).
 
     Shapes:
         query: [batch, head, query, d_head]; key, value: [batch, head, key, d_head].
         returns: output [batch, head, query, d_head] and weights [batch, head, query, key].
-    The weights are the very tensor that multiplies `value`, before dropout: float32 or wider, rows
-    sum to 1 over the visible keys, masked cells are exactly 0, and a row without any visible key is
-    all zeros.
+    The weights are what multiplies `value`, before dropout and in float32 or wider: rows sum to 1
+    over the visible keys, masked cells are exactly 0, and a row that sees no key is all zeros.
     """
     # [batch, head, query, d_head] · [batch, head, d_head, key] -> [batch, head, query, key]
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
@@ -46,13 +45,12 @@ def scaled_dot_product_attention(
     masked = scores = point("scores", scores)
     if mask is not None:
         mask = point("mask", mask)
-        # The lowest finite number, not -inf: a row without any visible key would give NaN,
-        # in the gradient too.
+        # The paper says -inf. With that, a row that sees no key would be NaN, and its gradient.
         masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     masked = point("masked", masked)
     weights = masked.softmax(dim=-1)
     if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)  # changes only rows without any visible key
+        weights = weights.masked_fill(~mask, 0.0)  # changes only rows that see no key
     weights = point("weights", weights)
     dropped = F.dropout(weights, dropout_p) if dropout_p else weights
     # [batch, head, query, key] · [batch, head, key, d_head] -> [batch, head, query, d_head]
@@ -61,9 +59,9 @@ def scaled_dot_product_attention(
 
 
 class MultiHeadAttention(Part):
-    """Several attentions side by side, each on its slice of the projections, joined by one more (§3.2.2)."""
+    """n_heads attentions side by side, each on d_head columns of the projections (§3.2.2)."""
 
-    attention = staticmethod(scaled_dot_product_attention)  # subclasses use another one
+    attention = staticmethod(scaled_dot_product_attention)  # model.fast.training has another one
 
     def __init__(self, d_model: int, n_heads: int, *, dropout_p: float = 0.0) -> None:
         super().__init__()
@@ -85,11 +83,11 @@ class MultiHeadAttention(Part):
         return self.read(queries, self.keys_values(memory), mask=mask)
 
     def keys_values(self, memory: Tensor, past: KeyValue | None = None) -> KeyValue:
-        """Project what is attended to, and put it behind the keys and values of `past`.
+        """Project `memory` to keys and values, and append them to those of `past`, if given.
 
         Shapes:
-            memory: [batch, new, d_model]; past: two [batch, head, past, d_head].
-            returns: two [batch, head, past + new, d_head], new tensors: `past` stays valid.
+            memory: [batch, new, d_model]; past: a pair [batch, head, past, d_head].
+            returns: a pair [batch, head, past + new, d_head]; `past` stays valid.
         """
         key, value = self.split_heads(self.k_proj(memory)), self.split_heads(self.v_proj(memory))
         if past is None:
@@ -100,7 +98,7 @@ class MultiHeadAttention(Part):
         """Attend from `queries` to keys and values that are already projected.
 
         Shapes:
-            queries: [batch, query, d_model]; key_value: two [batch, head, key, d_head].
+            queries: [batch, query, d_model]; key_value: a pair [batch, head, key, d_head].
             returns: [batch, query, d_model].
         """
         query = self.point("query", self.split_heads(self.q_proj(queries)))

@@ -27,7 +27,7 @@ class FeedForward(Part):
 
 
 class Layer(Part):
-    """What surrounds sublayer n of either layer: dropout, a residual connection and norm n (§3.1)."""
+    """What layers share: dropout, residual connection and LayerNorm around sublayer n (§3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -40,21 +40,21 @@ class Layer(Part):
         return normed
 
     def before(self, n: int, x: Tensor) -> Tensor:
-        """What sublayer n reads: x, or in a pre-norm model its norm (Xiong et al. 2020)."""
+        """The input of sublayer n: x, or LayerNorm(x) in a pre-norm model (Xiong et al. 2020)."""
         if self.norm_first:
             return self.norm(n, x)
         return x
 
-    def after(self, n: int, x: Tensor, y: Tensor) -> Tensor:
-        """Add & Norm: sublayer n read x and gave y; post-norm, as in the paper, normalises the sum."""
-        x = self.residual(n, x, y)
+    def after(self, n: int, x: Tensor, out: Tensor) -> Tensor:
+        """Add & Norm: LayerNorm(x + Dropout(out)); a pre-norm model leaves out the LayerNorm."""
+        x = self.residual(n, x, out)
         if self.norm_first:
             return x
         return self.norm(n, x)
 
-    def residual(self, n: int, x: Tensor, y: Tensor) -> Tensor:
-        """X + Dropout(y) (§5.4)."""
-        return self.point(f"residual{n}", x + self.dropout(y))
+    def residual(self, n: int, x: Tensor, out: Tensor) -> Tensor:
+        """Residual connection x + Dropout(out) (§5.4), where `out` is the output of sublayer n."""
+        return self.point(f"residual{n}", x + self.dropout(out))
 
 
 class EncoderLayer(Layer):
@@ -70,10 +70,10 @@ class EncoderLayer(Layer):
 
     def forward(self, x: Tensor, *, mask: Mask = None) -> Tensor:
         """[batch, src, d_model] -> [batch, src, d_model]."""
-        y = self.before(1, x)
-        x = self.after(1, x, self.self_attn(y, y, mask=mask))
-        y = self.before(2, x)
-        return self.after(2, x, self.feed_forward(y))
+        h = self.before(1, x)
+        x = self.after(1, x, self.self_attn(h, h, mask=mask))
+        h = self.before(2, x)
+        return self.after(2, x, self.feed_forward(h))
 
 
 class DecoderLayer(Layer):
@@ -101,14 +101,14 @@ class DecoderLayer(Layer):
         """Run the layer on new target positions, which come after those of `past_kv`.
 
         Shapes:
-            x: [batch, new, d_model]; past_kv: two [batch, head, past, d_head];
-            cross_kv: two [batch, head, src, d_head], the source by `cross_attn.keys_values`.
-            returns: x's shape, and two [batch, head, past + new, d_head], the new `past_kv`.
+            x: [batch, new, d_model]; past_kv: a pair [batch, head, past, d_head];
+            cross_kv: a pair [batch, head, src, d_head], from `cross_attn.keys_values(memory)`.
+            returns: x's shape, and a pair [batch, head, past + new, d_head], the next `past_kv`.
         """
-        y = self.before(1, x)
-        self_kv = self.self_attn.keys_values(y, past_kv)
-        x = self.after(1, x, self.self_attn.read(y, self_kv, mask=self_mask))
-        y = self.before(2, x)
-        x = self.after(2, x, self.cross_attn.read(y, cross_kv, mask=cross_mask))
-        y = self.before(3, x)
-        return self.after(3, x, self.feed_forward(y)), self_kv
+        h = self.before(1, x)
+        self_kv = self.self_attn.keys_values(h, past_kv)
+        x = self.after(1, x, self.self_attn.read(h, self_kv, mask=self_mask))
+        h = self.before(2, x)
+        x = self.after(2, x, self.cross_attn.read(h, cross_kv, mask=cross_mask))
+        h = self.before(3, x)
+        return self.after(3, x, self.feed_forward(h)), self_kv

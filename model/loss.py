@@ -9,16 +9,17 @@ from model.config import PAD
 
 
 def label_smoothed_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Sum of -log p over the target tokens, with `smoothing` of the labels' mass spread over all tokens.
+    """Sum over the target tokens of the cross-entropy with smoothed labels; padding does not count.
 
-    (Label smoothing: Szegedy et al. 2016, §7.) Padding does not count.
+    A smoothed label is 1 - `smoothing` on the right token and `smoothing` spread evenly over the
+    whole vocabulary (Szegedy et al. 2016, §7).
 
     Shapes:
         logits: [batch, tgt, vocab]; labels: [batch, tgt] ids.
-        returns: a scalar, in nats; divided by the number of tokens, it is the mean loss.
+        returns: a scalar, in nats; divided by the number of target tokens, it is the mean loss.
     """
     log_probs = logits.log_softmax(dim=-1)
-    right = log_probs.gather(-1, labels[..., None]).squeeze(-1)  # [batch, tgt]
-    uniform = log_probs.mean(dim=-1)  # [batch, tgt]
-    loss = -((1.0 - smoothing) * right + smoothing * uniform)
+    log_p_label = log_probs.gather(-1, labels[..., None]).squeeze(-1)  # [batch, tgt]
+    mean_log_p = log_probs.mean(dim=-1)  # [batch, tgt]
+    loss = -((1.0 - smoothing) * log_p_label + smoothing * mean_log_p)
     return torch.where(labels == PAD, 0.0, loss).sum()

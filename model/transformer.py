@@ -1,12 +1,11 @@
 """The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017).
 
-It encodes a source, and reads a target at once (teacher forcing) or token by token.
+It encodes a source, and reads a target all at once (teacher forcing) or token by token.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import islice
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +21,7 @@ from model.tap import LayerNorm, Part, Tap, name_points, tapped
 
 
 class Encoder(Part):
-    """A stack of encoder layers; a pre-norm stack ends with a norm of its own (§3.1)."""
+    """A stack of layers (§3.1); a pre-norm stack adds a final LayerNorm (Xiong et al. 2020)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -31,13 +30,13 @@ class Encoder(Part):
 
     def forward(self, x: Tensor, *, mask: Mask, start: int = 0) -> Tensor:
         """Run the layers from `start` on: [batch, src, d_model] -> [batch, src, d_model]."""
-        for layer in islice(self.layers, start, None):
+        for layer in list(self.layers)[start:]:
             x = layer(x, mask=mask)
         return self.norm(x)
 
 
 class Decoder(Part):
-    """A stack of decoder layers; a pre-norm stack ends with a norm of its own (§3.1)."""
+    """A stack of layers (§3.1); a pre-norm stack adds a final LayerNorm (Xiong et al. 2020)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -62,17 +61,17 @@ class Decoder(Part):
         cross_mask: Mask,
         start: int = 0,
     ) -> tuple[Tensor, tuple[KeyValue, ...]]:
-        """Run the layers from `start` on new positions; per layer, arguments as in DecoderLayer."""
+        """Run the layers from `start` on, each with its entries: see DecoderLayer."""
         self_kv = []
-        for i, layer in enumerate(islice(self.layers, start, None), start):
+        for i in range(start, len(self.layers)):
             past = past_kv[i] if past_kv else None
-            x, kv = layer(x, cross_kv[i], past, self_mask=self_mask, cross_mask=cross_mask)
+            x, kv = self.layers[i](x, cross_kv[i], past, self_mask=self_mask, cross_mask=cross_mask)
             self_kv.append(kv)
         return self.norm(x), tuple(self_kv)
 
 
 class Transformer(EncoderDecoder):
-    """The paper's model; model.architectures makes it, or a variant, from a configuration."""
+    """The paper's model (§3, figure 1); model.architectures.make_model makes it, or a variant."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -92,7 +91,7 @@ class Transformer(EncoderDecoder):
         self.reset_parameters()
 
     def embed(self, ids: Tensor, *, side: str, offset: int = 0) -> Tensor:
-        """Embedding · √d_model + position, then dropout (§3.4–3.5), of the tokens from `offset` on.
+        """Dropout(embedding · √d_model + position) (§3.4, 3.5, 5.4) of the tokens from `offset` on.
 
         Shapes:
             ids: [batch, seq], of the "src" or "tgt" side.
@@ -134,7 +133,7 @@ class Transformer(EncoderDecoder):
         Shapes:
             tgt: [batch, tgt] ids, <sos> first, right-padded; memory: [batch, src, d_model];
             src_mask: [batch, 1, 1, src]; tgt_mask: masks.target_mask(tgt) by default.
-            returns: hidden [batch, tgt, d_model]; `logits(hidden)` scores the token after each row.
+            returns: hidden [batch, tgt, d_model]; `logits(hidden)` scores the next tokens.
         """
         if tgt_mask is None:
             tgt_mask = target_mask(tgt, causal=self.config.causal)
@@ -146,7 +145,7 @@ class Transformer(EncoderDecoder):
         return hidden
 
     def forward(self, src: Tensor, tgt: Tensor, *, tap: Tap | None = None) -> Tensor:
-        """Logits of the token after each target row.
+        """Logits of the next token at each target position.
 
         Shapes:
             src: [batch, src] ids; tgt: [batch, tgt] ids, <sos> first.
@@ -165,11 +164,11 @@ class Transformer(EncoderDecoder):
         causal: bool | None = None,
         tap: Tap | None = None,
     ) -> DecodeState:
-        """Read the source and be ready for <sos>.
+        """Encode the source, and return the state before the first target token, <sos>.
 
         Shapes:
             src: [batch, src] ids, right-padded; src_mask: masks.padding_mask(src) by default.
-        `causal` overrides the configuration for all steps: False lets rows see the future.
+        `causal` overrides the configuration: with False, earlier positions attend to later ones.
         """
         src_mask = padding_mask(src) if src_mask is None else src_mask
         with tapped(tap):
@@ -177,7 +176,7 @@ class Transformer(EncoderDecoder):
         return DecodeState(
             self_kv=(),
             cross_kv=cross_kv,
-            # A single sentence has no padding: a mask that closes nothing is not applied.
+            # A single sentence has no padding: a mask that is True everywhere is dropped.
             src_mask=None if bool(src_mask.all()) else src_mask,
             tokens=src.new_empty(src.size(0), 0),
             sources=torch.arange(src.size(0)),
@@ -195,9 +194,9 @@ class Transformer(EncoderDecoder):
 
         Shapes:
             tokens: [batch] ids.
-            returns: logits [batch, tgt_vocab] of the token after it, and the new state.
-        A decoder that is not causal has no keys to keep: every row changes with each token, so it
-        reads all of them again.
+            returns: logits [batch, tgt_vocab] of the token that follows, and the new state.
+        Without a causal mask, each token changes what all earlier positions compute: nothing can be
+        kept, and the whole prefix is read again.
         """
         read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)
         offset = state.position if state.causal else 0
@@ -206,8 +205,8 @@ class Transformer(EncoderDecoder):
                 self.embed(read, side="tgt", offset=offset),
                 state.cross_kv,
                 state.self_kv,
-                self_mask=None,  # the only query is the newest token: all that was read is its past
+                self_mask=None,  # causal: the newest token sees its whole past; else all see all
                 cross_mask=state.src_mask,
             )
-            logits = self.logits(hidden[:, -1])  # [batch, new, d_model] -> [batch, tgt_vocab]
+            logits = self.logits(hidden[:, -1])  # [batch, d_model] -> [batch, tgt_vocab]
         return logits, state.after(read, self_kv if state.causal else ())

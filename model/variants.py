@@ -36,9 +36,9 @@ class ScalarLayerNorm(Part):
 class WithoutResidual(Layer):
     """A layer in which each sublayer's output replaces its input."""
 
-    def residual(self, n: int, x: Tensor, y: Tensor) -> Tensor:
-        """Dropout(y): [batch, seq, d_model]."""
-        return self.dropout(y)
+    def residual(self, n: int, x: Tensor, out: Tensor) -> Tensor:
+        """Dropout(out): [batch, seq, d_model]."""
+        return self.dropout(out)
 
 
 class EncoderLayerWithoutResidual(WithoutResidual, EncoderLayer):

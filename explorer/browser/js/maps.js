@@ -40,6 +40,13 @@ export function levelOf(weight, { top, log }) {
   return weight < FAINTEST ? 0 : clamp(Math.round(255 * (1 - Math.log10(weight) / Math.log10(FAINTEST))), 0, 255);
 }
 
+/** The positions of weights on the logarithmic scale. In a loop of its own, as `fillRow`. @param {ArrayLike<number>} weights */
+function logLevels(weights) {
+  const levels = new Uint8ClampedArray(weights.length), unit = 255 / -Math.log(FAINTEST); // which rounds and clamps
+  for (let i = 0, count = weights.length; i < count; i++) levels[i] = 255 + unit * Math.log(weights[i]);
+  return levels;
+}
+
 /**
  * Gives a canvas this size, and its pixels the colours that `fill` sets, as numbers (see `pixelOf`).
  * @param {HTMLCanvasElement} canvas
@@ -92,7 +99,7 @@ export function sheetOf(theme, { keys, queries, mask }, maps, scale = UNIT) {
   const wide = keys + 1, across = clamp(Math.floor(4096 / wide), 1, maps.length), width = across * wide, canvas = make("canvas");
   const corners = maps.map((_, i) => /** @type {[number, number]} */ ([(i % across) * wide, Math.floor(i / across) * (queries + 1)]));
   setPixels(canvas, width, Math.ceil(maps.length / across) * (queries + 1), (pixels) => maps.forEach((weights, i) => {
-    const [x, y] = corners[i], values = scale.log ? Uint8Array.from(weights, (weight) => levelOf(weight, scale)) : weights;
+    const [x, y] = corners[i], values = scale.log ? logLevels(weights) : weights;
     for (let q = 0; q < queries; q++) fillRow(pixels, (y + q) * width + x, values, q * keys, keys, scale.log ? 1 : 255 / scale.top, mask, theme);
   }));
   return { canvas, corners };

@@ -55,7 +55,7 @@ def test_every_point_has_code_as_it_stands_in_its_file(kind: str) -> None:
         ),
         ("post", "encoder.0.norm1", "model/layers.py", ["    return self.norm(n, x)"]),
         ("pre", "encoder.0.norm1", "model/layers.py", ["        return self.norm(n, x)"]),
-        ("pre", "encoder.0.residual2", "model/layers.py", ["x + self.dropout(y)"]),
+        ("pre", "encoder.0.residual2", "model/layers.py", ["x + self.dropout(out)"]),
         ("pre", "decoder.norm", "model/transformer.py", ["return self.norm(x), tuple(self_kv)"]),
         ("bart", "src.norm", "model/transformer.py", ["x = self.norm_src(x)"]),
         ("bart", "tgt.tokens", "model/transformer.py", ['ids = self.point(f"{side}.tokens", ids)']),
