@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,53 +55,40 @@ def encode_pairs(examples: Sequence[Example], source: Tokenizer, target: Tokeniz
     )
 
 
-@dataclass(frozen=True)
-class SampledPairs:
-    """Sentence pairs whose subwords are drawn anew each epoch (BPE-dropout), from the seed and the epoch alone."""
+def resampling(
+    examples: Sequence[Example],
+    source: Tokenizer,
+    target: Tokenizer,
+    whole: EncodedPairs,
+    *,
+    dropout: float,
+    seed: int,
+    longest: int,
+) -> Callable[[int], EncodedPairs]:
+    """The function that segments the pairs anew each epoch (BPE-dropout), from the seed and the epoch alone.
 
-    source: SubwordTokenizer
-    target: SubwordTokenizer
-    source_words: tuple[tuple[str, ...], ...]
-    target_words: tuple[tuple[str, ...], ...]
-    whole: EncodedPairs
-
-    def epoch(self, epoch: int, *, dropout: float, seed: int, longest: int) -> EncodedPairs:
-        """The pairs of one epoch, the same on every process.
-
-        A side that would be longer than `longest` ids is segmented without dropout.
-        """
-        sides = (
-            (self.source, self.source_words, self.whole.sources),
-            (self.target, self.target_words, self.whole.targets),
-        )
-        rng = random.Random(f"bpe-dropout {seed} {epoch}")
-        sources, targets = (
-            tuple(
-                cut if len(cut := side.encode_with_dropout(words, dropout, rng)) <= longest else ids
-                for words, ids in zip(texts, plain, strict=True)
-            )
-            for side, texts, plain in sides
-        )
-        return EncodedPairs(sources, targets)
-
-
-def sampled_pairs(
-    examples: Sequence[Example], source: Tokenizer, target: Tokenizer, whole: EncodedPairs
-) -> SampledPairs:
-    """The words of both sides of each example, ready for segmentation epoch by epoch.
+    A side that would be longer than `longest` ids is segmented without dropout, as in `whole`.
 
     Raises:
         DataError: the tokenizers have no subwords.
     """
     if not isinstance(source, SubwordTokenizer) or not isinstance(target, SubwordTokenizer):
         raise DataError("BPE-dropout needs tokenizer=subwords.")
-    return SampledPairs(
-        source,
-        target,
-        tuple(source.keys(example.source) for example in examples),
-        tuple(target.keys(example.target) for example in examples),
-        whole,
-    )
+    source_words = [source.keys(example.source) for example in examples]
+    target_words = [target.keys(example.target) for example in examples]
+
+    def epoch_pairs(epoch: int) -> EncodedPairs:
+        rng = random.Random(f"bpe-dropout {seed} {epoch}")
+        sources, targets = (
+            tuple(
+                cut if len(cut := side.encode_with_dropout(words, dropout, rng)) <= longest else ids
+                for words, ids in zip(texts, plain, strict=True)
+            )
+            for side, texts, plain in ((source, source_words, whole.sources), (target, target_words, whole.targets))
+        )
+        return EncodedPairs(sources, targets)
+
+    return epoch_pairs
 
 
 def batches(

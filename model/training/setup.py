@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from model.architectures import Model, make_model
 from model.checkpoint import LoadedModel
-from model.config import ModelConfig, TrainConfig, from_dict, to_dict
+from model.config import ModelConfig, from_dict, to_dict
 from model.data import Task
-from model.data.batching import EncodedPairs, sampled_pairs
+from model.data.batching import resampling
 from model.data.proposal import are_sentences
 from model.data.task import Example
 from model.scoring import evenly_spaced
@@ -82,13 +81,17 @@ def prepare(
     limit = model_config.max_positions
     fitting, pairs = fitting_pairs(examples, source, target, max_positions=limit, what="training")
     valid, valid_pairs = fitting_pairs(task.splits["valid"], source, target, max_positions=limit, what="validation")
+    dropout = training.bpe_dropout
     corpus = Corpus(
         pairs,
         seed=training.seed,
         max_tokens=training.max_tokens,
         gradient_accumulation_steps=training.gradient_accumulation_steps,
         processes=runtime.processes,
-        resample=_resampling(fitting, source, target, pairs, model_config, training),
+        # Ids of a side: as many as the model places, less one for <eos> or <sos>.
+        resample=resampling(fitting, source, target, pairs, dropout=dropout, seed=training.seed, longest=limit - 1)
+        if dropout
+        else None,
     )
     check_batch(model_config, training, corpus, runtime)
     return Setup(
@@ -103,25 +106,6 @@ def prepare(
         runtime=runtime,
         n_skipped=len(examples) - len(fitting),
         origin=origin or {},
-    )
-
-
-def _resampling(
-    examples: Sequence[Example],
-    source: Tokenizer,
-    target: Tokenizer,
-    pairs: EncodedPairs,
-    model: ModelConfig,
-    training: TrainConfig,
-) -> Callable[[int], EncodedPairs] | None:
-    """The function that segments the pairs anew each epoch (BPE-dropout), or None if it is off."""
-    if not training.bpe_dropout:
-        return None
-    return partial(
-        sampled_pairs(examples, source, target, pairs).epoch,
-        dropout=training.bpe_dropout,
-        seed=training.seed,
-        longest=model.max_positions - 1,  # room for <eos> or <sos>
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, DataConfig
-from model.data.batching import EncodedPairs, batches, collate, encode_pairs, pad, sampled_pairs
+from model.data.batching import EncodedPairs, batches, collate, encode_pairs, pad, resampling
 from model.data.task import DataError, Example
 from model.text.tokenizer import CharacterTokenizer
 from model.text.tokenizer_kinds import build_tokenizers
@@ -71,22 +73,19 @@ def test_subwords_are_resampled_each_epoch_from_the_seed_alone() -> None:
     config = DataConfig(tokenizer="subwords", src_lang="en", tgt_lang="de", vocab_size=320)
     source, target = build_tokenizers(config, [e.source for e in examples], [e.target for e in examples])
     whole = encode_pairs(examples, source, target)
-    pairs = sampled_pairs(examples, source, target, whole)
-    first = pairs.epoch(0, dropout=0.5, seed=1, longest=99)
-    assert (
-        first
-        == pairs.epoch(0, dropout=0.5, seed=1, longest=99)
-        == sampled_pairs(examples, source, target, whole).epoch(0, dropout=0.5, seed=1, longest=99)
-    )
-    assert first != pairs.epoch(1, dropout=0.5, seed=1, longest=99)
-    assert first != pairs.epoch(0, dropout=0.5, seed=2, longest=99)
+    drawn = partial(resampling, examples, source, target, whole, dropout=0.5, seed=1, longest=99)
+    pairs = drawn()
+    first = pairs(0)
+    assert first == pairs(0) == drawn()(0)
+    assert first != pairs(1)
+    assert first != drawn(seed=2)(0)
     assert [source.decode(ids) for ids in first.sources] == [e.source for e in examples]
     assert [target.decode(ids) for ids in first.targets] == [e.target for e in examples]
-    assert pairs.epoch(0, dropout=0.0, seed=1, longest=99) == whole
-    assert pairs.epoch(0, dropout=0.5, seed=1, longest=1) == whole  # nothing longer than the model can place
+    assert drawn(dropout=0.0)(0) == whole
+    assert drawn(longest=1)(0) == whole  # nothing longer than the model can place
 
 
 def test_dropout_without_subwords_is_refused() -> None:
     words = CharacterTokenizer.train(["abc"])
     with pytest.raises(DataError, match="needs tokenizer=subwords"):
-        sampled_pairs([], words, words, EncodedPairs((), ()))
+        resampling([], words, words, EncodedPairs((), ()), dropout=0.5, seed=1, longest=99)
