@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.config import ModelConfig, TrainConfig
+from model.config import ModelConfig
 from model.data import MADE_HERE, Task
 from model.headline import headline_name
 from model.plurals import plural
@@ -48,24 +48,21 @@ def write_card(
     n_parameters: int,
     origin: Mapping[str, Any],
     results: Mapping[str, Any],
-    note: str = "",
     *,
     runtime: Runtime | None = None,
 ) -> str:
-    """The card as Markdown; without results it says that the model is untrained.
-
-    `note` adds what the description of the task does not say about this model.
-    """
+    """The card as Markdown; without results it says that the model is untrained."""
+    licence = task.licence or "None stated: it depends on the data that the model was trained on."
+    if task.name in MADE_HERE:
+        licence = "MIT, like the program that made it and its data."
     lines = [f"# {name}", "", f"{task.title}.", "", task.description, ""]
-    if note:
-        lines += [note, ""]
     lines += ["## Model", "", *_bullets(model_facts(settings.model, n_parameters)), ""]
     lines += ["## Training", "", *_bullets(_training_facts(task, settings, origin, results, runtime)), ""]
     lines += ["## Scores", "", *_scores(name, task, results), ""]
     lines += ["## Train it again", "", f"    {reproduce_command(name, task, origin, runtime)}"]
     longer = (f"    python -m model.train --resume {name} --steps {steps}" for steps in origin.get("extended", ()))
     lines += [*longer, ""]
-    lines += ["## Licence", "", _licence(task), ""]
+    lines += ["## Licence", "", licence, ""]
     return "\n".join(lines)
 
 
@@ -80,26 +77,24 @@ def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
         "target": "target embedding and output share one matrix",
         "all": "source embedding, target embedding and output share one matrix",
     }
-    vocabulary = (
-        f"vocabulary: {model.src_vocab_size:,} source and {model.tgt_vocab_size:,} target tokens, specials included"
-    )
     if model.architecture == "lstm":
-        return [
-            f"{n_parameters:,} parameters ({4 * n_parameters / 1e6:.2f} MB)",
+        design = [
             f"LSTM encoder-decoder with attention, d_model {model.d_model}",
             f"encoder: {plural(model.n_encoder_layers, 'layer')}, read in both directions; "
             f"decoder: {plural(model.n_decoder_layers, 'layer')}; one head of attention from decoder to source",
-            ties[model.share_embeddings],
-            vocabulary,
+        ]
+    else:
+        design = [
+            f"d_model {model.d_model}, d_ff {model.d_ff}, {model.activation}",
+            f"encoder: {plural(model.n_encoder_layers, 'layer')} of {plural(model.n_encoder_heads, 'head')}; "
+            f"decoder: {plural(model.n_decoder_layers, 'layer')} of {plural(model.n_decoder_heads, 'head')}",
+            f"{'pre-norm' if model.norm_first else 'post-norm'}, {model.positions} positions",
         ]
     return [
         f"{n_parameters:,} parameters ({4 * n_parameters / 1e6:.2f} MB)",
-        f"d_model {model.d_model}, d_ff {model.d_ff}, {model.activation}",
-        f"encoder: {plural(model.n_encoder_layers, 'layer')} of {plural(model.n_encoder_heads, 'head')}; "
-        f"decoder: {plural(model.n_decoder_layers, 'layer')} of {plural(model.n_decoder_heads, 'head')}",
-        f"{'pre-norm' if model.norm_first else 'post-norm'}, {model.positions} positions",
+        *design,
         ties[model.share_embeddings],
-        vocabulary,
+        f"vocabulary: {model.src_vocab_size:,} source and {model.tgt_vocab_size:,} target tokens, specials included",
     ]
 
 
@@ -117,9 +112,13 @@ def _training_facts(
         f"dropout {settings.model.dropout:g}, seed {training.seed}",
     ]
     if training.consistency != "none":
-        facts.append(_consistency(training))
+        simcut = training.consistency == "simcut"
+        fact = f"{'SimCut' if simcut else 'R-Drop'}: consistency weight {training.consistency_weight:g}"
+        facts.append(f"{fact}, token cutoff {training.cutoff:g}" if simcut else fact)
     if results.get("trained_steps"):
-        facts.append(f"{plural(results['trained_steps'], 'update')} of at most {_batch(training)} tokens per side")
+        times, tokens = training.gradient_accumulation_steps, f"{training.max_tokens:,} tokens"
+        batch = tokens if times == 1 else f"{times} × {tokens}"
+        facts.append(f"{plural(results['trained_steps'], 'update')} of at most {batch} per side")
     if runtime is not None and runtime.settled:
         processes = f" in {runtime.processes} processes" if runtime.processes > 1 else ""
         facts.append(
@@ -127,13 +126,6 @@ def _training_facts(
             f"{processes}{', compiled' if runtime.compile else ''}, PyTorch {runtime.torch_version}"
         )
     return facts
-
-
-def _consistency(training: TrainConfig) -> str:
-    """The consistency loss in words, with its weight."""
-    if training.consistency == "simcut":
-        return f"SimCut: consistency weight {training.consistency_weight:g}, token cutoff {training.cutoff:g}"
-    return f"R-Drop: consistency weight {training.consistency_weight:g}"
 
 
 def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:
@@ -173,18 +165,3 @@ def score_lines(scores: Mapping[str, Any]) -> list[str]:
         )
         lines.insert(0 if headline_name(scores) == "bleu" else len(lines), bleu)
     return lines
-
-
-def _licence(task: Task) -> str:
-    if task.name in MADE_HERE:
-        return "MIT, like the program that made it and its data."
-    if task.licence:
-        return task.licence
-    return "None stated: it depends on the data that the model was trained on."
-
-
-def _batch(training: TrainConfig) -> str:
-    """Maximum number of tokens per side in one update."""
-    if training.gradient_accumulation_steps == 1:
-        return f"{training.max_tokens:,}"
-    return f"{training.gradient_accumulation_steps} × {training.max_tokens:,}"
