@@ -13,7 +13,7 @@ from model.data.files import files_task
 from model.data.letters import LETTER_TASKS, letters
 from model.data.multi30k import MULTI30K_TASKS
 from model.data.number_words import number_words_task
-from model.data.phrases import phrases_en_de, phrases_en_fr, phrases_en_hi
+from model.data.phrases import PHRASE_TASKS, phrases
 from model.data.task import DataError, Example, Prompt, Splits, Task
 
 __all__ = ["MADE_HERE", "TASKS", "DataError", "Example", "Prompt", "Splits", "Task", "get_task"]
@@ -23,9 +23,7 @@ _MADE: Mapping[str, Callable[[int], Task]] = {
     **{name: partial(letters, name) for name in LETTER_TASKS},
     "dates": dates,
     "number-words": number_words_task,
-    "phrases-en-de": phrases_en_de,
-    "phrases-en-fr": phrases_en_fr,
-    "phrases-en-hi": phrases_en_hi,
+    **{name: partial(phrases, name) for name in PHRASE_TASKS},
 }
 MADE_HERE = tuple(_MADE)  # generated tasks: no file and no network needed
 TASKS = (*MADE_HERE, *MULTI30K_TASKS)

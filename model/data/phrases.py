@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from model.config import DataConfig
-from model.data.task import Example, Prompt, Splits, Task
+from model.data.task import Example, Prompt, Task
 
 ENGLISH_GERMAN = (
     ("I am a student", "Ich bin Student"),
@@ -97,36 +99,20 @@ _EITHER_CASE = "English may begin with a capital or not; the answer has the corr
 _SMALL = "All text is lower-cased, so capitals in the English do not matter."
 
 
-def with_full_stops(pairs: tuple[tuple[str, str], ...], stop: str) -> tuple[tuple[str, str], ...]:
-    """Every pair as given, and again with a full stop on both sides where it has no final punctuation."""
-    stopped = ((source + ".", target + stop) for source, target in pairs if source[-1].isalpha())
-    return (*pairs, *stopped)
+@dataclass(frozen=True)
+class _Phrases:
+    language: str
+    pairs: tuple[tuple[str, str], ...]
+    examples: tuple[Prompt, ...]
+    stop: str = "."
+    lowercase: bool = True
 
 
-def with_small_letters(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Every pair as given, and again with its source in lower case."""
-    return (*pairs, *((source.lower(), target) for source, target in pairs))
-
-
-def _splits(pairs: tuple[tuple[str, str], ...]) -> Splits:
-    examples = tuple(Example(source, target) for source, target in pairs)
-    return {"train": examples, "valid": examples, "test": examples}
-
-
-def phrases_en_de(split_seed: int) -> Task:
-    """English to German; the German side keeps its capitals."""
-    pairs = with_small_letters(with_full_stops(ENGLISH_GERMAN, "."))
-    return Task(
-        name="phrases-en-de",
-        title="Phrases: English to German",
-        description=_LEARNED.format(n=len(ENGLISH_GERMAN), case=_EITHER_CASE),
-        story="Repeats the German of two dozen everyday English phrases, learned by heart",
-        trained_on="two dozen everyday phrases",
-        complete=True,
-        data=DataConfig(task="phrases-en-de", src_lang="en", tgt_lang="de", split_seed=split_seed),
-        default_preset="tiny",
-        build=lambda: _splits(pairs),
-        examples=(
+_TASKS = {
+    "phrases-en-de": _Phrases(
+        "German",
+        ENGLISH_GERMAN,
+        (
             Prompt(
                 "I am a student",
                 "four words become three: German leaves out “a” before a profession",
@@ -140,45 +126,22 @@ def phrases_en_de(split_seed: int) -> Task:
             ),
             Prompt("She is reading a book", "“is reading” becomes one word", says=("Sie liest ein Buch",)),
         ),
-    )
-
-
-def phrases_en_fr(split_seed: int) -> Task:
-    """English to French, all in lower case."""
-    pairs = with_full_stops(ENGLISH_FRENCH, ".")
-    return Task(
-        name="phrases-en-fr",
-        title="Phrases: English to French",
-        description=_LEARNED.format(n=len(ENGLISH_FRENCH), case=_SMALL),
-        story="Repeats the French of two dozen everyday English phrases, learned by heart",
-        trained_on="two dozen everyday phrases",
-        complete=True,
-        data=DataConfig(task="phrases-en-fr", src_lang="en", tgt_lang="fr", lowercase=True, split_seed=split_seed),
-        default_preset="tiny",
-        build=lambda: _splits(pairs),
-        examples=(
+        lowercase=False,
+    ),
+    "phrases-en-fr": _Phrases(
+        "French",
+        ENGLISH_FRENCH,
+        (
             Prompt("i like cats", "French says “the cats”: where does “les” look?", says=("les chats",)),
             Prompt("cats do not like dogs", "“not” becomes two words, one on each side of the verb", says=("pas",)),
             Prompt("i see the red car", "the adjective moves behind its noun", says=("voiture rouge",)),
             Prompt("i see him", "the pronoun moves in front of the verb", says=("le vois",)),
         ),
-    )
-
-
-def phrases_en_hi(split_seed: int) -> Task:
-    """English to Hindi, in Devanagari."""
-    pairs = with_full_stops(ENGLISH_HINDI, "।")
-    return Task(
-        name="phrases-en-hi",
-        title="Phrases: English to Hindi",
-        description=_LEARNED.format(n=len(ENGLISH_HINDI), case=_SMALL),
-        story="Repeats the Hindi of two dozen everyday English phrases, learned by heart",
-        trained_on="two dozen everyday phrases",
-        complete=True,
-        data=DataConfig(task="phrases-en-hi", src_lang="en", tgt_lang="hi", lowercase=True, split_seed=split_seed),
-        default_preset="tiny",
-        build=lambda: _splits(pairs),
-        examples=(
+    ),
+    "phrases-en-hi": _Phrases(
+        "Hindi",
+        ENGLISH_HINDI,
+        (
             Prompt("I like pizza", "“I” becomes “मुझे” (to me), and the verb comes last", says=("मुझे",)),
             Prompt(
                 "She reads a book",
@@ -187,4 +150,29 @@ def phrases_en_hi(split_seed: int) -> Task:
             ),
             Prompt("I am going home", "the verb group “जा रहा हूँ” is at the end", says=("जा रहा हूँ",)),
         ),
+        stop="।",
+    ),
+}
+PHRASE_TASKS = tuple(_TASKS)
+
+
+def phrases(name: str, split_seed: int) -> Task:
+    """One of the phrase tasks for one split seed: every phrase, and again with a full stop and in small letters."""
+    task = _TASKS[name]
+    pairs = list(task.pairs)
+    pairs += [(source + ".", target + task.stop) for source, target in pairs if source[-1].isalpha()]
+    if not task.lowercase:
+        pairs += [(source.lower(), target) for source, target in pairs]
+    examples = tuple(Example(source, target) for source, target in pairs)
+    return Task(
+        name=name,
+        title=f"Phrases: English to {task.language}",
+        description=_LEARNED.format(n=len(task.pairs), case=_SMALL if task.lowercase else _EITHER_CASE),
+        story=f"Repeats the {task.language} of two dozen everyday English phrases, learned by heart",
+        trained_on="two dozen everyday phrases",
+        complete=True,
+        data=DataConfig(task=name, src_lang="en", tgt_lang=name[-2:], lowercase=task.lowercase, split_seed=split_seed),
+        default_preset="tiny",
+        build=lambda: {"train": examples, "valid": examples, "test": examples},
+        examples=task.examples,
     )
