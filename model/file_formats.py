@@ -1,9 +1,9 @@
 """What the JSON files of a model folder may hold, checked before anything else reads them.
 
 :func:`decode` accepts JSON within the limits of every reader: UTF-8 without lone surrogates, integers of at most 64
-bits, finite numbers, nesting that fits the stack. :func:`check` compares the result with one of the classes below, each
-of which is the documentation of one file; keys that a class does not name are left alone. A folder that fails either is
-listed with the sentence of its :class:`FormatError`, and concerns nobody else.
+bits, finite numbers, nesting that fits the stack. :func:`checked` compares the result with one of the classes below,
+each of which is the documentation of one file; keys that a class does not name are left alone. A folder that fails
+either is listed with the sentence of its :class:`FormatError`, and concerns nobody else.
 """
 
 from __future__ import annotations
@@ -182,18 +182,6 @@ def decode(content: bytes) -> Any:
         elif isinstance(part, int) and not -(2**63) <= part < 2**63:
             raise FormatError("holds a number that is too large.")
     return value
-
-
-def check(value: Any, kind: type[Struct]) -> None:
-    """Check a decoded value.
-
-    Raises:
-        FormatError: a part of it has another type, or lies outside its range; the message names the part.
-    """
-    try:
-        msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        raise FormatError(_sentence(str(error))) from None
 
 
 Kind = TypeVar("Kind", bound=Struct)

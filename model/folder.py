@@ -21,9 +21,9 @@ from typing import Any
 
 import msgspec
 
-from model import faults
+from model import faults, file_formats
 from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, nearest, to_dict, with_current_names
-from model.file_formats import Config, FormatError, Status, Tensor, check, decode
+from model.file_formats import Config, FormatError, Status, Tensor, decode
 from model.user_error import UserError, readable
 
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
@@ -325,7 +325,7 @@ def checked(path: Path, value: dict[str, Any], kind: type[msgspec.Struct]) -> di
         CheckpointError: it does not; the message names the file and the part.
     """
     try:
-        check(value, kind)
+        file_formats.checked(value, kind)
     except FormatError as error:
         raise CheckpointError("{file} {error}", file=label(path), error=error) from None
     return value

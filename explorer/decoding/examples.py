@@ -14,7 +14,7 @@ from explorer.decoding.decoding import step_worth_seeing
 from model.data import TASKS, get_task
 from model.data.scenes import scenes
 from model.data.task import IMPORTED, DataError, Prompt
-from model.file_formats import Evaluation, FormatError, check, decode
+from model.file_formats import Evaluation, FormatError, checked, decode
 from model.folder import METRICS
 
 if TYPE_CHECKING:
@@ -106,12 +106,11 @@ def _samples(folder: Path) -> list[str]:
         return []
     for line in reversed(lines):
         try:
-            evaluation = decode(line)
-            check(evaluation, Evaluation)
+            evaluation, _ = checked(decode(line), Evaluation)
         except FormatError:
             continue  # the last line of a file that is being written, or was truncated, may be incomplete
-        if evaluation.get("samples"):
-            return [sample["source"] for sample in evaluation["samples"]]
+        if evaluation.samples:
+            return [sample.source for sample in evaluation.samples]
     return []
 
 

@@ -29,7 +29,7 @@ from explorer.runs.process import (
 from explorer.runs.status import RunStatus, read_status
 from explorer.runs.viewer_mode import refuse
 from model import faults
-from model.file_formats import NOTE_CHARACTERS, FormatError, Note, check
+from model.file_formats import NOTE_CHARACTERS, Note, fits
 from model.folder import (
     CARD,
     MAX_CARD_BYTES,
@@ -331,10 +331,8 @@ def write_note(folder: Path, text: str) -> None:
     if not text:
         (folder / NOTE).unlink(missing_ok=True)
         return
-    try:
-        check({"text": text}, Note)
-    except FormatError:
+    if not fits({"text": text}, Note):
         raise CheckpointError(
             f"A note has at most {NOTE_CHARACTERS:,} characters, none of which controls or reorders the text."
-        ) from None
+        )
     write_json(folder / NOTE, {"text": text})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from model.config import DataConfig
 from model.data.tables import Table, read_lines, read_table
 from model.data.task import DataError, Example, Splits, Task
 from model.file_formats import FormatError, StoredPair, checked, decode, pair_problem
+from model.folder import write_bytes
 from model.plurals import plural
 from model.text.pieces import clean
 
@@ -285,9 +285,7 @@ def save_splits(splits: Splits, folder: Path) -> str:
         for example in examples
     )
     data = "".join(lines).encode("utf-8")
-    temporary = folder / (DATA_FILE + ".tmp")
-    temporary.write_bytes(data)
-    os.replace(temporary, folder / DATA_FILE)
+    write_bytes(folder / DATA_FILE, data)
     return hashlib.sha256(data).hexdigest()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from model.data.task import DataError
-from model.file_formats import FormatError, Headings, check, decode
+from model.file_formats import FormatError, Headings, checked, decode
 
 # Tried in this order: what hardly occurs inside a sentence comes first.
 _CLEAR = ("\t", "→", "=>", "->", "|||", "|")
@@ -266,7 +266,7 @@ def _headings(name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
         DataError: there are too many, or one is too long or holds what changes the text around it.
     """
     try:
-        check({"headings": columns}, Headings)
+        checked({"headings": columns}, Headings)
     except FormatError as unfit:
         raise DataError(f"{name} {unfit}") from None
     return columns

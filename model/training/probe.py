@@ -6,8 +6,6 @@ The page writes probe.json ({"source": "…"}) into the run folder; the trainer 
 from __future__ import annotations
 
 import copy
-import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from model.architectures import Model
 from model.config import DecodeConfig
 from model.data.task import Example, Task
 from model.decoding.decode import decode_recorded
-from model.folder import PROBE, PROBE_ANSWER, replace_file, write_json
+from model.folder import PROBE, PROBE_ANSWER, CheckpointError, read_json, replacing, write_json
 from model.text.tokenizer import Tokenizer
 
 MAX_PROBE_BYTES = 10_000
@@ -37,16 +35,11 @@ def ask_probe(folder: Path, text: str) -> None:
 
 def read_probe(folder: Path) -> str | None:
     """The requested sentence, or None if there is no valid request."""
-    path = folder / PROBE
     try:
-        if path.stat().st_size > MAX_PROBE_BYTES:
-            return None
-        asked = json.loads(path.read_text(encoding="utf-8"))
-        text = asked.get("source") if isinstance(asked, dict) else None
-        sensible = isinstance(text, str) and text.strip() and text.encode()  # encode() raises for lone surrogates
-    except (OSError, ValueError, RecursionError):
+        text = read_json(folder / PROBE, MAX_PROBE_BYTES).get("source")
+    except CheckpointError:  # nobody has asked, or what stands there makes no sense
         return None
-    return text if sensible else None
+    return text if isinstance(text, str) and text.strip() else None
 
 
 def answer_probe(folder: Path, model: Model, source: Tokenizer, target: Tokenizer) -> bool:
@@ -59,7 +52,6 @@ def answer_probe(folder: Path, model: Model, source: Tokenizer, target: Tokenize
         return False
     twin = copy.deepcopy(model).cpu().eval()  # recorded in float32 on the CPU, as on the pages
     trace = decode_recorded(twin, encoding, target, DecodeConfig()).trace
-    temporary = folder / f".{PROBE_ANSWER}.{os.getpid()}.tmp"
-    trace.save_npz(temporary)
-    replace_file(temporary, folder / PROBE_ANSWER)
+    with replacing(folder / PROBE_ANSWER) as temporary:
+        trace.save_npz(temporary)
     return True

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import rows
-from model.file_formats import Config, FormatError, Line, check, checked, decode, fits
+from model.file_formats import Config, FormatError, Line, checked, decode, fits
 from model.folder import CONFIG, METRICS, STATUS, WEIGHTS, list_models, summarize
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run
@@ -80,7 +80,7 @@ def test_anything_else_is_read_as_python_reads_it(value: Any) -> None:
 )
 def test_the_part_that_is_wrong_is_named(config: dict[str, Any], said: str) -> None:
     with pytest.raises(FormatError) as refused:
-        check({"data": {}} | config, Config)
+        checked({"data": {}} | config, Config)
     assert said in str(refused.value)
 
 
