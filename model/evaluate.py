@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,31 +134,12 @@ def _split(task: Task, name: str) -> tuple[Example, ...]:
 def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
     """Pairs from two text files, line by line."""
     from model.data import Example
+    from model.data.tables import parallel
 
-    sides = []
-    for path in (source, target):
-        try:
-            raw = path.read_bytes()
-            data = gzip.decompress(raw) if path.suffix == ".gz" else raw
-        except (
-            OSError,
-            EOFError,
-            zlib.error,
-        ) as error:  # of a .gz that is cut or torn
-            raise CommandError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
-        try:
-            # Not splitlines(), which also splits at characters that occur inside sentences.
-            sides.append(data.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n"))
-        except UnicodeDecodeError as error:
-            line = data[: error.start].count(b"\n") + 1
-            raise CommandError(f"{path} is not UTF-8 text (line {line}); save it as UTF-8.") from None
-    if len(sides[0]) != len(sides[1]):
-        raise CommandError(
-            f"{source} has {len(sides[0])} lines and {target} has {len(sides[1])}; they must correspond line by line."
-        )
-    if not any(sides[0]):
+    sources, targets = parallel(source, target, exact=True)
+    if not any(sources):
         raise CommandError(f"{source} is empty; there is nothing to score.")
-    return tuple(Example(left, right) for left, right in zip(*sides, strict=True))
+    return tuple(map(Example, sources, targets))
 
 
 def _refuse_too_long(loaded: LoadedModel, examples: Sequence[Example]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from model.config import DataConfig
-from model.data.tables import Table, read_lines, read_table
+from model.data.tables import Table, parallel, read_lines, read_table
 from model.data.task import DataError, Example, Splits, Task
 from model.file_formats import FormatError, StoredPair, checked, decode, pair_problem
 from model.folder import write_bytes
@@ -187,13 +187,8 @@ def read_parallel(source: Path, target: Path) -> Pairs:
     Raises:
         DataError: a file cannot be read, or the numbers of lines differ.
     """
-    sources, targets = read_lines(source), read_lines(target)
-    if len(sources) != len(targets):
-        raise DataError(
-            f"{source.name} has {plural(len(sources), 'line')} and {target.name} has {len(targets)}; "
-            f"they must correspond line by line."
-        )
-    rows = [(n, "", s, t) for n, (s, t) in enumerate(zip(sources, targets, strict=True), start=1)]
+    pairs = zip(*parallel(source, target), strict=True)
+    rows = [(n, "", left, right) for n, (left, right) in enumerate(pairs, start=1)]
     return _checked(f"{source.name} with {target.name}", rows, source.name, target.name)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from model.config import DataConfig
+from model.data.tables import parallel
 from model.data.task import DataError, Example, MissingCorpusError, Prompt, Splits, Task
 
 ADDRESS = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
@@ -191,30 +190,8 @@ def read_splits(src_lang: str, tgt_lang: str, data_dir: Path | None, *, fetch: b
 
 
 def _pairs(stem: str, src_lang: str, tgt_lang: str, data_dir: Path | None, fetch: bool) -> tuple[Example, ...]:
-    sources, targets = (_lines(f"{stem}.{lang}", data_dir, fetch) for lang in (src_lang, tgt_lang))
-    if len(sources) != len(targets):
-        raise DataError(
-            f"{stem}.{src_lang} has {len(sources)} lines and {stem}.{tgt_lang} has {len(targets)}, but they must "
-            f"correspond line by line; fetch both files again."
-        )
-    return tuple(map(Example, sources, targets))
-
-
-def _lines(name: str, data_dir: Path | None, fetch: bool) -> list[str]:
-    """The lines of a file such as train.en, plain or compressed."""
-    path = _find(name, data_dir or named_folder(), fetch)
-    try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
-    except (
-        OSError,
-        EOFError,
-        zlib.error,
-        UnicodeDecodeError,
-    ) as error:  # a truncated .gz raises EOFError, a damaged one the others
-        raise DataError(f"{path} cannot be read ({error}); fetch the file again.") from error
-    # Not splitlines(), which also splits at characters that occur inside sentences.
-    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    source, target = (_find(f"{stem}.{lang}", data_dir or named_folder(), fetch) for lang in (src_lang, tgt_lang))
+    return tuple(map(Example, *parallel(source, target, exact=True)))
 
 
 def named_folder() -> Path | None:

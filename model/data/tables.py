@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from typing import NamedTuple
 
 from model.data.task import DataError
 from model.file_formats import FormatError, Headings, checked, decode
+from model.plurals import plural
 
 # Tried in this order: what hardly occurs inside a sentence comes first.
 _CLEAR = ("\t", "→", "=>", "->", "|||", "|")
@@ -151,22 +154,22 @@ class Table:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with or without a byte order mark, with every line ending as a single newline.
+    r"""The text of a UTF-8 file, plain or (.gz) compressed, without a byte order mark; of \r\n, only \n stays.
 
     Raises:
         DataError: the file is missing, too large, not text, or not UTF-8; the message names the line.
     """
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise DataError(
-                f"{path.name} has {size / 2**20:.0f} MB; at most {MAX_BYTES / 2**20:.0f} MB are read. Use a part of it."
-            )
-        data = path.read_bytes()
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path.name} cannot be read ({error}); fetch the file again.") from error
     except OSError as error:
         raise DataError(
             f"{path.name} cannot be read ({error.strerror or error}); check its name and location."
         ) from error
+    if len(data) > MAX_BYTES:
+        raise DataError(f"{path.name} is larger than {MAX_BYTES / 2**20:.0f} MB; use a part of it.")
     for beginning, what in _FOREIGN.items():
         if data.startswith(beginning):
             raise DataError(f"{path.name} {what}.")
@@ -180,12 +183,32 @@ def read_text(path: Path) -> str:
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
         raise DataError(f"{path.name} is not a text file: line {line} holds a zero byte.")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\r\n", "\n")
 
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a text file, without empty ones at the end."""
-    return read_text(path).rstrip("\n").split("\n")
+def read_lines(path: Path, *, exact: bool = False) -> list[str]:
+    """The lines of a text file, without empty ones at the end.
+
+    With `exact`, these are kept, and a carriage return alone ends no line. Other characters at which `splitlines` would
+    cut occur inside sentences.
+    """
+    text = read_text(path)
+    return text.removesuffix("\n").split("\n") if exact else text.replace("\r", "\n").rstrip("\n").split("\n")
+
+
+def parallel(source: Path, target: Path, *, exact: bool = False) -> tuple[list[str], list[str]]:
+    """The lines of two text files that correspond line by line; `exact` as for :func:`read_lines`.
+
+    Raises:
+        DataError: a file cannot be read, or the numbers of lines differ.
+    """
+    sources, targets = read_lines(source, exact=exact), read_lines(target, exact=exact)
+    if len(sources) != len(targets):
+        raise DataError(
+            f"{source.name} has {plural(len(sources), 'line')} and {target.name} has {len(targets)}; "
+            f"they must correspond line by line."
+        )
+    return sources, targets
 
 
 def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None = None) -> Table:
@@ -202,7 +225,7 @@ def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None 
     kind = _KINDS.get(path.suffix.lower())
     if kind is None:
         raise DataError(f"{path.name}: name a file that ends in .tsv, .csv or .jsonl, or two text files line by line.")
-    text = read_text(path)
+    text = read_text(path).replace("\r", "\n")
     if not text.strip():
         raise DataError(f"{path.name} is empty.")
     if kind == "jsonl":

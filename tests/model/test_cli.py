@@ -236,7 +236,7 @@ def test_evaluate_reads_compressed_files_line_by_line(
     checkpoints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Lines end only at newlines, not at other line separators of Unicode."""
-    for name, text in (("src.gz", "ab\x85c\nba\n"), ("tgt.gz", "c\u2028ba\r\nab\r\n")):
+    for name, text in (("src.gz", "ab\x85c\nba\n"), ("tgt.gz", "c\u2028b\ra\r\nab\r\n")):
         (tmp_path / name).write_bytes(gzip.compress(text.encode()))
     given = ["--model", "run", "--checkpoints", str(checkpoints), "--json"]
     evaluate.main([*given, "--source", str(tmp_path / "src.gz"), "--target", str(tmp_path / "tgt.gz")])
@@ -252,7 +252,7 @@ def test_evaluate_reads_compressed_files_line_by_line(
         (["--task", "revers"], "there is no task 'revers'; did you mean 'reverse'?"),
         (["--task", "copy", "--split", "tset"], "task copy has no split 'tset'; did you mean 'test'?"),
         (["--source", "here"], "--source and --target go together"),
-        (["--source", "here", "--target", "there"], "here cannot be read: No such file"),
+        (["--source", "here", "--target", "there"], "here cannot be read (No such file"),
         (["--source", "here", "--target", "there", "--task", "copy"], "not both"),
         (["--device", "tpu"], "--device is auto, cpu, cuda"),
     ],
@@ -272,7 +272,7 @@ def test_evaluate_refuses_files_that_do_not_go_together(
     (tmp_path / "latin").write_bytes("a\nä\n".encode("latin-1"))
     given = ["--model", "run", "--checkpoints", str(checkpoints), "--source", str(tmp_path / "two")]
     assert "2 lines" in failure(evaluate.main, [*given, "--target", str(tmp_path / "three")], capsys)
-    assert "(line 2)" in failure(evaluate.main, [*given, "--target", str(tmp_path / "latin")], capsys)
+    assert "latin is not UTF-8: line 2" in failure(evaluate.main, [*given, "--target", str(tmp_path / "latin")], capsys)
 
 
 @pytest.mark.parametrize("command", ["train", "translate", "evaluate"])
