@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,6 +13,7 @@ from platformdirs import user_cache_path
 from model.config import DataConfig
 from model.data.tables import parallel
 from model.data.task import DataError, Example, MissingCorpusError, Prompt, Splits, Task
+from model.folder import write_bytes
 
 ADDRESS = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
@@ -203,13 +205,13 @@ def named_folder() -> Path | None:
 def _find(name: str, data_dir: Path | None, fetch: bool) -> Path:
     if data_dir is None:
         path = cache_folder() / f"{name}.gz"
-        if not path.is_file() and not fetch:
+        if path.is_file():
+            return path
+        if not fetch:
             raise MissingCorpusError(
                 "The Multi30k sentences are not on this machine. Download them on the Train page (choose the task, "
                 "then 'Download and show some'), or name a folder with them in HEADLIGHT_DATA."
             )
-        from model.data.download import download  # its imports take longer than all of this package's
-
         download(ADDRESS + path.name, path, SHA256[path.name])
         return path
     for folder in (data_dir, data_dir / "multi30k"):
@@ -221,3 +223,40 @@ def _find(name: str, data_dir: Path | None, fetch: bool) -> Path:
         f"{data_dir} has neither {name}.gz nor {name}; name the folder with the Multi30k files "
         f"(they are at {ADDRESS}), or {otherwise} to have them downloaded."
     )
+
+
+def download(url: str, path: Path, sha256: str) -> None:
+    """Download `url` to `path` with a progress bar; nothing is stored that does not have this SHA-256.
+
+    Raises:
+        DataError: no connection, no space, or unexpected content.
+    """
+    import urllib.error  # this takes longer than all of this package's imports
+    import urllib.request
+
+    from tqdm import tqdm
+
+    try:
+        with (
+            urllib.request.urlopen(url, timeout=20) as response,
+            tqdm.wrapattr(response, "read", desc=path.name, total=response.length, leave=False) as counted,
+        ):
+            content = b"".join(iter(partial(counted.read, 1 << 14), b""))
+        if response.length:
+            raise ConnectionError(f"the connection broke off {response.length:,} bytes before the end")
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != sha256:
+            raise DataError(
+                f"{url} is not the expected file (SHA-256 {digest[:12]}…, expected {sha256[:12]}…); "
+                f"try again, or put the files into a folder yourself and name it with --data-dir."
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, content)
+    except urllib.error.HTTPError as error:
+        raise DataError(f"{url} is not available (HTTP {error.code} {error.reason}); try again later.") from error
+    except OSError as error:  # URLError and time-outs are OSErrors too
+        reason = getattr(error, "reason", None) or error.strerror or error
+        raise DataError(
+            f"{path.name} could not be downloaded from {url} ({reason}); check the connection and the disk and start "
+            f"again, or fetch the files elsewhere and name their folder with --data-dir."
+        ) from error

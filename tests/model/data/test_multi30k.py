@@ -12,12 +12,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from model.config import DataConfig
 from model.data import TASKS, DataError, get_task, multi30k
-from model.data.download import download
-from model.data.multi30k import LANGUAGES, MULTI30K_TASKS, SHA256, by_length
+from model.data.multi30k import LANGUAGES, MULTI30K_TASKS, SHA256, by_length, download
 from model.data.task import Example, MissingCorpusError
 from model.presets import get_preset
 from model.text.tokenizer_kinds import build_tokenizers
@@ -130,12 +128,11 @@ def test_groups_are_lengths() -> None:
 
 @dataclass
 class Site:
-    """A web server with some files; it breaks off after `cut` bytes; `ranges` lists the requested ranges."""
+    """A web server with some files; it breaks off after `cut` bytes and counts the requests."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     cut: int | None = None
-    ranged: bool = True
-    ranges: list[str | None] = field(default_factory=list)
+    requests: int = 0
     address: str = ""
 
 
@@ -145,20 +142,15 @@ def site() -> Iterator[Site]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked = self.headers.get("Range")
-            here.ranges.append(asked)
+            here.requests += 1
             data = here.files.get(self.path[1:])
             if data is None:
                 self.send_error(404)
                 return
-            start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and here.ranged else 0
-            if start >= len(data):
-                self.send_error(416)
-                return
-            self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(data) - start))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data[start : here.cut])
+            self.wfile.write(data[: here.cut])
 
         def log_message(self, *args: object) -> None:
             """Quiet."""
@@ -177,61 +169,27 @@ CONTENT = os.urandom(200_000)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
 
-def visible(folder: Path) -> list[str]:
-    """The files of a folder without the locks of downloads."""
-    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-
-
-def test_a_file_is_fetched_once(site: Site, tmp_path: Path) -> None:
+def test_a_file_is_downloaded_into_a_new_folder(site: Site, tmp_path: Path) -> None:
     site.files["a.gz"] = CONTENT
     path = tmp_path / "deep" / "a.gz"
     download(site.address + "a.gz", path, DIGEST)
-    download(site.address + "a.gz", path, DIGEST)
     assert path.read_bytes() == CONTENT
-    assert len(site.ranges) == 1
-    assert visible(path.parent) == ["a.gz"]
+    assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("ranged", [True, False])
-def test_an_interrupted_download_continues(site: Site, tmp_path: Path, ranged: bool) -> None:
+def test_an_interrupted_download_leaves_nothing(site: Site, tmp_path: Path) -> None:
     site.files["a.gz"] = CONTENT
-    site.cut, site.ranged = 150_000, ranged
-    path = tmp_path / "a.gz"
-    with pytest.raises(DataError, match=r"a\.gz could not be downloaded .*broke off .*--data-dir"):
-        download(site.address + "a.gz", path, DIGEST)
-    assert not path.exists()
-    assert (tmp_path / "a.gz.part").stat().st_size == 150_000
-    site.cut = None
-    download(site.address + "a.gz", path, DIGEST)
-    assert path.read_bytes() == CONTENT
-    assert site.ranges == [None, "bytes=150000-"]
-    assert visible(tmp_path) == ["a.gz"]
-
-
-def test_a_process_waits_for_another_that_downloads_the_same_file(site: Site, tmp_path: Path) -> None:
-    path = tmp_path / "a.gz"
-    waiting = threading.Thread(target=download, args=(site.address + "a.gz", path, DIGEST))
-    with FileLock(tmp_path / ".a.gz.lock"):
-        waiting.start()
-        waiting.join(0.2)
-        assert waiting.is_alive()
-        path.write_bytes(CONTENT)
-    waiting.join()
-    assert not site.ranges
-
-
-def test_a_complete_partial_file_is_used_as_it_is(site: Site, tmp_path: Path) -> None:
-    site.files["a.gz"] = CONTENT
-    (tmp_path / "a.gz.part").write_bytes(CONTENT)
-    download(site.address + "a.gz", tmp_path / "a.gz", DIGEST)
-    assert (tmp_path / "a.gz").read_bytes() == CONTENT
+    site.cut = 150_000
+    with pytest.raises(DataError, match=r"a\.gz could not be downloaded .*broke off 50,000 bytes .*--data-dir"):
+        download(site.address + "a.gz", tmp_path / "a.gz", DIGEST)
+    assert not list(tmp_path.iterdir())
 
 
 def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path) -> None:
     site.files["a.gz"] = CONTENT[::-1]
     with pytest.raises(DataError, match=r"is not the expected file \(SHA-256 .*--data-dir"):
         download(site.address + "a.gz", tmp_path / "a.gz", DIGEST)
-    assert visible(tmp_path) == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_such_file_and_no_connection_get_a_message(site: Site, tmp_path: Path) -> None:
@@ -254,11 +212,11 @@ def test_a_task_downloads_what_it_needs_once_that_is_allowed(
     monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
     with pytest.raises(MissingCorpusError, match="are not on this machine"):
         _ = get_task("multi30k-de-en").splits
-    assert not site.ranges
+    assert not site.requests
     for fetch in (True, False):
         splits = get_task("multi30k-de-en", fetch=fetch).splits
         assert [pair.source for pair in splits["train"]] == LINES["de"]
-    assert len(site.ranges) == 6
+    assert site.requests == 6
 
 
 def test_a_card_names_no_folder_of_this_machine_and_the_corpus_terms(corpus: Path) -> None:
