@@ -194,7 +194,7 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
     if bias is not None:
         if bias.numel() <= max(vocabulary.rows):
             raise ImportFailed(f"final_logits_bias has {bias.numel()} numbers for {size} tokens.")
-        ledger.set("output.bias", bias.flatten()[list(vocabulary.rows)])
+        ledger.parameters["output.bias"] = bias.flatten()[list(vocabulary.rows)]
     for side, stack in (("src", "encoder"), ("tgt", "decoder")):
         places = ledger.take(f"model.{stack}.embed_positions.weight")
         if places.shape != (model.max_positions + POSITIONS_OFFSET, model.d_model):
@@ -202,7 +202,7 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
                 f"model.{stack}.embed_positions.weight has shape {list(places.shape)}, but {CONFIG} asks for "
                 f"{[model.max_positions + POSITIONS_OFFSET, model.d_model]}."
             )
-        ledger.set(f"positions_{side}.embedding.weight", places[POSITIONS_OFFSET:])
+        ledger.parameters[f"positions_{side}.embedding.weight"] = places[POSITIONS_OFFSET:]
         set_norm(ledger, f"norm_{side}", f"model.{stack}.layernorm_embedding", order)
     set_layers(ledger, model.n_encoder_layers, model.n_decoder_layers, order)
 

@@ -82,7 +82,7 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
     if bias is not None:
         if bias.numel() <= max(target.rows):
             raise ImportFailed(f"final_logits_bias has {bias.numel()} numbers for {target_size} tokens.")
-        ledger.set("output.bias", bias.flatten()[list(target.rows)])
+        ledger.parameters["output.bias"] = bias.flatten()[list(target.rows)]
     check_positions(ledger, model.d_model)
     set_layers(ledger, model.n_encoder_layers, model.n_decoder_layers, order)
 

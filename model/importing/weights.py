@@ -1,8 +1,8 @@
-"""Weights from elsewhere into our parameters, with a ledger: each tensor is used once, and each parameter set once."""
+"""Weights from elsewhere into our parameters, with a ledger of the tensors that nothing has used yet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,11 +32,10 @@ def interleaved(d_model: int) -> Tensor:
 
 
 class Ledger:
-    """The tensors of a file, each used once, and the parameters set from them, each once."""
+    """The tensors of a file, with the names `left` of those not used yet, and the `parameters` set from them."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._used: set[str] = set()
+        self.file = path.name
         self.parameters: dict[str, Tensor] = {}
         try:
             # Tensors are read one by one: pages of a mapped file would stay in memory beside what is made of them.
@@ -47,20 +46,13 @@ class Ledger:
         # A model that was saved without its output projection has names without this prefix.
         self._prefix = "" if any(name.startswith(_PREFIX) for name in stored) else _PREFIX
         self.names = frozenset(self._prefix + name for name in stored)
+        self.left = set(self.names)
         self._halves = sum(self._file.get_slice(name).get_dtype() in ("F16", "BF16") for name in stored)
 
     def use(self, name: str) -> str | None:
-        """Mark a tensor as used and return its name; None if there is none.
-
-        Raises:
-            ImportFailed: it was used before.
-        """
-        if name not in self.names:
-            return None
-        if name in self._used:
-            raise ImportFailed(f"{self._path.name}: {name} would be used twice.")
-        self._used.add(name)
-        return name
+        """Mark a tensor as used and return its name; None if there is none."""
+        self.left.discard(name)
+        return name if name in self.names else None
 
     def read(self, name: str) -> Tensor:
         """One tensor of the file, as float32.
@@ -70,22 +62,20 @@ class Ledger:
         """
         tensor = self._file.get_tensor(name.removeprefix(self._prefix))
         if not tensor.is_floating_point():
-            raise ImportFailed(f"{self._path.name}: {name} holds {tensor.dtype} and not numbers with a fraction.")
+            raise ImportFailed(f"{self.file}: {name} holds {tensor.dtype} and not numbers with a fraction.")
         tensor = tensor.float()
         if not all_usable(tensor):
-            raise ImportFailed(
-                f"{self._path.name}: {name} holds numbers that are not finite, or larger than any weight."
-            )
+            raise ImportFailed(f"{self.file}: {name} holds numbers that are not finite, or larger than any weight.")
         return tensor
 
     def take(self, name: str) -> Tensor:
         """Use and read a tensor.
 
         Raises:
-            ImportFailed: there is none, it was used before, or it holds numbers that are no weights.
+            ImportFailed: there is none, or it holds numbers that are no weights.
         """
         if self.use(name) is None:
-            raise ImportFailed(f"{self._path.name} has no tensor {name}, which a model of this configuration needs.")
+            raise ImportFailed(f"{self.file} has no tensor {name}, which a model of this configuration needs.")
         return self.read(name)
 
     def take_optional(self, name: str) -> Tensor | None:
@@ -99,48 +89,25 @@ class Ledger:
             return ()
         return (f"{self._halves} of {len(self.names)} tensors were stored with 16 bits a number and are 32 here.",)
 
-    def set(self, name: str, tensor: Tensor) -> None:
-        """Set one of our parameters.
-
-        Raises:
-            ImportFailed: it is set already.
-        """
-        if name in self.parameters:
-            raise ImportFailed(f"two tensors of {self._path.name} would set {name}.")
-        self.parameters[name] = tensor.contiguous()
-
-    def settle(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Check at the end that nothing is left on either side.
-
-        Raises:
-            ImportFailed: a tensor was not used, or a parameter was not set or has another shape; the message names it.
-        """
-        unused, unset = sorted(self.names - self._used), sorted(shapes.keys() - self.parameters.keys())
-        if unused:
-            more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
-            raise ImportFailed(
-                f"{self._path.name} has tensors that no part of this model takes: {', '.join(unused[:3])}{more}."
-            )
-        if unset or self.parameters.keys() - shapes.keys():
-            named = unset or sorted(self.parameters.keys() - shapes.keys())
-            raise ImportFailed(f"{self._path.name} and the configuration do not agree on {', '.join(named[:3])}.")
-        for name, tensor in self.parameters.items():
-            if tuple(tensor.shape) != shapes[name]:
-                raise ImportFailed(
-                    f"{self._path.name}: what becomes {name} has shape {list(tensor.shape)}, but config.json asks for "
-                    f"{list(shapes[name])}."
-                )
-
 
 def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
-    """The parameters of a model, once nothing is left over on either side.
+    """The parameters of a model, once no tensor is left and all shapes fit.
 
     Raises:
-        ImportFailed: something is; the message names it.
+        ImportFailed: a tensor was not used, or a parameter has another shape; the message names it.
     """
-    model = empty_transformer(config)
-    aliases = model.tied_names()
-    ledger.settle({name: tuple(tensor.shape) for name, tensor in model.state_dict().items() if name not in aliases})
+    if unused := sorted(ledger.left):
+        more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
+        raise ImportFailed(
+            f"{ledger.file} has tensors that no part of this model takes: {', '.join(unused[:3])}{more}."
+        )
+    expected = empty_transformer(config).state_dict()
+    for name, tensor in ledger.parameters.items():
+        if tensor.shape != expected[name].shape:
+            raise ImportFailed(
+                f"{ledger.file}: what becomes {name} has shape {list(tensor.shape)}, but config.json asks for "
+                f"{list(expected[name].shape)}."
+            )
     return ledger.parameters
 
 
@@ -201,11 +168,11 @@ def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Se
             raise ImportFailed(f"an embedding of shape {list(table.shape)} does not fit {len(rows) - 1} tokens.")
         return table[torch.tensor(rows)[:, None], order]  # rows and columns at once, without a copy in between
 
-    ledger.set("tgt_embedding.weight", arranged(tables.target, target))
+    ledger.parameters["tgt_embedding.weight"] = arranged(tables.target, target)
     if tables.shared != "all":
-        ledger.set("src_embedding.weight", arranged(tables.source, source))
+        ledger.parameters["src_embedding.weight"] = arranged(tables.source, source)
     if tables.shared == "none":
-        ledger.set("output.weight", arranged(tables.output, target))
+        ledger.parameters["output.weight"] = arranged(tables.output, target)
 
 
 def set_layers(ledger: Ledger, n_encoder: int, n_decoder: int, order: Tensor) -> None:
@@ -238,8 +205,8 @@ def set_linear(ledger: Ledger, ours: str, theirs: str, order: Tensor, *, writes:
     side = weight.size(0 if writes else -1) if weight.dim() == 2 else 0
     if side != len(order):
         raise ImportFailed(f"{theirs}.weight has shape {list(weight.shape)}, which does not fit d_model={len(order)}.")
-    ledger.set(f"{ours}.weight", weight[order] if writes else weight[:, order])
-    ledger.set(f"{ours}.bias", bias[order] if writes and len(bias) == len(order) else bias)
+    ledger.parameters[f"{ours}.weight"] = (weight[order] if writes else weight[:, order]).contiguous()
+    ledger.parameters[f"{ours}.bias"] = bias[order] if writes and len(bias) == len(order) else bias
 
 
 def set_norm(ledger: Ledger, ours: str, theirs: str, order: Tensor) -> None:
@@ -248,7 +215,7 @@ def set_norm(ledger: Ledger, ours: str, theirs: str, order: Tensor) -> None:
         values = ledger.take(f"{theirs}.{part}")
         if values.shape != order.shape:
             raise ImportFailed(f"{theirs}.{part} has shape {list(values.shape)}, not [{len(order)}].")
-        ledger.set(f"{ours}.{part}", values[order])
+        ledger.parameters[f"{ours}.{part}"] = values[order]
 
 
 def check_positions(ledger: Ledger, d_model: int) -> None:
