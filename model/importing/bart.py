@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from model.config import DataConfig, ModelConfig
+from model.config import DataConfig
 from model.data.task import IMPORTED
 from model.importing.source_folder import (
     CONFIG,
@@ -21,18 +21,17 @@ from model.importing.source_folder import (
     VOCABULARY,
     ImportFailed,
     SourceFolder,
-    flag,
-    integer,
+    settings_of,
 )
 from model.importing.translator import (
+    Id,
     ImportedTranslator,
-    read_first_token,
-    read_search,
+    Settings,
+    TokenizerSettings,
     refuse_other_kinds,
     reorder,
-    sizes,
 )
-from model.importing.weights import Ledger, set_layers, set_norm, set_tables, settled, use_tables
+from model.importing.weights import read_shared, set_norm, settled
 from model.text.bytelevel import ByteLevelTokenizer, read_byte_merges
 from model.text.pieces import MAX_PIECES, Merge
 
@@ -67,16 +66,14 @@ def read_byte_pairs(folder: SourceFolder) -> BytePairs:
     """
     if folder.has(TOKENIZERS):
         return _from_one_file(folder.json(TOKENIZERS))
-    settings = folder.optional_json(TOKENIZER)
+    settings = settings_of(folder.optional_json(TOKENIZER), TokenizerSettings, TOKENIZER)
     names = folder.json(VOCABULARY)
     try:
         lines = folder.read(MERGES).decode().splitlines()
     except UnicodeDecodeError:
         raise ImportFailed(f"{folder.name}/{MERGES} is not text; it is damaged.") from None
     merges = [line for line in lines if line.strip() and not line.startswith("#version")]
-    return BytePairs(
-        names, tuple(read_byte_merges(merges)), BEGIN, END, flag(settings, "add_prefix_space", False), VOCABULARY
-    )
+    return BytePairs(names, tuple(read_byte_merges(merges)), BEGIN, END, settings.add_prefix_space, VOCABULARY)
 
 
 def _from_one_file(values: dict[str, Any]) -> BytePairs:
@@ -103,9 +100,8 @@ def _from_one_file(values: dict[str, Any]) -> BytePairs:
         names[content] = i
     lines = [" ".join(pair) if _is_pair(pair) else pair for pair in merges]
     begin, end = _around(_part(values, "post_processor"))
-    return BytePairs(
-        names, tuple(read_byte_merges(lines)), begin, end, flag(splitter, "add_prefix_space", False), TOKENIZERS
-    )
+    prefix_space = settings_of(splitter, TokenizerSettings, TOKENIZERS).add_prefix_space
+    return BytePairs(names, tuple(read_byte_merges(lines)), begin, end, prefix_space, TOKENIZERS)
 
 
 def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -154,6 +150,12 @@ POSITIONS_OFFSET = 2
 """Row of the first position: fairseq counted positions from the id of padding on, and the rows below stay unused."""
 
 
+class _Settings(Settings, kw_only=True):
+    pad_token_id: Id = 1
+    eos_token_id: Id = 2
+    decoder_start_token_id: Id = 2
+
+
 def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslator:
     """Read a BART folder.
 
@@ -161,40 +163,22 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
         ImportFailed, CheckpointError, TokenizerError, ConfigError: one sentence on what is wrong or not supported.
     """
     refuse_other_kinds(config, _SWITCHES, "BART")
-    size = integer(config, "vocab_size", low=4)
-    pad, eos = integer(config, "pad_token_id", default=1), integer(config, "eos_token_id", default=2)
-    start = integer(config, "decoder_start_token_id", default=eos)
+    settings = settings_of(config, _Settings, CONFIG)
+    pad, eos, start = settings.pad_token_id, settings.eos_token_id, settings.decoder_start_token_id
     pairs = read_byte_pairs(folder)
     if pairs.names.get(pairs.end) != eos:
         raise ImportFailed(
             f"{CONFIG} ends sentences with id {eos}, but {pairs.file} with {pairs.end!r:.40}, "
             f"which is {pairs.names.get(pairs.end)!r:.20}."
         )
+    size = settings.vocab_size
     vocabulary = reorder(pairs.names, size, pad=pad, start=start, eos=pairs.end, unk=_UNK, file=pairs.file)
     tokenizer = ByteLevelTokenizer(vocabulary.pieces, pairs.merges, begin=pairs.begin, prefix_space=pairs.prefix_space)
 
-    search, banned, remarks = read_search(folder, config, vocabulary)
-    first, said = read_first_token(folder, config, vocabulary)
-    ledger = Ledger(folder.weights())
-    tables = use_tables(ledger, tied=flag(config, "tie_word_embeddings", True), one_vocabulary=True)
-    bias = ledger.take_optional("final_logits_bias")
-    model = ModelConfig(
-        src_vocab_size=len(vocabulary.rows),
-        tgt_vocab_size=len(vocabulary.rows),
-        share_embeddings=tables.shared,  # type: ignore[arg-type]
-        output_bias=bias is not None,
-        banned_tokens=banned,
-        first_token=first,
-        positions="learned",
-        norm_embeddings=True,
-        **sizes(config),
+    order = torch.arange(settings.d_model)  # no table to agree with, so dimensions stay as they are
+    ledger, model, search, remarks = read_shared(
+        folder, config, settings, (vocabulary, vocabulary), order, positions="learned", norm_embeddings=True
     )
-    order = torch.arange(model.d_model)  # no table to agree with, so dimensions stay as they are
-    set_tables(ledger, tables, vocabulary.rows, vocabulary.rows, order)
-    if bias is not None:
-        if bias.numel() <= max(vocabulary.rows):
-            raise ImportFailed(f"final_logits_bias has {bias.numel()} numbers for {size} tokens.")
-        ledger.parameters["output.bias"] = bias.flatten()[list(vocabulary.rows)]
     for side, stack in (("src", "encoder"), ("tgt", "decoder")):
         places = ledger.take(f"model.{stack}.embed_positions.weight")
         if places.shape != (model.max_positions + POSITIONS_OFFSET, model.d_model):
@@ -204,7 +188,6 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
             )
         ledger.parameters[f"positions_{side}.embedding.weight"] = places[POSITIONS_OFFSET:]
         set_norm(ledger, f"norm_{side}", f"model.{stack}.layernorm_embedding", order)
-    set_layers(ledger, model.n_encoder_layers, model.n_decoder_layers, order)
 
     return ImportedTranslator(
         family="BART",
@@ -217,5 +200,5 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
         licence=folder.licence(),
         changes="The ids of its tokens stand in another order than in the files that were read; what it computes is "
         "the same.",
-        remarks=(*ledger.remarks, *remarks, *said),
+        remarks=remarks,
     )

@@ -5,25 +5,32 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from model.config import DataConfig, ModelConfig
+from model.config import DataConfig
 from model.data.task import IMPORTED
-from model.importing.source_folder import CONFIG, TOKENIZER, VOCABULARY, ImportFailed, SourceFolder, flag, integer
+from model.importing.source_folder import CONFIG, TOKENIZER, VOCABULARY, ImportFailed, SourceFolder, settings_of
 from model.importing.translator import (
+    Id,
     ImportedTranslator,
+    Rows,
+    Settings,
+    TokenizerSettings,
     Vocabulary,
     language_code,
-    read_first_token,
-    read_search,
     refuse_other_kinds,
     reorder,
-    sizes,
 )
-from model.importing.weights import Ledger, check_positions, interleaved, set_layers, set_tables, settled, use_tables
+from model.importing.weights import check_positions, interleaved, read_shared, settled
 from model.text.sentencepiece import SentencePieceTokenizer, read_unigram_model
 
 _SWITCHES = {"normalize_before": False, "add_final_layer_norm": False, "normalize_embedding": False}
 _EOS, _UNK = "</s>", "<unk>"
 LICENCE = "CC-BY-4.0"
+
+
+class _Settings(Settings, kw_only=True):
+    share_encoder_decoder_embeddings: bool = True
+    decoder_vocab_size: Rows | None = None
+    decoder_start_token_id: Id | None = None
 
 
 def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslator:
@@ -33,60 +40,33 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
         ImportFailed, CheckpointError, TokenizerError, ConfigError: one sentence on what is wrong or not supported.
     """
     refuse_other_kinds(config, _SWITCHES, "MarianMT")
-    settings = folder.optional_json(TOKENIZER)
-    separate = flag(settings, "separate_vocabs", False)
-    one = flag(config, "share_encoder_decoder_embeddings", True)
+    settings = settings_of(config, _Settings, CONFIG)
+    texts = settings_of(folder.optional_json(TOKENIZER), TokenizerSettings, TOKENIZER)
+    separate, one = texts.separate_vocabs, settings.share_encoder_decoder_embeddings
     if one and separate:
         raise ImportFailed(f"{TOKENIZER} has two vocabularies, but {CONFIG} shares one embedding.")
-    source_size = integer(config, "vocab_size", low=4)
-    target_size = source_size if one else integer(config, "decoder_vocab_size", low=4, default=source_size)
-    pad, eos = integer(config, "pad_token_id"), integer(config, "eos_token_id")
-    start = integer(config, "decoder_start_token_id", default=pad)
+    source_size = settings.vocab_size
+    target_size = source_size if one else settings.decoder_vocab_size or source_size
+    pad, eos, start = settings.pad_token_id, settings.eos_token_id, settings.decoder_start_token_id
+    start = pad if start is None else start
+    target_file = "target_vocab.json" if separate else VOCABULARY
     names = folder.json(VOCABULARY)
-    target_names = folder.json("target_vocab.json") if separate else names
+    target_names = folder.json(target_file) if separate else names
     if target_names.get(_EOS) != eos:
         raise ImportFailed(
             f"{CONFIG} ends sentences with id {eos}, but the vocabulary says {target_names.get(_EOS)!r}."
         )
     source_pad = names.get("<pad>", pad)
     source = reorder(names, source_size, pad=source_pad, start=source_pad, eos=_EOS, unk=_UNK, file=VOCABULARY)
-    target = reorder(
-        target_names,
-        target_size,
-        pad=pad,
-        start=start,
-        eos=_EOS,
-        unk=_UNK,
-        file="target_vocab.json" if separate else VOCABULARY,
-    )
+    target = reorder(target_names, target_size, pad=pad, start=start, eos=_EOS, unk=_UNK, file=target_file)
     if one:
         source = target
 
-    search, banned, remarks = read_search(folder, config, target)
-    first, said = read_first_token(folder, config, target)
-    ledger = Ledger(folder.weights())
-    tables = use_tables(ledger, tied=flag(config, "tie_word_embeddings", True), one_vocabulary=one)
-    remarks += [f"{name} is not used, since the model reads each side's own table." for name in tables.unused]
-    bias = ledger.take_optional("final_logits_bias")
-    model = ModelConfig(
-        src_vocab_size=len(source.rows),
-        tgt_vocab_size=len(target.rows),
-        share_embeddings=tables.shared,  # type: ignore[arg-type]
-        output_bias=bias is not None,
-        banned_tokens=banned,
-        first_token=first,
-        **sizes(config),
-    )
-    order = interleaved(model.d_model)
-    set_tables(ledger, tables, source.rows, target.rows, order)
-    if bias is not None:
-        if bias.numel() <= max(target.rows):
-            raise ImportFailed(f"final_logits_bias has {bias.numel()} numbers for {target_size} tokens.")
-        ledger.parameters["output.bias"] = bias.flatten()[list(target.rows)]
+    order = interleaved(settings.d_model)
+    ledger, model, search, remarks = read_shared(folder, config, settings, (source, target), order)
     check_positions(ledger, model.d_model)
-    set_layers(ledger, model.n_encoder_layers, model.n_decoder_layers, order)
 
-    languages = [str(settings.get(f"{side}_lang") or "") for side in ("source", "target")]
+    languages = [str(lang or "") for lang in (texts.source_lang, texts.target_lang)]
     return ImportedTranslator(
         family="MarianMT",
         model=model,
@@ -103,7 +83,7 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
         licence=folder.licence() or LICENCE,
         changes="The dimensions of its vectors stand in another order than in the files that were read (sine and "
         "cosine of a position side by side), and so do the ids of its tokens; what it computes is the same.",
-        remarks=(*ledger.remarks, *remarks, *said),
+        remarks=remarks,
     )
 
 

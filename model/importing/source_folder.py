@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from model.file_formats import FormatError, Kind, checked
 from model.folder import CheckpointError, read_json, real_path, tensor_shapes
 from model.user_error import UserError
 
@@ -133,42 +133,13 @@ class SourceFolder:
         return found.group(1) if found else ""
 
 
-def integer(values: dict[str, Any], key: str, *, low: int = 0, high: int = 2**31, default: int | None = None) -> int:
-    """A whole number of a configuration.
+def settings_of(values: dict[str, Any], kind: type[Kind], file: str) -> Kind:
+    """The JSON object of a file as what its class says.
 
     Raises:
-        ImportFailed: it is missing, something else, or out of range.
+        ImportFailed: a part of it is missing, has another type, or is out of range; the message names it.
     """
-    value = values.get(key, default)
-    if type(value) is not int or not low <= value <= high:
-        raise ImportFailed(f"{CONFIG} has {key}={value!r}; a whole number from {low} to {high} is needed.")
-    return value
-
-
-def flag(values: dict[str, Any], key: str, default: bool) -> bool:
-    """A switch of a configuration."""
-    value = values.get(key, default)
-    if not isinstance(value, bool):
-        raise ImportFailed(f"{CONFIG} has {key}={value!r}; true or false is needed.")
-    return value
-
-
-def fraction(values: dict[str, Any], key: str) -> float:
-    """A rate from 0 up to 1, or 0 where the configuration has none."""
-    value = values.get(key, 0.0)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-        raise ImportFailed(f"{CONFIG} has {key}={value!r}; a number from 0 to below 1 is needed.")
-    return float(value)
-
-
-def choice(values: dict[str, Any], key: str, allowed: Collection[str]) -> str:
-    """A word of a configuration.
-
-    Raises:
-        ImportFailed: it is not one of those allowed.
-    """
-    value = values.get(key)
-    if not isinstance(value, str) or value not in allowed:
-        known = ", ".join(sorted(allowed))
-        raise ImportFailed(f"{CONFIG} has {key}={value!r}, which this Transformer cannot compute; it knows {known}.")
-    return value
+    try:
+        return checked(values, kind)[0]
+    except FormatError as error:
+        raise ImportFailed(f"{file} {error}") from None

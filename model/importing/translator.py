@@ -5,59 +5,91 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta, Struct, field
 from torch import Tensor
 
 from model.config import SPECIALS, DataConfig, LengthPenalty, ModelConfig
-from model.importing.source_folder import (
-    CONFIG,
-    GENERATION,
-    ImportFailed,
-    SourceFolder,
-    choice,
-    flag,
-    fraction,
-    integer,
-)
+from model.importing.source_folder import CONFIG, GENERATION, ImportFailed, SourceFolder, settings_of
 from model.text.pieces import MAX_PIECES
 from model.text.sentencepiece import SPACE
 from model.text.tokenizer import Tokenizer
 
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu"}
 _SHORT = {"eng": "en", "deu": "de", "ger": "de"}  # the languages of which sentences come with this program
-MAX_LAYERS, MAX_WIDTH, MAX_LENGTH = 64, 16_384, 65_536
+_MAX_WIDTH = 16_384
+_Layers = Annotated[int, Meta(ge=1, le=64)]
+_Heads = Annotated[int, Meta(ge=1, le=_MAX_WIDTH)]
+_Units = Annotated[int, Meta(ge=1, le=16 * _MAX_WIDTH)]
+_Rate = Annotated[float, Meta(ge=0, lt=1)]
+Rows = Annotated[int, Meta(ge=4, le=2**31)]
+Id = Annotated[int, Meta(ge=0, le=2**31)]
 
 
-def sizes(config: dict[str, Any]) -> dict[str, Any]:
+class _Sizes(Struct, kw_only=True):
+    """What ModelConfig has too, under another name in config.json."""
+
+    d_model: Annotated[int, Meta(ge=2, le=_MAX_WIDTH)]
+    d_ff: _Units = field(name="encoder_ffn_dim")
+    n_encoder_layers: _Layers = field(name="encoder_layers")
+    n_decoder_layers: _Layers = field(name="decoder_layers")
+    n_encoder_heads: _Heads = field(name="encoder_attention_heads")
+    n_decoder_heads: _Heads = field(name="decoder_attention_heads")
+    max_positions: Annotated[int, Meta(ge=2, le=65_536)] = field(name="max_position_embeddings")
+    activation: Literal["relu", "gelu", "swish", "silu"] = field(name="activation_function")
+    dropout: _Rate = 0.0
+    attention_dropout: _Rate = 0.0
+    activation_dropout: _Rate = 0.0
+    scale_embeddings: bool = field(name="scale_embedding", default=False)
+
+
+class Settings(_Sizes, kw_only=True):
+    """config.json of a translator, as far as all families have it; other keys are left alone."""
+
+    decoder_ffn_dim: _Units
+    tie_word_embeddings: bool = True
+    vocab_size: Rows
+    pad_token_id: Id
+    eos_token_id: Id
+
+
+class TokenizerSettings(Struct):
+    """tokenizer_config.json, as far as it is read."""
+
+    separate_vocabs: bool = False
+    add_prefix_space: bool = False
+    source_lang: Any = None
+    target_lang: Any = None
+
+
+class _Generation(Struct):
+    """generation_config.json, as far as search goes; older folders have the same in config.json."""
+
+    num_beams: Annotated[int, Meta(ge=1, le=64)] = 1
+    length_penalty: Annotated[float, Meta(ge=-10, le=10)] = 1.0
+    bad_words_ids: list[list[Id]] | None = None
+    forced_bos_token_id: Id | None = None
+    force_bos_token_to_be_generated: Any = None
+    bos_token_id: Id | None = None
+    no_repeat_ngram_size: Any = None
+    min_length: Any = None
+
+
+def sizes(settings: Settings) -> dict[str, Any]:
     """The sizes and switches of a model as settings of ModelConfig.
 
     Raises:
-        ImportFailed: one is missing, out of range, or not computed here.
+        ImportFailed: the feed-forward layers of encoder and decoder differ in size.
     """
-    d_ff = integer(config, "encoder_ffn_dim", low=1, high=16 * MAX_WIDTH)
-    if integer(config, "decoder_ffn_dim", low=1, high=16 * MAX_WIDTH) != d_ff:
+    if settings.d_ff != settings.decoder_ffn_dim:
         raise ImportFailed(
-            f"{CONFIG} has feed-forward layers of {d_ff} units in the encoder and {config['decoder_ffn_dim']} in the "
-            f"decoder; this Transformer has one size for both."
+            f"{CONFIG} has feed-forward layers of {settings.d_ff} units in the encoder and {settings.decoder_ffn_dim} "
+            f"in the decoder; this Transformer has one size for both."
         )
-    d_model = integer(config, "d_model", low=2, high=MAX_WIDTH)
-    scaled = flag(config, "scale_embedding", False)
-    return {
-        "d_model": d_model,
-        "d_ff": d_ff,
-        "n_encoder_layers": integer(config, "encoder_layers", low=1, high=MAX_LAYERS),
-        "n_decoder_layers": integer(config, "decoder_layers", low=1, high=MAX_LAYERS),
-        "n_encoder_heads": integer(config, "encoder_attention_heads", low=1, high=MAX_WIDTH),
-        "n_decoder_heads": integer(config, "decoder_attention_heads", low=1, high=MAX_WIDTH),
-        "max_positions": integer(config, "max_position_embeddings", low=2, high=MAX_LENGTH),
-        "activation": ACTIVATIONS[choice(config, "activation_function", ACTIVATIONS)],
-        "dropout": fraction(config, "dropout"),
-        "attention_dropout": fraction(config, "attention_dropout"),
-        "activation_dropout": fraction(config, "activation_dropout"),
-        "scale_embeddings": scaled,
-        "embedding_factor": math.sqrt(d_model) if scaled else 1.0,
+    return {name: getattr(settings, name) for name in _Sizes.__struct_fields__} | {
+        "activation": settings.activation.replace("swish", "silu"),
+        "embedding_factor": math.sqrt(settings.d_model) if settings.scale_embeddings else 1.0,
         "norm_first": False,
     }
 
@@ -164,60 +196,45 @@ class ImportedTranslator:
     search: OwnSearch
     licence: str
     changes: str
-    remarks: tuple[str, ...] = field(default=())
+    remarks: tuple[str, ...] = ()
 
 
 def read_search(
     folder: SourceFolder, config: dict[str, Any], target: Vocabulary
-) -> tuple[OwnSearch, tuple[int, ...], list[str]]:
-    """Beam search as generation_config.json sets it, the banned target ids in our order, and remarks.
+) -> tuple[OwnSearch, tuple[int, ...], int, list[str]]:
+    """Beam search as generation_config.json sets it, or config.json in older folders.
 
-    Older folders have the same settings in config.json.
+    Returns it, the banned target ids in our order, our id of the token that every translation is made to begin with (0
+    if none is), and remarks. `forced_eos_token_id` is not read: it concerns only translations that are cut off, and
+    these are shown as cut off.
 
     Raises:
         ImportFailed: a setting has a value that it cannot have.
     """
-    values = {**config, **folder.optional_json(GENERATION)}
-    remarks = []
-    beams, alpha = values.get("num_beams", 1), values.get("length_penalty", 1.0)
-    if type(beams) is not int or not 1 <= beams <= 64:
-        raise ImportFailed(f"{GENERATION} has num_beams={beams!r}; a whole number from 1 to 64 is needed.")
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not -10 <= alpha <= 10:
-        raise ImportFailed(f"{GENERATION} has length_penalty={alpha!r}; a number from -10 to 10 is needed.")
-    banned: list[int] = []
-    for words in values.get("bad_words_ids") or []:
-        if not isinstance(words, list) or not all(type(i) is int and 0 <= i < len(target.rows) for i in words):
-            raise ImportFailed(f"{GENERATION} has bad_words_ids that are not lists of token ids.")
-        if len(words) == 1:
-            banned += [target.ours(words[0])]
-        else:
+    values = settings_of({**config, **folder.optional_json(GENERATION)}, _Generation, GENERATION)
+    size = len(target.rows) - 1
+    banned, first, remarks = [], 0, []
+    for words in values.bad_words_ids or []:
+        if len(words) != 1:
             remarks.append("A ban of a sequence of several tokens is not applied.")
-    if values.get("no_repeat_ngram_size"):
+        elif words[0] < size:
+            banned.append(target.ours(words[0]))
+        else:
+            raise ImportFailed(f"{GENERATION} has bad_words_ids with {words[0]}, which is no id of a token.")
+    if values.no_repeat_ngram_size:
         remarks.append(
-            f"no_repeat_ngram_size={values['no_repeat_ngram_size']} is not applied: this search may repeat itself."
+            f"no_repeat_ngram_size={values.no_repeat_ngram_size} is not applied: this search may repeat itself."
         )
-    if values.get("min_length"):
-        remarks.append(f"min_length={values['min_length']} is not applied: a translation may be shorter.")
-    found = OwnSearch(beam_size=beams, length_penalty="mean", alpha=float(alpha))
-    return found, tuple(sorted({i for i in banned if i > 1})), remarks
-
-
-def read_first_token(folder: SourceFolder, config: dict[str, Any], target: Vocabulary) -> tuple[int, tuple[str, ...]]:
-    """Our id of the token that every translation is made to begin with (0 if none is), and what to say about it.
-
-    `forced_eos_token_id` is not read: it concerns only translations that are cut off, and these are shown as cut off.
-
-    Raises:
-        ImportFailed: it is no id of a token that can be predicted.
-    """
-    values = {**config, **folder.optional_json(GENERATION)}
-    theirs = values.get("forced_bos_token_id")
-    if theirs is None and values.get("force_bos_token_to_be_generated"):
-        theirs = values.get("bos_token_id")  # as older files say it
-    if theirs is None:
-        return 0, ()
-    ours = target.ours(theirs) if type(theirs) is int and 0 <= theirs < len(target.rows) - 1 else 0
-    if ours < len(SPECIALS):
-        raise ImportFailed(f"{GENERATION} has forced_bos_token_id={theirs!r:.20}, which cannot begin a translation.")
-    piece = target.pieces[ours - len(SPECIALS)]
-    return ours, (f"Every translation begins with {piece}, as the model's authors set it, with probability 1.",)
+    if values.min_length:
+        remarks.append(f"min_length={values.min_length} is not applied: a translation may be shorter.")
+    theirs = values.forced_bos_token_id
+    if theirs is None and values.force_bos_token_to_be_generated:
+        theirs = values.bos_token_id  # as older files say it
+    if theirs is not None:
+        first = target.ours(theirs) if theirs < size else 0
+        if first < len(SPECIALS):
+            raise ImportFailed(f"{GENERATION} has forced_bos_token_id={theirs}, which cannot begin a translation.")
+        piece = target.pieces[first - len(SPECIALS)]
+        remarks.append(f"Every translation begins with {piece}, as the model's authors set it, with probability 1.")
+    found = OwnSearch(beam_size=values.num_beams, length_penalty="mean", alpha=values.length_penalty)
+    return found, tuple(sorted({i for i in banned if i > 1})), first, remarks

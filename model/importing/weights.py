@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import safetensors
 import torch
@@ -14,7 +15,8 @@ from torch import Tensor
 from model.architectures import empty_transformer
 from model.checkpoint import all_usable
 from model.config import ModelConfig
-from model.importing.source_folder import ImportFailed
+from model.importing.source_folder import ImportFailed, SourceFolder
+from model.importing.translator import OwnSearch, Settings, Vocabulary, read_search, sizes
 from model.positions import sinusoidal_table
 
 _PREFIX = "model."
@@ -153,6 +155,47 @@ def use_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool) -> Tables:
         raise ImportFailed("model.shared.weight is none of the tables that the model uses.")
     kind = "all" if same_output and same_source and one_vocabulary else "target" if same_output else "none"
     return Tables(source, target, output, kind, unused=("model.shared.weight",) if unused else ())
+
+
+def read_shared(
+    folder: SourceFolder,
+    config: dict[str, Any],
+    settings: Settings,
+    sides: tuple[Vocabulary, Vocabulary],
+    order: Tensor,
+    **architecture: Any,
+) -> tuple[Ledger, ModelConfig, OwnSearch, tuple[str, ...]]:
+    """Read what Marian and BART have alike: search, embeddings, layers, and the bias on the logits.
+
+    Returns the weights with these parameters set, our configuration, how its authors search, and remarks. `sides` are
+    one vocabulary twice if both share it; `order` is that of the dimensions.
+
+    Raises:
+        ImportFailed, CheckpointError, ConfigError: one sentence on what is wrong or not supported.
+    """
+    source, target = sides
+    search, banned, first, remarks = read_search(folder, config, target)
+    ledger = Ledger(folder.weights())
+    tables = use_tables(ledger, tied=settings.tie_word_embeddings, one_vocabulary=source is target)
+    unused = [f"{name} is not used, since the model reads each side's own table." for name in tables.unused]
+    bias = ledger.take_optional("final_logits_bias")
+    model = ModelConfig(
+        src_vocab_size=len(source.rows),
+        tgt_vocab_size=len(target.rows),
+        share_embeddings=tables.shared,  # type: ignore[arg-type]
+        output_bias=bias is not None,
+        banned_tokens=banned,
+        first_token=first,
+        **sizes(settings),
+        **architecture,
+    )
+    set_tables(ledger, tables, source.rows, target.rows, order)
+    if bias is not None:
+        if bias.numel() <= max(target.rows):
+            raise ImportFailed(f"final_logits_bias has {bias.numel()} numbers for {len(target.rows) - 1} tokens.")
+        ledger.parameters["output.bias"] = bias.flatten()[list(target.rows)]
+    set_layers(ledger, model.n_encoder_layers, model.n_decoder_layers, order)
+    return ledger, model, search, (*ledger.remarks, *unused, *remarks)
 
 
 def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Sequence[int], order: Tensor) -> None:

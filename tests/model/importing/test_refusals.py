@@ -72,9 +72,15 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "no family": (edit_json("config.json", model_type=...), "of type None"),
     "an activation": (edit_json("config.json", activation_function="gelu_new"), "gelu_new"),
     "two sizes": (edit_json("config.json", decoder_ffn_dim=64), "one size for both"),
-    "a huge model": (edit_json("config.json", encoder_layers=10**9), "from 1 to 64"),
-    "a missing size": (edit_json("config.json", d_model=...), "d_model=None"),
-    "a size of text": (edit_json("config.json", d_model="32"), "d_model='32'"),
+    "a huge model": (
+        edit_json("config.json", encoder_layers=10**9),
+        "config.json is wrong at 'encoder_layers': expected `int` <= 64",
+    ),
+    "a missing size": (edit_json("config.json", d_model=...), "missing required field `d_model`"),
+    "a size of text": (
+        edit_json("config.json", d_model="32"),
+        "config.json is wrong at 'd_model': expected `int`, got `str`",
+    ),
     "heads": (edit_json("config.json", encoder_attention_heads=5), "equal heads"),
     "pre-norm": (edit_json("config.json", normalize_before=True), "normalize_before"),
     "another end": (edit_json("config.json", eos_token_id=3), "ends sentences"),
