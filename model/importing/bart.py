@@ -13,6 +13,7 @@ import torch
 
 from model.config import DataConfig
 from model.data.task import IMPORTED
+from model.file_formats import fits
 from model.importing.source_folder import (
     CONFIG,
     MERGES,
@@ -86,8 +87,9 @@ def _from_one_file(values: dict[str, Any]) -> BytePairs:
         raise _other_kind("a normaliser")
     if splitter.get("type") != "ByteLevel" or splitter.get("use_regex", True) is not True:
         raise _other_kind("text split otherwise")
-    names, merges, added = model.get("vocab"), model.get("merges"), values.get("added_tokens") or []
-    if not isinstance(names, dict) or not isinstance(merges, list) or not isinstance(added, list):
+    names, added = model.get("vocab"), values.get("added_tokens") or []
+    merged = fits(model.get("merges"), list[tuple[str, str] | str])
+    if not isinstance(names, dict) or not merged or not isinstance(added, list):
         raise ImportFailed(f"{TOKENIZERS} has no vocabulary with merges.")
     if len(added) > MAX_PIECES or not all(isinstance(each, dict) for each in added):
         raise ImportFailed(f"{TOKENIZERS} has added tokens that are not a list of objects.")
@@ -98,7 +100,7 @@ def _from_one_file(values: dict[str, Any]) -> BytePairs:
                 f"{TOKENIZERS} adds {content!r:.40} with the id {i!r:.20}, which is not that of its entry."
             )
         names[content] = i
-    lines = [" ".join(pair) if _is_pair(pair) else pair for pair in merges]
+    lines = [pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]]
     begin, end = _around(_part(values, "post_processor"))
     prefix_space = settings_of(splitter, TokenizerSettings, TOKENIZERS).add_prefix_space
     return BytePairs(names, tuple(read_byte_merges(lines)), begin, end, prefix_space, TOKENIZERS)
@@ -109,10 +111,6 @@ def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     if not isinstance(part, dict):
         raise _other_kind(f"no {name}")
     return part
-
-
-def _is_pair(pair: Any) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) and " " not in part for part in pair)
 
 
 def _other_kind(what: str) -> ImportFailed:

@@ -15,16 +15,8 @@ import tokenizers
 from tokenizers import models, pre_tokenizers, processors
 
 from model.config import UNK
-from model.text.pieces import (
-    Merge,
-    Piece,
-    TokenizerError,
-    check_fields,
-    check_pieces,
-    read_merges,
-    word_groups,
-)
-from model.text.tokenizer import Tokenizer
+from model.text.pieces import Merge, Piece, TokenizerError, check_merges, word_groups
+from model.text.tokenizer import Stored, Tokenizer
 
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
@@ -44,6 +36,12 @@ def _named(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("headlight-named-bytes", _named)
 
 
+class _Stored(Stored):
+    merges: list[str]
+    begin: str
+    prefix_space: bool
+
+
 class ByteLevelTokenizer(Tokenizer):
     """Pieces made by merging bytes, and entries that no text contains, such as ``<s>`` and ``<mask>``.
 
@@ -52,6 +50,7 @@ class ByteLevelTokenizer(Tokenizer):
     """
 
     kind = "bytelevel"
+    stored = _Stored
 
     def __init__(
         self,
@@ -129,32 +128,14 @@ class ByteLevelTokenizer(Tokenizer):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values from which :meth:`from_dict` builds an equal tokenizer."""
-        return {
-            "kind": self.kind,
-            "lang": self.lang,
-            "lowercase": self.lowercase,
-            "pieces": list(self.pieces),
-            "counts": [],
-            "merges": [" ".join(merge) for merge in self.merges],
-            "begin": self.begin,
-            "prefix_space": self.prefix_space,
-        }
+        merges = [" ".join(merge) for merge in self.merges]
+        own = {"counts": [], "merges": merges, "begin": self.begin, "prefix_space": self.prefix_space}
+        return super().to_dict() | own
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> ByteLevelTokenizer:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises:
-            TokenizerError: anything else.
-        """
-        check_fields(values, {"kind", "lang", "lowercase", "pieces", "counts", "merges", "begin", "prefix_space"})
-        check_pieces(values["pieces"])
-        if values["lowercase"] or type(values["prefix_space"]) is not bool or not isinstance(values["begin"], str):
-            raise TokenizerError("the tokenizer has a field of the wrong type; copy the model folder again.")
-        merges = read_byte_merges(values["merges"])
-        return cls(
-            values["pieces"], merges, lang=values["lang"], begin=values["begin"], prefix_space=values["prefix_space"]
-        )
+    def _restored(cls, stored: _Stored) -> ByteLevelTokenizer:
+        merges = read_byte_merges(stored.merges)
+        return cls(stored.pieces, merges, lang=stored.lang, begin=stored.begin, prefix_space=stored.prefix_space)
 
 
 def made_pieces(merges: Iterable[Merge]) -> tuple[str, ...]:
@@ -162,12 +143,12 @@ def made_pieces(merges: Iterable[Merge]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*LETTERS.values(), *(left + right for left, right in merges))))
 
 
-def read_byte_merges(values: Any) -> list[Merge]:
-    """Merges from untrusted values, "left right" each; both parts must be known by then.
+def read_byte_merges(lines: Iterable[str]) -> list[Merge]:
+    """Merges, "left right" each; both parts must be known by then.
 
     Raises:
         TokenizerError: anything else.
     """
-    if isinstance(values, list):
-        values = [value.split(" ") if isinstance(value, str) else [value] for value in values]
-    return read_merges(values, LETTERS.values())
+    merges = [(left, right) for left, _, right in (line.partition(" ") for line in lines)]
+    check_merges(merges, LETTERS.values())
+    return merges

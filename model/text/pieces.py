@@ -11,8 +11,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from model.user_error import UserError
@@ -176,55 +175,20 @@ def _show_character(character: str, *, alone: bool) -> str:
     return "◌" + character if alone and category in ("Mn", "Mc", "Me") else character
 
 
-def check_fields(values: dict[str, Any], allowed: set[str]) -> None:
-    """Refuse JSON values with other fields than `allowed`, or invalid values in the fields all tokenizers share."""
-    for name in sorted(allowed ^ set(values)):
-        problem = "lacks the" if name in allowed else "has an unknown"
-        raise TokenizerError(f"the tokenizer {problem} field '{name}'; copy the model folder again.")
-    check_lang(values["lang"])
-    if not isinstance(values["lowercase"], bool):
-        raise TokenizerError("the tokenizer's 'lowercase' must be true or false.")
-    if not isinstance(values["counts"], list) or not all(type(n) is int and n >= 0 for n in values["counts"]):
-        raise TokenizerError("the tokenizer's 'counts' must be a list of whole numbers from 0.")
-
-
 def check_lang(lang: Any) -> None:
     """Refuse anything but a language code (it becomes part of a module's name in spaCy)."""
     if not isinstance(lang, str) or not _LANGUAGE.fullmatch(lang):
         raise TokenizerError(f"the tokenizer's 'lang' is {lang!r}, but must be a language code such as 'en'.")
 
 
-def check_pieces(pieces: Any, name: str = "pieces") -> None:
-    """Refuse a vocabulary that is not a list of distinct, non-empty, well-formed strings."""
-    if not isinstance(pieces, list) or not all(isinstance(p, str) and p for p in pieces):
-        raise TokenizerError(f"the tokenizer's '{name}' must be a list of non-empty strings.")
-    if max(map(len, pieces), default=0) > MAX_PIECE:
-        raise TokenizerError(f"the tokenizer's '{name}' hold one of more than {MAX_PIECE:,} characters.")
-    if len(pieces) > MAX_PIECES:
-        raise TokenizerError(f"the tokenizer has {len(pieces)} {name}; at most {MAX_PIECES} are read.")
-    if len(set(pieces)) != len(pieces):
-        twice = next(p for p, n in Counter(pieces).items() if n > 1)
-        raise TokenizerError(f"the tokenizer lists {twice!r} twice among its {name}.")
-    if _SURROGATE.search("".join(pieces)):
-        raise TokenizerError(f"the tokenizer's '{name}' hold half a character (a lone surrogate).")
-
-
-def read_merges(values: Any, alphabet: Iterable[str]) -> list[Merge]:
-    """Merges from JSON; both pieces of each merge must exist by then.
-
-    Raises:
-        TokenizerError: anything else.
-    """
-    if not isinstance(values, list) or len(values) > MAX_PIECES:
-        raise TokenizerError(f"the tokenizer's 'merges' must be a list of at most {MAX_PIECES} pairs.")
+def check_merges(merges: Sequence[Merge], alphabet: Iterable[str]) -> None:
+    """Refuse merges of pieces that do not exist by then, or into pieces that no word can hold."""
+    if len(merges) > MAX_PIECES:
+        raise TokenizerError(f"the tokenizer has {len(merges)} merges; at most {MAX_PIECES} are read.")
     known = set(alphabet)
-    merges: list[Merge] = []
-    for n, pair in enumerate(values, start=1):
-        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) and p in known for p in pair)):
-            raise TokenizerError(f"merge {n} of the tokenizer is {pair!r:.80}, not two pieces known by then.")
-        left, right = pair
+    for n, (left, right) in enumerate(merges, start=1):
+        if left not in known or right not in known:
+            raise TokenizerError(f"merge {n} of the tokenizer is {(left, right)!r:.80}, not two pieces known by then.")
         if len(left) + len(right) > MAX_MERGED or " " in right:
             raise TokenizerError(f"merge {n} of the tokenizer makes a piece that no word can hold.")
         known.add(left + right)
-        merges.append((left, right))
-    return merges

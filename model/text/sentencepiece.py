@@ -6,29 +6,29 @@ read, or segments otherwise than this program shows it, is refused.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
 
 from model.config import UNK
-from model.text.pieces import MAX_PIECES, Piece, TokenizerError, check_fields, check_pieces, word_groups
+from model.file_formats import FormatError, checked
+from model.text.pieces import MAX_PIECES, Piece, TokenizerError, word_groups
 from model.text.punctuation import normalize_punctuation
-from model.text.tokenizer import Tokenizer
+from model.text.tokenizer import Stored, Tokenizer
 
 MAX_BYTES = 64 * 1024**2
-MAX_PIECE_LENGTH = 256  # characters; SentencePiece's own limit is 16 unless asked otherwise
 SPACE = "▁"  # how a piece writes a space
 
+# SentencePiece's own limit is 16 characters unless asked otherwise.
+_Piece = Annotated[str, Meta(min_length=1, max_length=256, pattern=r"\A[^\0]*\Z")]
 _MODEL_TYPES = {2: "BPE", 3: "word", 4: "character"}
 
 
-@dataclass(frozen=True)
-class UnigramModel:
+class UnigramModel(Struct, frozen=True, forbid_unknown_fields=True):
     """What a Unigram model says about segmentation.
 
     `pieces` are those that text can be cut into, each with its log-probability in `scores`; control symbols, unused
@@ -36,25 +36,11 @@ class UnigramModel:
     there is none.
     """
 
-    pieces: tuple[str, ...]
-    scores: tuple[float, ...]
+    pieces: Annotated[tuple[_Piece, ...], Meta(min_length=1, max_length=MAX_PIECES)]
+    scores: tuple[Annotated[float, Meta(ge=-1e6, le=1e6)], ...]
     charsmap: bytes
     add_dummy_prefix: bool
     remove_extra_whitespaces: bool
-
-    def __post_init__(self) -> None:
-        if len(self.pieces) != len(self.scores) or not self.pieces:
-            raise TokenizerError("a SentencePiece model needs pieces, and a score for each.")
-        if len(self.pieces) > MAX_PIECES:
-            raise TokenizerError(
-                f"the SentencePiece model has {len(self.pieces)} pieces; at most {MAX_PIECES} are read."
-            )
-        if len(set(self.pieces)) != len(self.pieces):
-            raise TokenizerError("the SentencePiece model lists a piece twice.")
-        if not all(0 < len(piece) <= MAX_PIECE_LENGTH and "\0" not in piece for piece in self.pieces):
-            raise TokenizerError(f"the SentencePiece model has a piece without 1 to {MAX_PIECE_LENGTH} characters.")
-        if not all(math.isfinite(score) and abs(score) < 1e6 for score in self.scores):
-            raise TokenizerError("the SentencePiece model has a score that is not a number of usual size.")
 
 
 def read_unigram_model(content: bytes, name: str = "the file") -> UnigramModel:
@@ -94,26 +80,32 @@ def read_unigram_model(content: bytes, name: str = "the file") -> UnigramModel:
     if sum(piece.type == kinds.UNKNOWN for piece in model.pieces) != 1:
         raise TokenizerError(f"{name} must have exactly one unknown piece.")
     usable = [piece for piece in model.pieces if piece.type == kinds.NORMAL]
-    return UnigramModel(
-        pieces=tuple(piece.piece for piece in usable),
-        scores=tuple(piece.score for piece in usable),
-        charsmap=normalizer.precompiled_charsmap,
-        add_dummy_prefix=normalizer.add_dummy_prefix,
-        remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
-    )
+    found = {
+        "pieces": [piece.piece for piece in usable],
+        "scores": [piece.score for piece in usable],
+        "charsmap": normalizer.precompiled_charsmap,
+        "add_dummy_prefix": normalizer.add_dummy_prefix,
+        "remove_extra_whitespaces": normalizer.remove_extra_whitespaces,
+    }
+    try:
+        return checked(found, UnigramModel)[0]
+    except FormatError as error:
+        raise TokenizerError(f"{name} {error}") from None
 
 
 class Unigram:
     """A Unigram model ready to cut text; immutable.
 
     Raises:
-        TokenizerError: the library refuses the model.
+        TokenizerError: a piece stands in it twice or has no score, or the library refuses it.
     """
 
     def __init__(self, model: UnigramModel) -> None:
         from sentencepiece import SentencePieceProcessor
         from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 
+        if not len(set(model.pieces)) == len(model.pieces) == len(model.scores):
+            raise TokenizerError("the SentencePiece model must list each piece once, and a score for each.")
         unknown = "<unk>"
         while unknown in model.pieces:  # an ordinary piece may be spelt like it
             unknown = f"<{unknown}>"
@@ -144,9 +136,11 @@ class Unigram:
 
 
 _LABEL = re.compile(r">>[^<>\s]{1,32}<<")
-_FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces")
-_SEGMENTATION = {"pieces", "scores", "charsmap", *_FLAGS}
-_LANGUAGE = re.compile(r"[A-Za-z_]{2,16}")
+
+
+class _Stored(Stored):
+    punctuation: Annotated[str, Meta(max_length=16)] | None
+    unigram: UnigramModel
 
 
 class SentencePieceTokenizer(Tokenizer):
@@ -158,6 +152,7 @@ class SentencePieceTokenizer(Tokenizer):
     """
 
     kind = "sentencepiece"
+    stored = _Stored
 
     def __init__(
         self, pieces: Sequence[str], unigram: UnigramModel, *, lang: str = "xx", punctuation: str | None = None
@@ -206,52 +201,12 @@ class SentencePieceTokenizer(Tokenizer):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values from which :meth:`from_dict` builds an equal tokenizer."""
-        return {
-            "kind": self.kind,
-            "lang": self.lang,
-            "lowercase": self.lowercase,
-            "pieces": list(self.pieces),
-            "counts": [],
-            "punctuation": self.punctuation,
-            "unigram": {
-                "pieces": list(self.unigram.pieces),
-                "scores": list(self.unigram.scores),
-                "charsmap": base64.b64encode(self.unigram.charsmap).decode(),
-                **{flag: getattr(self.unigram, flag) for flag in _FLAGS},
-            },
-        }
+        own = {"counts": [], "punctuation": self.punctuation, "unigram": msgspec.to_builtins(self.unigram)}
+        return super().to_dict() | own
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> SentencePieceTokenizer:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises:
-            TokenizerError: anything else.
-        """
-        check_fields(values, {"kind", "lang", "lowercase", "pieces", "counts", "punctuation", "unigram"})
-        check_pieces(values["pieces"])
-        punctuation, unigram = values["punctuation"], values["unigram"]
-        if punctuation is not None and not (isinstance(punctuation, str) and _LANGUAGE.fullmatch(punctuation)):
-            raise TokenizerError("the tokenizer's 'punctuation' must be a language code or null.")
-        if values["lowercase"] or not isinstance(unigram, dict) or set(unigram) != _SEGMENTATION:
-            raise TokenizerError(
-                "the tokenizer's 'unigram' does not describe a segmentation; copy the model folder again."
-            )
-        check_pieces(unigram["pieces"], "unigram pieces")
-        scores = unigram["scores"]
-        if not isinstance(scores, list) or not all(type(score) in (int, float) for score in scores):
-            raise TokenizerError("the tokenizer's 'scores' must be a list of numbers.")
-        if not all(isinstance(unigram[flag], bool) for flag in _FLAGS) or not isinstance(unigram["charsmap"], str):
-            raise TokenizerError(
-                "the tokenizer's 'unigram' has a field of the wrong type; copy the model folder again."
-            )
-        try:
-            charsmap = base64.b64decode(unigram["charsmap"], validate=True)
-        except (binascii.Error, ValueError):
-            raise TokenizerError("the tokenizer's 'charsmap' is damaged; copy the model folder again.") from None
-        flags = {flag: unigram[flag] for flag in _FLAGS}
-        model = UnigramModel(tuple(unigram["pieces"]), tuple(map(float, scores)), charsmap, **flags)
-        return cls(values["pieces"], model, lang=values["lang"], punctuation=punctuation)
+    def _restored(cls, stored: _Stored) -> SentencePieceTokenizer:
+        return cls(stored.pieces, stored.unigram, lang=stored.lang, punctuation=stored.punctuation)
 
 
 def leading_label(text: str) -> str:

@@ -15,23 +15,23 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, field
 
 from model.config import SPECIALS, UNK, DataConfig
 from model.text.pieces import (
     Merge,
     Piece,
     TokenizerError,
-    check_fields,
-    check_pieces,
+    check_merges,
     clean,
     is_marked,
     join,
     mark_spaces,
-    read_merges,
     word_spans,
 )
-from model.text.tokenizer import Tokenizer
+from model.text.tokenizer import Stored, Tokenizer
 
 N_BYTES = 256
 FIRST_BYTE = len(SPECIALS)
@@ -180,10 +180,16 @@ _WORD_CACHE = 1 << 16
 _BYTE_KEY = 0xDC00  # the key of a byte is a lone surrogate, which no text contains
 
 
+class _Stored(Stored):
+    pieces: list[Annotated[str, Meta(min_length=1, max_length=1)]] = field(name="alphabet")
+    merges: list[Merge]
+
+
 class SubwordTokenizer(Tokenizer):
     """Pieces of spaCy words. Ids: `SPECIALS`, the 256 bytes, the alphabet, then the results of merges."""
 
     kind = "subwords"
+    stored = _Stored
 
     def __init__(
         self, merges: Merges, counts: Sequence[int] = (), *, lang: str = "xx", lowercase: bool = False
@@ -290,19 +296,12 @@ class SubwordTokenizer(Tokenizer):
         }
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> SubwordTokenizer:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises:
-            TokenizerError: anything else.
-        """
-        check_fields(values, {"kind", "lang", "lowercase", "alphabet", "merges", "counts"})
-        alphabet = values["alphabet"]
-        check_pieces(alphabet, "alphabet")
-        if " " not in alphabet or any(len(letter) != 1 for letter in alphabet):
-            raise TokenizerError("the tokenizer's 'alphabet' must be single characters, the space among them.")
-        merges = Merges(alphabet, read_merges(values["merges"], alphabet))
-        return cls(merges, values["counts"], lang=values["lang"], lowercase=values["lowercase"])
+    def _restored(cls, stored: _Stored) -> SubwordTokenizer:
+        if " " not in stored.pieces:
+            raise TokenizerError("the tokenizer's 'alphabet' must have the space among its characters.")
+        check_merges(stored.merges, stored.pieces)
+        merges = Merges(stored.pieces, stored.merges)
+        return cls(merges, stored.counts, lang=stored.lang, lowercase=stored.lowercase)
 
 
 def train_joint(

@@ -7,14 +7,18 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
+
+from msgspec import Meta, Struct
 
 from model.config import SPECIALS, UNK
+from model.file_formats import FormatError, checked
 from model.text.pieces import (
+    MAX_PIECE,
+    MAX_PIECES,
     Piece,
     TokenizerError,
-    check_fields,
-    check_pieces,
+    check_lang,
     chunk_spans,
     clean,
     join,
@@ -47,6 +51,16 @@ class Encoding:
         return len(self.ids)
 
 
+class Stored(Struct, forbid_unknown_fields=True):
+    """What tokenizer.json says of a tokenizer; most kinds add to it."""
+
+    kind: str
+    lang: str
+    lowercase: bool
+    pieces: Annotated[list[Annotated[str, Meta(min_length=1, max_length=MAX_PIECE)]], Meta(max_length=MAX_PIECES)]
+    counts: list[Annotated[int, Meta(ge=0)]]
+
+
 class Tokenizer(ABC):
     """A vocabulary and a segmentation. Ids 0–3 are `SPECIALS`, which no input text can produce.
 
@@ -54,6 +68,7 @@ class Tokenizer(ABC):
     """
 
     kind: ClassVar[str]
+    stored: ClassVar[type[Stored]] = Stored
 
     def __init__(
         self, pieces: Sequence[str], counts: Sequence[int], *, lang: str = "xx", lowercase: bool = False
@@ -178,15 +193,28 @@ class Tokenizer(ABC):
         return {**settings, "pieces": list(self.pieces), "counts": list(self.counts)}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Tokenizer:
+    def from_dict(cls, values: Any) -> Tokenizer:
         """Read what :meth:`to_dict` wrote.
 
         Raises:
             TokenizerError: anything else.
         """
-        check_fields(values, {"kind", "lang", "lowercase", "pieces", "counts"})
-        check_pieces(values["pieces"])
-        return cls(values["pieces"], values["counts"], lang=values["lang"], lowercase=values["lowercase"])
+        try:
+            stored, _ = checked(values, cls.stored)
+        except FormatError as error:
+            raise TokenizerError(f"the tokenizer {error}") from None
+        check_lang(stored.lang)
+        if stored.lowercase and cls.kind in FROM_ELSEWHERE:
+            raise TokenizerError(f"the tokenizer's 'lowercase' must be false, since {cls.kind} keeps capitals.")
+        if len(set(stored.pieces)) < len(stored.pieces):
+            twice = next(piece for piece, n in Counter(stored.pieces).items() if n > 1)
+            raise TokenizerError(f"the tokenizer lists {twice!r} twice among its pieces.")
+        return cls._restored(stored)
+
+    @classmethod
+    def _restored(cls, stored: Any) -> Tokenizer:
+        """A tokenizer of this kind from an object of :attr:`stored`."""
+        return cls(stored.pieces, stored.counts, lang=stored.lang, lowercase=stored.lowercase)
 
 
 class CharacterTokenizer(Tokenizer):

@@ -92,13 +92,13 @@ def test_it_is_stored_and_read_back(imported: ByteLevelTokenizer) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"lowercase": True}, "wrong type"),
-        ({"prefix_space": 1}, "wrong type"),
-        ({"begin": None}, "wrong type"),
+        ({"lowercase": True}, "must be false"),
+        ({"prefix_space": 1}, "wrong at 'prefix_space'"),
+        ({"begin": None}, "wrong at 'begin'"),
         ({"begin": "a"}, "no special entry"),
         ({"begin": "<x>"}, "no special entry"),
-        ({"merges": "Ġ a"}, "list"),
-        ({"merges": [["Ġ", "a"]]}, "merge 1"),
+        ({"merges": "Ġ a"}, "wrong at 'merges': expected `array`"),
+        ({"merges": [["Ġ", "a"]]}, "expected `str`, got `array`"),
         ({"merges": ["Ġ a", "Ġa xyz"]}, "merge 2"),
         ({"merges": ["Ġ Ġ a"]}, "merge 1"),
         ({"merges": ["a"]}, "merge 1"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from typing import Any
 
+import msgspec
 import pytest
 
 from model.config import UNK
@@ -161,18 +161,18 @@ def test_it_is_stored_and_read_back() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"punctuation": "../x"}, "language code"),
-        ({"lowercase": True}, "segmentation"),
-        ({"unigram": None}, "segmentation"),
+        ({"punctuation": 3}, "wrong at 'punctuation'"),
+        ({"lowercase": True}, "must be false"),
+        ({"unigram": None}, "wrong at 'unigram': expected `object`"),
         ({"unigram": {"scores": [0.0]}}, "score for each"),
-        ({"unigram": {"scores": ["x"] * 5}}, "list of numbers"),
-        ({"unigram": {"scores": [float("nan")] * 5}}, "usual size"),
-        ({"unigram": {"charsmap": "%%%"}}, "damaged"),
+        ({"unigram": {"scores": ["x"] * 5}}, "expected `float`, got `str`"),
+        ({"unigram": {"scores": [float("nan")] * 5}}, "expected `float` >="),
+        ({"unigram": {"charsmap": "%%%"}}, "wrong at 'unigram.charsmap': invalid base64"),
         ({"unigram": {"charsmap": "AAAA"}}, "damaged"),
-        ({"unigram": {"add_dummy_prefix": 1}}, "wrong type"),
-        ({"unigram": {"pieces": ["a", "a", "b", "c", "d"]}}, "twice"),
+        ({"unigram": {"add_dummy_prefix": 1}}, "wrong at 'unigram.add_dummy_prefix'"),
+        ({"unigram": {"pieces": ["a", "a", "b", "c", "d"]}}, "each piece once"),
         ({"unigram": {"pieces": ["x" * 300, "a", "b", "c", "d"]}}, "256"),
-        ({"unigram": {"pieces": [], "scores": []}}, "needs pieces"),
+        ({"unigram": {"pieces": [], "scores": []}}, "expected `array` of length >= 1"),
     ],
 )
 def test_a_damaged_description_is_refused(change: dict[str, Any], says: str) -> None:
@@ -216,4 +216,4 @@ def test_every_cut_off_file_is_refused_or_a_smaller_model() -> None:
 def test_a_trie_that_leads_out_of_its_bounds_is_refused() -> None:
     content = (4).to_bytes(4, "little") + (0xFFFFFC00).to_bytes(4, "little") + b"a\0"
     with pytest.raises(TokenizerError, match="damaged"):
-        Unigram(dataclasses.replace(PLAIN, charsmap=content))
+        Unigram(msgspec.structs.replace(PLAIN, charsmap=content))

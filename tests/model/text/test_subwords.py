@@ -199,17 +199,17 @@ GOOD: dict[str, Any] = SubwordTokenizer.train(["ab ab ab"]).to_dict()
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"alphabet": ["a", "b"]}, "the space among them"),
-        ({"alphabet": [" ", "ab"]}, "single characters"),
-        ({"alphabet": [" ", "a", "a"]}, "twice among its alphabet"),
-        ({"alphabet": None}, "'alphabet' must be a list"),
+        ({"alphabet": ["a", "b"]}, "the space among its"),
+        ({"alphabet": [" ", "ab"]}, "expected `str` of length <= 1"),
+        ({"alphabet": [" ", "a", "a"]}, "'a' twice among its pieces"),
+        ({"alphabet": None}, "wrong at 'alphabet': expected `array`"),
         ({"merges": [["a", "z"]]}, "merge 1 of the tokenizer is"),
-        ({"merges": [["a"]]}, "merge 1 of the tokenizer is"),
-        ({"merges": ["ab"]}, "merge 1 of the tokenizer is"),
+        ({"merges": [["a"]]}, "expected `array` of length 2"),
+        ({"merges": ["ab"]}, "expected `array`, got `str`"),
         ({"merges": [["a", " "]]}, "no word can hold"),
-        ({"merges": {"a": "b"}}, "list of at most"),
+        ({"merges": {"a": "b"}}, "wrong at 'merges': expected `array`"),
         ({"counts": [1, 2]}, "2 'counts' for"),
-        ({"pieces": []}, "unknown field 'pieces'"),
+        ({"pieces": []}, "unknown field `pieces`"),
     ],
 )
 def test_hostile_json_gets_a_message(change: dict[str, Any], sentence: str) -> None:
