@@ -150,14 +150,6 @@ class Note(Struct):
     text: Annotated[str, Meta(max_length=NOTE_CHARACTERS, pattern=SENTENCE)]
 
 
-class Tensor(Struct):
-    """One entry of a safetensors header."""
-
-    dtype: str
-    shape: list[Annotated[int, Meta(ge=0, le=2**48)]]
-    data_offsets: tuple[Annotated[int, Meta(ge=0, le=2**60)], Annotated[int, Meta(ge=0, le=2**60)]]
-
-
 def decode(content: bytes) -> Any:
     """The value of a JSON text.
 

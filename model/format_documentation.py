@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from model.file_formats import Config, Evaluation, Note, Status, StoredPair, Tensor
+from model.file_formats import Config, Evaluation, Note, Status, StoredPair
 
 FILES: dict[str, type[msgspec.Struct]] = {
     "config.json": Config,
@@ -19,7 +19,6 @@ FILES: dict[str, type[msgspec.Struct]] = {
     "metrics.jsonl, a line": Evaluation,
     "data.jsonl, a line": StoredPair,
     "note.json": Note,
-    "model.safetensors, an entry of the header": Tensor,
 }
 
 
