@@ -13,6 +13,11 @@ from model.plurals import plural
 from model.training.device import Runtime
 from model.training.settings import Settings
 
+REPEATED = (
+    "On the same kind of CPU, with the same version of PyTorch, this gives the same weights bit for bit; elsewhere, weights\n"
+    "that differ by rounding and score about the same."
+)
+
 
 def reproduce_command(name: str, task: Task, origin: Mapping[str, Any], runtime: Runtime | None = None) -> str:
     """The command line that trains this model again; DIR stands for the folder of the corpus.
@@ -61,7 +66,7 @@ def write_card(
     lines += ["## Scores", "", *_scores(name, task, results), ""]
     lines += ["## Train it again", "", f"    {reproduce_command(name, task, origin, runtime)}"]
     longer = (f"    python -m model.train --resume {name} --steps {steps}" for steps in origin.get("extended", ()))
-    lines += [*longer, ""]
+    lines += [*longer, "", REPEATED, ""]
     lines += ["## Licence", "", licence, ""]
     return "\n".join(lines)
 
