@@ -14,8 +14,8 @@ from model.training.device import Runtime
 from model.training.settings import Settings
 
 REPEATED = (
-    "On the same kind of CPU, with the same version of PyTorch, this gives the same weights bit for bit; elsewhere, weights\n"
-    "that differ by rounding and score about the same."
+    "On the same kind of CPU, with the same version of PyTorch, this gives the same weights bit for bit; elsewhere, "
+    "weights\nthat differ by rounding and score about the same."
 )
 
 
