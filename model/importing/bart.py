@@ -34,16 +34,10 @@ from model.importing.translator import (
 )
 from model.importing.weights import read_shared, set_norm, settled
 from model.text.bytelevel import ByteLevelTokenizer, read_byte_merges
-from model.text.pieces import MAX_PIECES, Merge
+from model.text.pieces import Merge
 
-_PLAIN = {  # how a BPE model of `tokenizers` must be set to be that of GPT-2
-    "type": ("BPE",),
-    "dropout": (None, 0.0),
-    "continuing_subword_prefix": (None, ""),
-    "end_of_word_suffix": (None, ""),
-    "byte_fallback": (None, False),
-    "ignore_merges": (None, False),
-}
+# In the BPE of GPT-2.
+_SWITCHED_OFF = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
 BEGIN, END = "<s>", "</s>"  # BART's own, unless the files say otherwise
 
 
@@ -80,9 +74,9 @@ def read_byte_pairs(folder: SourceFolder) -> BytePairs:
 def _from_one_file(values: dict[str, Any]) -> BytePairs:
     """What tokenizer.json of the `tokenizers` library says, if it is a byte-level BPE."""
     model, splitter = _part(values, "model"), _part(values, "pre_tokenizer")
-    for key, allowed in _PLAIN.items():
-        if model.get(key, allowed[0]) not in allowed:
-            raise _other_kind(f"a model with {key}={model[key]!r:.40}")
+    for key, value in model.items():
+        if (key in _SWITCHED_OFF and value) or (key == "type" and value != "BPE"):
+            raise _other_kind(f"a model with {key}={value!r:.40}")
     if values.get("normalizer") is not None:
         raise _other_kind("a normaliser")
     if splitter.get("type") != "ByteLevel" or splitter.get("use_regex", True) is not True:
@@ -91,15 +85,11 @@ def _from_one_file(values: dict[str, Any]) -> BytePairs:
     merged = fits(model.get("merges"), list[tuple[str, str] | str])
     if not isinstance(names, dict) or not merged or not isinstance(added, list):
         raise ImportFailed(f"{TOKENIZERS} has no vocabulary with merges.")
-    if len(added) > MAX_PIECES or not all(isinstance(each, dict) for each in added):
-        raise ImportFailed(f"{TOKENIZERS} has added tokens that are not a list of objects.")
     for each in added:
-        content, i = each.get("content"), each.get("id")
-        if not isinstance(content, str) or names.get(content, i) != i:
-            raise ImportFailed(
-                f"{TOKENIZERS} adds {content!r:.40} with the id {i!r:.20}, which is not that of its entry."
-            )
-        names[content] = i
+        match each:
+            case {"content": str(content), "id": i} if names.setdefault(content, i) == i:
+                continue
+        raise ImportFailed(f"{TOKENIZERS} adds {each!r:.80}, which is no token with the id of its entry.")
     lines = [pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]]
     begin, end = _around(_part(values, "post_processor"))
     prefix_space = settings_of(splitter, TokenizerSettings, TOKENIZERS).add_prefix_space
@@ -119,20 +109,15 @@ def _other_kind(what: str) -> ImportFailed:
 
 def _around(processor: Mapping[str, Any]) -> tuple[str, str]:
     """The special tokens before and after every text."""
-    if processor.get("type") == "RobertaProcessing":
-        around = [processor.get("cls"), processor.get("sep")]
-        named = [each[0] for each in around if isinstance(each, list) and each and isinstance(each[0], str)]
-    elif processor.get("type") == "TemplateProcessing" and isinstance(processor.get("single"), list):
-        parts = [each if isinstance(each, dict) else {} for each in processor["single"]]
-        if len(parts) != 3 or "Sequence" not in parts[1]:
-            raise _other_kind("special tokens that are not one before and one after a text")
-        special = [part.get("SpecialToken") for part in (parts[0], parts[2])]
-        named = [each["id"] for each in special if isinstance(each, dict) and isinstance(each.get("id"), str)]
-    else:
-        raise _other_kind("a post-processor that is not known")
-    if len(named) != 2:
-        raise _other_kind("special tokens that are not one before and one after a text")
-    return named[0], named[1]
+    match processor:
+        case {"type": "RobertaProcessing", "cls": [str(begin), *_], "sep": [str(end), *_]}:
+            return begin, end
+        case {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": str(begin)}}, {"Sequence": _}, {"SpecialToken": {"id": str(end)}}],
+        }:
+            return begin, end
+    raise _other_kind("a post-processor with special tokens other than one before and one after a text")
 
 
 _UNK = "<unk>"

@@ -212,7 +212,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "another frame": (edit_part("post_processor", type="BertProcessing"), "post-processor"),
     "no frame": (edit_part("post_processor", cls=None), "one before and one after"),
     "vocabulary of text": (edit_part("model", vocab="x"), "no vocabulary with merges"),
-    "an added token of another id": (edit_part("added_tokens", whole=[{"content": "<s>", "id": 9}]), "adds '<s>'"),
+    "an added token of another id": (
+        edit_part("added_tokens", whole=[{"content": "<s>", "id": 9}]),
+        "adds {'content': '<s>', 'id': 9}",
+    ),
 }
 
 
