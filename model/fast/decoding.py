@@ -378,7 +378,8 @@ def _layer(layer: DecoderLayer) -> _Layer:
     )
 
 
-_made: WeakKeyDictionary[Transformer, FastDecoder] = WeakKeyDictionary()
+# With the model's parameters: to look for them among its modules takes longer than a step.
+_made: WeakKeyDictionary[Transformer, tuple[FastDecoder, tuple[Tensor, ...]]] = WeakKeyDictionary()
 
 
 def fast_decoder(model: Transformer) -> FastDecoder:
@@ -391,9 +392,10 @@ def fast_decoder(model: Transformer) -> FastDecoder:
         raise ValueError("a decoder that is not causal reads all tokens again at each step: use the model's own step.")
     if model.training:
         raise ValueError("this computes no dropout: call eval() first.")
-    if any(parameter.requires_grad for parameter in model.parameters()):
-        return FastDecoder(model)  # its weights may change, and the projections are copies of them
     made = _made.get(model)
+    parameters = tuple(model.parameters()) if made is None else made[1]
+    if any(parameter.requires_grad for parameter in parameters):
+        return FastDecoder(model)  # its weights may change, and the projections are copies of them
     if made is None:
-        made = _made[model] = FastDecoder(model)
-    return made
+        made = _made[model] = FastDecoder(model), parameters
+    return made[0]
