@@ -20,6 +20,15 @@ HEAD = """# Measured
 Made by `python -m tests.benchmarks --write`; do not edit by hand. "Before" is the oldest figure kept, "now" the newest;
 peer or baseline ("beside") and ratio (ours / beside) belong to the newest. Every row comes from one run on one machine,
 ours and the other in turns. How busy the machine was (load) stands in the list of runs below.
+
+Ratios of training differ between processors, because ours multiplies float32 by oneDNN and in bf16, both in AVX-512,
+while PyTorch gives the peer's products to MKL, which takes AVX2 on processors that are not Intel's: the peer reaches
+about 10,000 tokens/s on every machine tried, and ours follows the matmul peak that stands in each row. At 200 to 216
+GFLOP/s (AMD EPYC of family 25, model 17, which executes AVX-512 in two halves): 1.4 to 1.8 × in float32 and up to
+2.4 × in bf16; at 430 to 440 GFLOP/s (full width): 2.4 to 2.5 × and 2.8 to 2.9 ×. With PyTorch held to AVX2
+(`ATEN_CPU_CAPABILITY=avx2`), so that ours takes MKL as well, float32 falls from 1.8 to 1.6 × on the former, and bf16,
+which oneDNN computes in either case, from 2.4 to 2.3 ×. oneDNN held to AVX2 has no bf16 products of its own and takes
+minutes for an update.
 """
 
 
