@@ -11,7 +11,7 @@ import model.folder
 from explorer.locale.text import plain
 from explorer.screens.attention import compare
 from explorer.screens.masks import page as masks
-from explorer.web import runtime, session
+from explorer.web import model_list, runtime, session
 from explorer.web.faults import FAULT, NOT_DONE
 from model import faults
 from model.folder import UNFORESEEN, CheckpointError
@@ -123,8 +123,9 @@ def test_lines_about_a_model_that_cannot_be_written_concern_only_that_model(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_run(checkpoints / "strange")
-    facts = runtime.facts
-    monkeypatch.setattr(runtime, "facts", lambda summary: fail() if summary["name"] == "strange" else facts(summary))
+    facts = model_list.facts
+    model_list._read.cache_clear()
+    monkeypatch.setattr(model_list, "facts", lambda summary: fail() if summary["name"] == "strange" else facts(summary))
     runtime.models_changed()
     assert set(runtime.models()) == {"mine"}
     assert runtime.broken_models() == {"strange": UNFORESEEN}

