@@ -27,7 +27,7 @@ def component(name: str, entry: str) -> Any:
 def as_data(mount: Any) -> list[dict[str, Any]]:
     """What a view is mounted with (a dataclass of structs.py) as a component's data.
 
-    In a list: to find out whether a value within a dictionary is a table, Streamlit imports pandas, which takes a
-    fifth of a cold start.
+    In a list: to find out whether a value within a dictionary is a table, Streamlit imports pandas, which takes about
+    a second of a cold start.
     """
     return [asdict(mount)]

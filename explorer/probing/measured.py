@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import logging
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,6 @@ import numpy as np
 from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
-from explorer.decoding.array_file import UNREADABLE
 from explorer.decoding.translator import Translator
 from explorer.locale.text import plural
 from explorer.probing.corpus_scores import CorpusScores
@@ -202,7 +202,7 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
 def load(folder: Path, sample: str) -> Stored | None:
     """The results in a model's folder, if there are any and they are of these weights and this sample.
 
-    A file that is damaged or of another version counts as none: the heads are measured again.
+    A file that is damaged or of another version counts as none, and the log says why: the heads are measured again.
     """
     path = folder / FILE
     if not path.is_file():
@@ -217,9 +217,8 @@ def load(folder: Path, sample: str) -> Stored | None:
                 return None
             arrays = {name: file[name] for name in file.files if name != "about"}
             return _stored(about, arrays) if _fit(about, arrays) else None
-    except UNREADABLE:
-        return None
-    except msgspec.DecodeError:
+    except Exception as fault:  # zipfile, numpy and msgspec raise a dozen kinds for files that are cut or damaged
+        logging.getLogger("headlight").warning("%s is not used: %s: %s", path, type(fault).__name__, fault)
         return None
 
 

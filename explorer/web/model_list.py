@@ -1,7 +1,7 @@
 """The models in a folder, as the pages list them. A folder is read again when one of its files has changed.
 
-Looking at the stamps of the bundled models' files takes a tenth of the time of reading them, which every new sentence
-would wait for: 14 of 44 ms.
+Looking at the stamps of the bundled models' files takes a twelfth of the time of reading them (0.6 and 7.4 ms, on a
+processor that does nothing else), for which every new sentence would wait.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ export default function (mount) {
   const root = mount.parentElement, slot = (root.__headlight ??= {});
   slot.latest = mount;
   if (slot.run) slot.end = slot.run(mount) ?? slot.end;
-  else load("%ADDRESS%").then(
-    ({ linker, pack }) => linker.start(pack, "%ENTRY%", root, slot),
-    () => root.append("This figure could not be loaded. Reload the page."),
-  );
+  else load("%ADDRESS%").then(({ linker, pack }) => linker.start(pack, "%ENTRY%", root, slot)).catch((error) => {
+    root.append("This figure could not be loaded. Reload the page.");
+    throw error; // to the console
+  });
   return () => {
     slot.end?.();
     slot.run = slot.end = slot.latest = undefined;
@@ -18,8 +18,10 @@ export default function (mount) {
 /** @param {string} address @returns {Promise<any>} */
 function load(address) {
   const packs = (/** @type {any} */ (globalThis).__headlightPacks ??= new Map());
-  if (!packs.has(address)) packs.set(address, fetchPack(address));
-  packs.get(address).catch(() => packs.delete(address)); // the next mount tries again
+  if (!packs.has(address)) packs.set(address, fetchPack(address).catch((error) => {
+    packs.delete(address); // the next mount tries again
+    throw error;
+  }));
   return packs.get(address);
 }
 
