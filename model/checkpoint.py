@@ -42,7 +42,6 @@ from model.folder import (
     write_bytes,
     write_json,
 )
-from model.shortcuts import with_shortcuts
 from model.text.pieces import TokenizerError
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_kinds import tokenizers_from_dict, tokenizers_to_dict
@@ -336,7 +335,7 @@ def build_model(config: ModelConfig, path: Path) -> Model:
         assign_weights(model, weights)
     else:
         model.load_state_dict({name: weights[aliases.get(name, name)] for name in shapes})
-    return with_shortcuts(model.eval().requires_grad_(False))
+    return model.eval().requires_grad_(False)
 
 
 def snapshot_path(folder: Path, step: int) -> Path:

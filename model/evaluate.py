@@ -15,9 +15,6 @@ from model.plurals import plural
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
     from model.data import Example, Task
-    from model.text.tokenizer import Encoding
-
-ALIGNED_SENTENCES = 200
 
 
 def parser() -> argparse.ArgumentParser:
@@ -97,9 +94,6 @@ def main(arguments: Sequence[str]) -> int:
     values = {"model": loaded.name, "on": where, **scores.flat()}
     if len(scores.groups) > 1:
         values["groups"] = scores.groups
-    heads = _best_aligned_head(loaded, examples)
-    if heads is not None:
-        values["aligned_head"] = heads
     if options.json:
         print(json.dumps(flat(values), ensure_ascii=False))
     else:
@@ -153,63 +147,6 @@ def _refuse_too_long(loaded: LoadedModel, examples: Sequence[Example]) -> None:
             raise CommandError(f"sentence {number} has {longest} tokens, but this model places at most {limit - 1}.")
 
 
-def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict[str, Any] | None:
-    """The cross-attention head that most often has its largest weight on the correct source token, if those are known.
-
-    At most ALIGNED_SENTENCES sentences, evenly spaced over all, are read with teacher forcing. Layer and head count
-    from 1; the share is of the rows that predict a token with a known source. `error_rate` is the head's alignment
-    error rate (Och & Ney 2003): between words, with sure and possible links, where the data have them; otherwise
-    between tokens, a token's only right source being its sure link.
-    """
-    import numpy as np
-
-    from model.analysis.recorded_batches import gold_alignment
-    from model.analysis.word_alignment import error_rate, gold_cells, token_counts, word_counts, word_gold
-    from model.config import EOS, DecodeConfig
-    from model.decoding.decode import decode_recorded
-    from model.metrics import alignment_hits, alignment_rows
-    from model.scoring import evenly_spaced
-
-    aligned = []
-    for example in examples:
-        source, target = loaded.source.encode(example.source), loaded.target.encode(example.target)
-        alignment = gold_alignment(example, source, target) or ()
-        if any(alignment) and _can_be_aligned(source):
-            aligned.append((example, source, target, alignment))
-    if not aligned:
-        return None
-    model = loaded.model.cpu()
-    shape = (loaded.model_config.n_decoder_layers, loaded.model_config.n_decoder_heads)
-    hits, rows = np.zeros(shape, dtype=np.int64), 0
-    parts = np.zeros((2, *shape))
-    between_words = all(example.links is not None for example, *_ in aligned)
-    for i in evenly_spaced(len(aligned), ALIGNED_SENTENCES):
-        example, encoding, target, alignment = aligned[i]
-        path = (*target.ids, EOS)
-        trace = decode_recorded(model, encoding, loaded.target, DecodeConfig(), prefix=path).trace
-        links = example.links
-        parts += (
-            word_counts(trace.cross, word_gold(links, encoding, target))
-            if between_words and links is not None
-            else token_counts(trace.cross, gold_cells(alignment, *trace.cross.shape[2:]))
-        )
-        hits += alignment_hits(trace.cross, alignment)
-        rows += alignment_rows(alignment)
-    layer, head = np.unravel_index(hits.argmax(), hits.shape)
-    return {
-        "layer": int(layer) + 1,
-        "head": int(head) + 1,
-        "share": float(hits.max() / max(rows, 1)),
-        "error_rate": float(error_rate(*parts)[layer, head]),
-        "error_rate_of": "words, sure and possible links" if between_words else "tokens",
-    }
-
-
-def _can_be_aligned(source: Encoding) -> bool:
-    """Whether heads can differ in what they align: of a single token, or of unknown ones, each is right by itself."""
-    return len(source) > 1 and not all(source.unknown)
-
-
 def _has_words(loaded: LoadedModel, examples: Sequence[Example]) -> bool:
     """Whether BLEU says anything to people: about sentences, and not about strings of letters or single words."""
     from model.data.proposal import are_sentences
@@ -234,13 +171,6 @@ def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
         lines.append(
             f"BLEU, lc tok    {values['bleu_lc_tok']:.1f}  (lower-cased, tokenized by Moses, as papers report it)"
         )
-    if "aligned_head" in values:
-        head = values["aligned_head"]
-        lines.append(
-            f"aligned head    {head['share']:.4f}  (cross-attention, layer {head['layer']} head {head['head']}: "
-            f"rows that look most at the right source token)"
-        )
-        lines.append(f"its AER         {head['error_rate']:.4f}  (Och & Ney 2003; {head['error_rate_of']})")
     groups = values.get("groups", {})
     width = max((len(name) for name in groups), default=0) + 2
     lines += [f"  {name:<{width}}{share:.4f}" for name, share in groups.items()]

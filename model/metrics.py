@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -105,27 +104,6 @@ def _bleu(predictions: Sequence[str], references: Sequence[str], *, tokenize: st
     metric = BLEU(tokenize=tokenize, force=True)
     score = metric.corpus_score(list(predictions), [list(references)])
     return Bleu(float(score.score), str(metric.get_signature()))
-
-
-def alignment_hits(cross: NDArray[np.float32], alignment: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """For each cross-attention head, the number of rows with their largest weight on a correct source position.
-
-    Shapes:
-        cross: [layer, head, tgt, src]; alignment: for each target token (without <eos>) its source positions; rows of
-            tokens without any are left out.
-        returns: [layer, head] counts out of :func:`alignment_rows`.
-    """
-    favourite = cross.argmax(axis=-1)  # [layer, head, tgt]
-    hits = np.zeros(cross.shape[:2], dtype=np.int64)
-    for row, positions in enumerate(alignment):
-        if positions:
-            hits += np.isin(favourite[:, :, row], positions)
-    return hits
-
-
-def alignment_rows(alignment: Sequence[Sequence[int]]) -> int:
-    """Number of target tokens with a known source position."""
-    return sum(1 for positions in alignment if positions)
 
 
 def flat(values: dict[str, Any]) -> dict[str, Any]:

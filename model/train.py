@@ -402,7 +402,7 @@ def _diagnosis(folder: Path) -> str:
 
 def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool) -> None:
     from model.training.estimate import estimate
-    from model.training.listeners import clock
+    from model.training.terminal import clock
 
     plan = estimate(setup)
     plans = [plan] if first is None else [estimate(first), plan]

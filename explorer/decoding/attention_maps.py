@@ -165,13 +165,6 @@ def _joined(tokens: Sequence[str], parts: Spans) -> tuple[str, ...]:
     return tuple("".join(tokens[start:end]) for start, end in parts)
 
 
-def most_focused(maps: AttentionMaps) -> tuple[int, int]:
-    """Layer and head, from 1, whose rows have the largest weights on average."""
-    means = maps.weights.max(axis=-1).mean(axis=-1)  # [layer, head]
-    layer, head = divmod(int(means.argmax()), means.shape[1])
-    return layer + 1, head + 1
-
-
 def entropy(weights: NDArray[np.floating]) -> Scores:
     """Entropy in nats of the last axis, in double precision; 0 · ln 0 counts as 0.
 

@@ -66,7 +66,7 @@ def _lacks(experiment: Experiment, options: argparse.Namespace) -> str:
 
 def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
     from model.experiments.runner import Stopped, expected_seconds, jobs_of, make
-    from model.training.listeners import clock
+    from model.training.terminal import clock
 
     wanted = jobs_of(chosen, options.results, again=True)
     jobs = jobs_of(chosen, options.results, again=options.again)

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -25,12 +25,12 @@ from model.training.device import choose_runtime
 from model.training.distributed import World
 from model.training.estimate import estimate
 from model.training.failure import TrainingError, sentence
-from model.training.listeners import Listener, Terminal, tensorboard_if_installed
 from model.training.probe import ask_probe, suggested_probe
 from model.training.runfolder import RunFolder, refuse_running, turn
 from model.training.setup import Setup, test_examples
 from model.training.snapshots import forget_snapshots_after
 from model.training.state import Progress, load_state
+from model.training.terminal import Terminal
 from model.training.trainer import StopRequested, Trainer
 
 
@@ -109,7 +109,7 @@ class Launch:
         folder = self.checkpoints / setup.name
         if not self.world.is_main:
             # Rank 0 tells whether it got the lock or was stopped while waiting.
-            return self.world.share(None) is True and self._train(setup, None, [])
+            return self.world.share(None) is True and self._train(setup, None, None)
         run = RunFolder(
             folder,
             data_dir=str(real_path(self.data_dir)) if self.data_dir else None,
@@ -119,7 +119,6 @@ class Launch:
         if self.extended is not None:
             write_json(folder / CONFIG, dict(self.extended))
         terminal = Terminal(setup.settings.training.max_steps)
-        listeners: list[Listener] = [terminal, *tensorboard_if_installed(folder)]
         try:
             run.status("queued", max_steps=setup.settings.training.max_steps)
             with turn(
@@ -131,7 +130,7 @@ class Launch:
                 mine = self.world.share(mine)
                 if mine:
                     run.status("running")
-                finished = mine and self._train(setup, run, listeners)
+                finished = mine and self._train(setup, run, terminal)
                 run.status("finished" if finished else "stopped", eta_s=0.0 if finished else None)
                 run.clear_stop()
                 return finished
@@ -142,10 +141,9 @@ class Launch:
                 raise
             raise TrainingError(said) from error
         finally:
-            for listener in listeners:
-                listener.close()
+            terminal.close()
 
-    def _train(self, setup: Setup, run: RunFolder | None, listeners: Sequence[Listener]) -> bool:
+    def _train(self, setup: Setup, run: RunFolder | None, terminal: Terminal | None) -> bool:
         folder = self.checkpoints / setup.name
         if not setup.runtime.settled:
             setup = self._settle_runtime(setup, run)
@@ -159,7 +157,7 @@ class Launch:
             setup,
             self.world,
             run,
-            listeners,
+            terminal,
             asked_to_stop=lambda: self.signals.stop,
             new_weights=lambda progress: _describe(setup, folder, _results(setup, progress)),
         )
@@ -169,15 +167,15 @@ class Launch:
             step = trainer.progress.step
             run.forget_after(step)
             forget_snapshots_after(run.folder, step)
-            if step:
-                _say(listeners, f"resuming from step {step:,}.")
+            if step and terminal is not None:
+                terminal.say(f"resuming from step {step:,}.")
         finished = False
         with contextlib.suppress(StopRequested):
             trainer.fit()
             # The others wait here, so that no process closes the group while rank 0 still uses it.
             finished = self.world.share(run is not None and self._finish(setup, run, trainer))
-        if not finished:
-            _say(listeners, f"stopped at step {trainer.progress.step:,}; --resume {setup.name} continues it.")
+        if not finished and terminal is not None:
+            terminal.say(f"stopped at step {trainer.progress.step:,}; --resume {setup.name} continues it.")
         return finished
 
     def _queued(self, setup: Setup, run: RunFolder, terminal: Terminal) -> None:
@@ -254,12 +252,6 @@ def _describe(setup: Setup, folder: Path, results: Mapping[str, Any]) -> None:
     extra = {**setup.origin, "runtime": setup.runtime.to_dict(), "results": dict(results)}
     write_json(folder / CONFIG, config_sections(settings.model, settings.data, settings.training, extra))
     write_bytes(folder / CARD, _card(setup, results).encode())
-
-
-def _say(listeners: Sequence[Listener], text: str) -> None:
-    for listener in listeners:
-        if isinstance(listener, Terminal):
-            listener.say(text)
 
 
 def _fail(run: RunFolder, why: str) -> None:

@@ -11,7 +11,7 @@ import copy
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import safetensors.torch
@@ -29,7 +29,6 @@ from model.training.device import operations
 from model.training.distributed import World
 from model.training.evaluation import eval_line, evaluate, is_better
 from model.training.failure import not_finite
-from model.training.listeners import Listener
 from model.training.loss import TrainingLoss
 from model.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
 from model.training.probe import answer_probe
@@ -39,6 +38,7 @@ from model.training.schedule import learning_rate
 from model.training.setup import Setup
 from model.training.snapshots import how_many, keep_snapshot, planned_steps
 from model.training.state import Progress, recent_path, save_state
+from model.training.terminal import Terminal
 
 
 class Window:
@@ -101,7 +101,7 @@ class Trainer:
         setup: Setup,
         world: World,
         run: RunFolder | None,
-        listeners: Sequence[Listener] = (),
+        terminal: Terminal | None = None,
         asked_to_stop: Callable[[], bool] = lambda: False,
         new_weights: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
@@ -109,7 +109,7 @@ class Trainer:
         self.config: TrainConfig = setup.settings.training
         self.world = world
         self.run = run
-        self.listeners = listeners
+        self.terminal = terminal
         self.asked_to_stop = asked_to_stop
         self.new_weights = new_weights
         self.device = setup.runtime.torch_device
@@ -305,8 +305,8 @@ class Trainer:
         values: dict[str, Any] = {"epoch": progress.epoch, "seconds": round(progress.seconds, 2), **line}
         self.run.log("eval", progress.step, **values)
         self.run.status(best=progress.best)
-        for listener in self.listeners:
-            listener.log("eval", progress.step, **values)
+        if self.terminal is not None:
+            self.terminal.log("eval", progress.step, **values)
 
     def _steps_to_average(self) -> list[int]:
         """The evaluated steps whose weights are averaged at this one."""
@@ -359,8 +359,8 @@ class Trainer:
         if self.run is None:
             return
         self.run.log("train", self.progress.step, **values)
-        for listener in self.listeners:
-            listener.log("train", self.progress.step, **values)
+        if self.terminal is not None:
+            self.terminal.log("train", self.progress.step, **values)
 
     def _tick(self) -> None:
         if self.run is None:
@@ -375,5 +375,5 @@ class Trainer:
             eta_s=round(eta, 1),
             tokens_per_s=round(speed),
         )
-        for listener in self.listeners:
-            listener.tick(progress.step, eta, speed)
+        if self.terminal is not None:
+            self.terminal.tick(progress.step, eta, speed)

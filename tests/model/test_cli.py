@@ -20,7 +20,6 @@ from model.commands import run_command
 from model.data.letters import letters
 from model.data.task import Example
 from model.trace import AttentionTrace
-from tests.explorer.toy_models import save_toy
 from tests.model.commands import failure
 from tests.paths import ROOT
 
@@ -196,26 +195,10 @@ def test_evaluate_json_has_the_flat_keys(checkpoints: Path, capsys: pytest.Captu
     assert "of 3)" in shown
 
 
-def test_evaluate_reports_groups_and_the_best_aligned_head(
-    checkpoints: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evaluate_reports_groups(checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evaluate.main(["--model", "run", "--checkpoints", str(checkpoints), "--task", "copy", "--split", "valid", "--json"])
     told = json.loads(capsys.readouterr().out)
     assert list(told["groups"])[:2] == ["02 letters", "03 letters"]
-    assert told["aligned_head"]["layer"] == 1
-    assert 0 < told["aligned_head"]["share"] < 1
-
-
-def test_no_alignment_is_told_where_there_is_nothing_to_align(
-    checkpoints: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Finding R43: of single or unknown tokens, every head looks at the right one: "1.0000" beside 0 right."""
-    save_toy(tmp_path / "words", "adjective-swap")
-    arguments = ["--model", "words", "--checkpoints", str(tmp_path), "--task", "copy", "--split", "valid"]
-    evaluate.main([*arguments, "--json"])
-    assert "aligned_head" not in json.loads(capsys.readouterr().out)
-    evaluate.main(arguments)
-    assert "align" not in capsys.readouterr().out
 
 
 def test_a_groups_name_and_score_stay_apart(

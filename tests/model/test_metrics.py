@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -13,8 +12,6 @@ from model.data.batching import encode_pairs
 from model.data.task import Example
 from model.metrics import (
     TokenScores,
-    alignment_hits,
-    alignment_rows,
     bleu,
     bleu_lc_tok,
     exact_match,
@@ -88,15 +85,6 @@ def test_texts_are_tokenized_as_in_papers() -> None:
     assert moses_tokens(["A man's dog isn't <here>."], "en") == ["a man 's dog isn 't < here > ."]
     assert moses_tokens(["मुझे पिज़्ज़ा पसंद है।", ""], "hi") == ["मुझे पिज़्ज़ा पसंद है ।", ""]
     assert moses_tokens(["Hello, World!"], "xx") == ["hello , world !"]
-
-
-def test_alignment_is_counted_per_head_on_rows_that_have_one() -> None:
-    cross = np.zeros((1, 2, 4, 3), dtype=np.float32)
-    cross[0, 0, [0, 1, 2, 3], [2, 1, 0, 0]] = 1.0  # reversed, as it should be
-    cross[0, 1, :, 1] = 1.0  # always the middle
-    alignment = ((2,), (1, 0), ())
-    assert alignment_rows(alignment) == 2
-    assert alignment_hits(cross, alignment).tolist() == [[2, 1]]
 
 
 def test_flat_values_are_json() -> None:

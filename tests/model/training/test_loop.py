@@ -25,10 +25,10 @@ from model.training.corpus import Corpus, MicroBatch, Update
 from model.training.distributed import World
 from model.training.failure import TrainingError, sentence
 from model.training.launch import create_folder
-from model.training.listeners import Terminal, clock
 from model.training.probe import MAX_PROBE_BYTES, answer_probe, read_probe
 from model.training.runfolder import LINE, RunFolder, is_alive, read_metrics, turn
 from model.training.setup import Setup
+from model.training.terminal import Terminal, clock
 from model.training.trainer import Trainer
 from tests.model.engine import SETTLED, StopAfter, run, string_setup, string_task
 
@@ -274,31 +274,6 @@ def test_the_progress_line_shows_the_remaining_time(capsys: pytest.CaptureFixtur
     drawn = capsys.readouterr().err
     assert "██████░" in drawn
     assert "25/100, 1 min 30 s left, 12,345 tokens/s" in drawn
-
-
-def test_tensorboard_gets_the_curves_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    points: list[tuple[str, float, int]] = []
-
-    class Writer:
-        def __init__(self, folder: str) -> None:
-            assert folder == str(tmp_path / "run" / "tensorboard")
-
-        def add_scalar(self, name: str, value: float, step: int) -> None:
-            points.append((name, value, step))
-
-        def close(self) -> None:
-            points.append(("closed", 0.0, 0))
-
-    library = type(sys)("tensorboard stand-in")
-    library.SummaryWriter = Writer  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", library)
-    monkeypatch.setattr("model.training.listeners.importlib.util.find_spec", lambda name: library)
-    assert run(tmp_path, string_setup)
-    assert [step for name, _, step in points if name == "train/loss"] == [2, 4, 6, 8, 10, 12]
-    assert [step for name, _, step in points if name == "eval/exact_match"] == [4, 8, 12]
-    assert points[-1] == ("closed", 0.0, 0)
-    lines = {line["step"]: line["loss"] for line in read_metrics(tmp_path / "run" / METRICS) if line["kind"] == "train"}
-    assert {step: value for name, value, step in points if name == "train/loss"} == lines
 
 
 def test_model_config_is_untouched_by_vocabularies() -> None:

@@ -1,28 +1,13 @@
-"""Progress reports besides the run folder: a progress bar on the terminal, and TensorBoard where installed."""
+"""Progress reports on the terminal."""
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tqdm import tqdm
 
 _SHOWN = ("loss", "exact_match", "token_accuracy", "bleu", "lr", "tokens_per_s")
-
-
-class Listener(Protocol):
-    """Receives the progress of a run."""
-
-    def log(self, kind: str, step: int, **values: Any) -> None:
-        """A line of metrics.jsonl was written."""
-
-    def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
-        """An update is complete; about `eta` seconds are left."""
-
-    def close(self) -> None:
-        """The run has ended."""
 
 
 def clock(seconds: float) -> str:
@@ -68,30 +53,3 @@ def _number(key: str, value: float) -> str:
     if key == "lr":
         return f"{value:.2e}"
     return f"{value:,.0f}" if key == "tokens_per_s" else f"{value:.1f}" if key == "bleu" else f"{value:.4f}"
-
-
-class TensorBoard:
-    """Event files in the run folder for TensorBoard."""
-
-    def __init__(self, folder: Path) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self._writer = SummaryWriter(str(folder / "tensorboard"))
-
-    def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
-        """Do nothing: curves consist of log lines."""
-
-    def log(self, kind: str, step: int, **values: Any) -> None:
-        """Add a point to each curve."""
-        for key, value in values.items():
-            if isinstance(value, (int, float)) and key != "epoch":
-                self._writer.add_scalar(f"{kind}/{key}", value, step)
-
-    def close(self) -> None:
-        """Flush pending events."""
-        self._writer.close()
-
-
-def tensorboard_if_installed(folder: Path) -> list[Listener]:
-    """A TensorBoard listener if its library is installed, otherwise an empty list."""
-    return [TensorBoard(folder)] if importlib.util.find_spec("tensorboard") is not None else []
