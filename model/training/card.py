@@ -14,8 +14,8 @@ from model.training.device import Runtime
 from model.training.settings import Settings
 
 REPEATED = (
-    "Carried out again on the same CPU, with the same versions of this program and of PyTorch, it gives the same weights\n"
-    "bit for bit; elsewhere, weights that differ by rounding, and about the same scores."
+    "Carried out again on the same CPU, with the same versions of this program and of PyTorch, it gives the same\n"
+    "weights bit for bit; elsewhere, weights that differ by rounding, and about the same scores."
 )
 
 
