@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from explorer.web.sidebar import PREFERRED
 from model.data import get_task
-from tests.browser import Server, settle
+from tests.browser import Server, Watch, settle
 from tests.paths import ROOT
 
 Visit = Callable[[str], Page]
@@ -348,3 +348,14 @@ def test_back_and_forward_restore_what_was_on_screen_at_any_speed(visit: Visit) 
         page.go_forward()
         expect(heading).to_have_text(answer)
         assert on_screen() == (answer, path)
+
+
+def test_a_figure_whose_program_does_not_arrive_says_so(new_page: Page, server: Server, watch: Watch) -> None:
+    """As on a class's Wi-Fi; the next visit tries again."""
+    new_page.route("**/headlight/*/stepper.json", lambda route: route.fulfill(status=503, body="busy"))
+    new_page.goto(f"{server.url}/?model=adjective-swap")
+    expect(new_page.get_by_text("This figure could not be loaded. Reload the page.")).to_be_visible()
+    new_page.unroute("**/headlight/*/stepper.json")
+    new_page.reload()
+    expect(new_page.locator("figure.cross canvas")).to_be_visible()
+    assert watch.taken(), "the console says why"

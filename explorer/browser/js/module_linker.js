@@ -22,11 +22,12 @@ function addressOf(name, text, made) {
  * @param {Pack} pack
  * @param {string} entry
  * @param {HTMLElement | ShadowRoot} root
- * @param {{ run?: (mount: any) => any, end?: () => void, latest?: any, dressed?: boolean }} slot
+ * @param {{ run?: (mount: any) => any, end?: () => void, latest?: any, dressed?: boolean, failed?: Element }} slot
  */
 export async function start(pack, entry, root, slot) {
   const { default: run } = await link(pack, entry), look = pack.looks[entry];
   if (slot.run || !slot.latest) return; // an earlier call has started it, or it has been unmounted meanwhile
+  slot.failed?.remove();
   if (look && !slot.dressed) {
     root.append(Object.assign(document.createElement("style"), { textContent: look.css }));
     root.append(document.createRange().createContextualFragment(look.html));

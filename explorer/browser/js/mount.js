@@ -6,7 +6,8 @@ export default function (mount) {
   slot.latest = mount;
   if (slot.run) slot.end = slot.run(mount) ?? slot.end;
   else load("%ADDRESS%").then(({ linker, pack }) => linker.start(pack, "%ENTRY%", root, slot)).catch((error) => {
-    root.append("This figure could not be loaded. Reload the page.");
+    const textContent = "This figure could not be loaded. Reload the page.";
+    slot.failed ??= root.appendChild(Object.assign(document.createElement("p"), { role: "alert", textContent }));
     throw error; // to the console
   });
   return () => {
