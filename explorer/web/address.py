@@ -58,19 +58,31 @@ class Group:
 
         An empty value is removed as well.
         """
-        on_page = {name: value for name, value in values.items() if value and _stands_on_page(name)}
-        history, now, present = self._history(), time.monotonic(), self.present()
+        on_page = _on_page(values)
+        history, now = self._history(), time.monotonic()
         if on_page == self.written() and self._is_stale():
             # The browser has this address, or will in a moment; writing it again would undo a step back in the
             # browser's history. Streamlit requests the older address first, and only then are we told of the step.
             return
         history[:] = [entry for entry in history if now - entry[0] < STALE_SECONDS]
         history.append((now, on_page))
-        gone = present.keys() - on_page.keys()
-        # In one go, because each change is an entry in the browser's history. Not all parameters: those that are bound
-        # to widgets only these may write. An empty list removes a parameter.
-        if gone or on_page.items() - present.items():
-            st.query_params.update({**on_page, **{name: [] for name in gone}})
+        # In one go, because each change is an entry in the browser's history. A change sends the whole address: what
+        # other groups have written a moment ago goes with it, or the older values that came in would replace theirs.
+        # Not all parameters: those that are bound to widgets only these may write. An empty list removes a parameter.
+        changes = self._changes(on_page)
+        if changes:
+            for other in GROUPS:
+                if other is not self and other._is_stale():
+                    changes |= other._changes(_on_page(other.written()))
+            st.query_params.update(changes)
+
+    def _changes(self, wanted: Mapping[str, str]) -> dict[str, str | list[str]]:
+        """What leads from the address to these values of the group; an empty list removes a parameter."""
+        present = self.present()
+        return {
+            **{name: [] for name in present.keys() - wanted.keys()},
+            **{name: value for name, value in wanted.items() if present.get(name) != value},
+        }
 
     def current(self) -> dict[str, str]:
         """The values that are requested now, or else those that this session wrote last."""
@@ -104,6 +116,7 @@ SELECTION = Group(tuple(item.name for item in fields(Selection)))
 LESSON = Group(("lesson", "at", "done", "present"))
 RUN, ENTRY, EXPERIMENT, SAMPLE = Group(("run",)), Group(("entry",)), Group(("experiment",)), Group(("sample",))
 OPERATION, BLOCK = Group(("op",)), Group(("block",))
+GROUPS = (SELECTION, LESSON, RUN, ENTRY, EXPERIMENT, SAMPLE, OPERATION, BLOCK)
 
 _SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")
 # What stands in each page's address, besides an open lesson and the widgets that are bound to a parameter.
@@ -119,6 +132,11 @@ PAGES: dict[str, tuple[str, ...]] = {
     "runs": ENTRY.names,
     "experiments": EXPERIMENT.names,
 }
+
+
+def _on_page(values: Mapping[str, str]) -> dict[str, str]:
+    """Those of these values that are not empty and stand in the page's address."""
+    return {name: value for name, value in values.items() if value and _stands_on_page(name)}
 
 
 def _stands_on_page(name: str) -> bool:

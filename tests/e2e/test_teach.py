@@ -46,6 +46,7 @@ def choose_operation(page: Page, title: str) -> None:
     """Choose an operation by keyboard, as users without a mouse do."""
     box = page.get_by_role("combobox", name="Operation")
     box.fill(title)
+    expect(page.get_by_role("option", name=title)).to_be_visible()
     box.press("Enter")
     settle(page)
 
@@ -79,7 +80,7 @@ def test_a_link_shows_what_was_on_screen(visit: Visit, elsewhere: Visit) -> None
 def test_a_link_opens_an_operation_and_its_step(visit: Visit, elsewhere: Visit) -> None:
     page = visit("/inside?model=adjective-swap&text=I+read+red+books&inside_tab=All+operations")
     page.get_by_text("Decoder 2", exact=True).click()
-    settle(page)
+    expect(page.get_by_role("combobox", name="Operation")).to_have_value("Keys W_K·x (cross)")
     choose_operation(page, "Softmax over keys (cross)")
     expect(page.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
     slide_until(page, "Step", "End", "5:")

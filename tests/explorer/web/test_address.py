@@ -198,3 +198,15 @@ def test_an_address_that_came_back_is_left_alone_until_the_page_goes_elsewhere(c
     session.arrives(layer="1")
     session.run(lambda: PLACE.write({"layer": "3"}))
     assert session.address() == {"layer": "3"}
+
+
+def test_a_change_takes_along_what_another_group_has_just_written(clock: Clock) -> None:
+    """A widget's request may leave the browser before the address of the run before it arrives there."""
+    session = Session()
+    session.run(lambda: address.BLOCK.write({"block": "1"}))
+    session.run(lambda: address.OPERATION.write({"op": ""}))
+    session.run(lambda: address.OPERATION.write({"op": "scores"}))
+    session.arrives(block="1")
+    session.run(lambda: address.OPERATION.write({"op": "scores"}))
+    session.run(lambda: address.BLOCK.write({"block": "2"}))
+    assert session.address() == {"block": "2", "op": "scores"}
