@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ import safetensors
 import safetensors.torch
 import torch
 from safetensors import SafetensorError, TensorSpec
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.architectures import Model, assign_weights, empty_transformer, make_model
 from model.config import FORMAT_VERSION, ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
+from model.fast.layout import column_major
 from model.folder import (
     CARD,
     CONFIG,
@@ -122,8 +123,12 @@ def write_weights(path: Path, weights: Mapping[str, Tensor], *, half: bool = Fal
             file.write(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
 
 
-def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped: bool = False) -> dict[str, Tensor]:
+def read_weights(
+    path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped: bool = False, by_columns: Collection[str] = ()
+) -> dict[str, Tensor]:
     """Read tensors of exactly these names and shapes; `mapped` tensors are views of the file, which must stay as it is.
+
+    Of `mapped` tensors, the matrices named in `by_columns` are copied into that layout (see :func:`column_major`).
 
     Raises:
         CheckpointError: missing, truncated, a pickle, unexpected names or shapes, or numbers that are no weights.
@@ -141,8 +146,12 @@ def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped:
             )
     try:
         if mapped:
+            tensors = {}
+            for name in by_columns:  # each with a mapping of its own, which ends, so that it is not held twice
+                with safetensors.safe_open(path, framework="pt") as file:
+                    tensors[name] = column_major(file.get_tensor(name))
             with safetensors.safe_open(path, framework="pt") as file:
-                tensors = {name: file.get_tensor(name) for name in shapes}
+                tensors |= {name: file.get_tensor(name) for name in shapes.keys() - tensors.keys()}
         else:
             tensors = safetensors.torch.load(path.read_bytes())
     except (SafetensorError, OSError) as error:
@@ -159,7 +168,8 @@ def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped:
 def all_usable(tensor: Tensor) -> bool:
     """Whether every number is finite and within `MAX_WEIGHT`; much faster than a tensor of booleans."""
     # With a NaN among the numbers, both extremes are NaN.
-    return not tensor.numel() or all(abs(extreme.item()) <= MAX_WEIGHT for extreme in tensor.aminmax())
+    in_order = tensor if tensor.is_contiguous() else tensor.t()  # see column_major
+    return not tensor.numel() or all(abs(extreme.item()) <= MAX_WEIGHT for extreme in in_order.aminmax())
 
 
 def average_weights(sets: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -324,18 +334,27 @@ def build_model(config: ModelConfig, path: Path) -> Model:
         raise CheckpointError(f"{label(path)} holds too few weights for the sizes in its configuration.")
     if config.max_positions > MAX_POSITIONS:
         raise CheckpointError(f"{label(path)}: max_positions={config.max_positions} is more than {MAX_POSITIONS}.")
+    if config.architecture != "transformer":
+        lstm = make_model(config)
+        load_stored(lstm, _read_float(path, lstm, mapped=False))
+        return lstm.eval().requires_grad_(False)
+    model = empty_transformer(config)
     # A large file is neither copied nor kept in memory twice, and servers that have it open share its pages.
-    mapped = config.architecture == "transformer" and path.stat().st_size >= MAPPED_BYTES
-    model: Model = empty_transformer(config) if mapped else make_model(config)
-    aliases = model.tied_names()
-    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    weights = read_weights(path, {name: shape for name, shape in shapes.items() if name not in aliases}, mapped=mapped)
-    weights = {name: tensor.float() for name, tensor in weights.items()}
-    if mapped and isinstance(model, Transformer):
-        assign_weights(model, weights)
-    else:
-        model.load_state_dict({name: weights[aliases.get(name, name)] for name in shapes})
+    assign_weights(model, _read_float(path, model, mapped=path.stat().st_size >= MAPPED_BYTES))
     return model.eval().requires_grad_(False)
+
+
+def _read_float(path: Path, model: Model, *, mapped: bool) -> dict[str, Tensor]:
+    """The model's weights from a file, in float32; matrices of products that are high are laid out by columns."""
+    aliases = model.tied_names()
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items() if name not in aliases}
+    names = {f"{name}.weight" for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+    names = {aliases.get(name, name) for name in names}
+    high = {name for name in names if shapes[name][0] >= 2 * shapes[name][1]}
+    weights = read_weights(path, shapes, mapped=mapped, by_columns=high if mapped else ())
+    if not mapped:
+        weights |= {name: column_major(weights[name]) for name in high}
+    return {name: tensor.float() for name, tensor in weights.items()}
 
 
 def snapshot_path(folder: Path, step: int) -> Path:

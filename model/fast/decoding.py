@@ -23,6 +23,7 @@ from torch.nn import functional as F
 
 from model.attention import MultiHeadAttention
 from model.attention_variants import AttentionVariant
+from model.fast.layout import column_major
 from model.layers import DecoderLayer
 from model.masks import padding_mask
 from model.positions import alibi_bias, rotary_table
@@ -344,7 +345,7 @@ def _attention(block: MultiHeadAttention, *, with_keys: bool) -> _Attention:
     weight, bias = _affine(block.q_proj)
     if with_keys:
         linears = [_affine(each) for each in (block.q_proj, block.k_proj, block.v_proj)]
-        weight = torch.cat([each for each, _ in linears])
+        weight = column_major(torch.cat([each for each, _ in linears]))
         bias = torch.cat([each for _, each in linears if each is not None])
     plain = _Attention(block.name, block.n_heads, block.d_head**-0.5, (weight, bias), _affine(block.out_proj))
     if not isinstance(block, AttentionVariant):

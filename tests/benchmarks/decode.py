@@ -124,8 +124,8 @@ def measure() -> list[Row]:
                 unit="ms",
                 other=found["marian"],
                 against="MarianMT of the same sizes, generate() with attentions and scores returned",
-                target="≤ 60 ms, goal 3 × faster than MarianMT",
-                met=found["ours"] <= 60,
+                target="≥ 3 × faster than MarianMT",
+                met=3 * found["ours"] <= found["marian"],
                 detail=f"{n_source} source tokens, {n_steps} steps; median of {N_REPEATS}; "
                 f"{found['marian'] / found['ours']:.1f} × faster",
             )
@@ -150,6 +150,15 @@ def growth(translator: Translator, peer: Any, n_source: int, length: int) -> lis
     )
     measure = f"recorded decoding, {length} tokens, 1 thread"
     return [
-        Row(measure, found["ours"], "ms", found["marian"], "MarianMT with attentions and scores returned"),
+        Row(
+            measure,
+            found["ours"],
+            "ms",
+            found["marian"],
+            "MarianMT with attentions and scores returned",
+            target="≥ 3 × faster than MarianMT" if length == max(LENGTHS) else "",
+            met=3 * found["ours"] <= found["marian"] if length == max(LENGTHS) else None,
+            detail=f"median of 5; {found['marian'] / found['ours']:.1f} × faster",
+        ),
         Row(measure, found["ours"], "ms", found["plain"], "the whole prefix again at every step (no cache), recorded"),
     ]

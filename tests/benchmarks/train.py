@@ -252,14 +252,15 @@ def rows_of(found: dict[str, list[float]], memory: str) -> list[Row]:
             unit="tokens/s",
             other=median(found[PEER]),
             against=f"torch.nn.Transformer in a plain loop, float32{memory}",
-            target="≥ 2 × (goal 2.2 ×)",
-            met=speed >= 2 * median(found[PEER]),
+            target=f"≥ {asked} ×",
+            met=speed >= asked * median(found[PEER]),
             detail=(
                 f"{speed * median(found['flops']) / peak:.0%} of the measured float32 matmul peak "
                 f"({peak / 1e9:.0f} GFLOP/s); median of {N_UPDATES} updates, source and target tokens counted"
             ),
         )
         for name, speed in ours.items()
+        for asked in (3 if "bf16" in name else 2.7,)
     ]
     name, speed = max(ours.items(), key=lambda item: item[1])
     naive = f"the same loop with as many sentences in any order, padded to the longest of all{memory}"

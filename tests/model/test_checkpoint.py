@@ -16,6 +16,7 @@ import safetensors.torch
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from model import checkpoint
 from model.checkpoint import (
@@ -400,6 +401,12 @@ def test_weights_mapped_from_their_file_are_the_same_model(
     checkpoint.write_weights(path, {name: 0 * tensor for name, tensor in checkpoint.stored_weights(model).items()})
     for name, tensor in read.state_dict().items():
         assert torch.equal(mapped.state_dict()[name], tensor)
+        assert mapped.state_dict()[name].stride() == tensor.stride()
+    for loaded in (read, mapped):  # what a step multiplies by a single row is laid out for it
+        for module in loaded.modules():
+            if isinstance(module, nn.Linear):
+                high = module.out_features >= 2 * module.in_features
+                assert module.weight.t().is_contiguous() is high
     src, tgt = sources(5, 3), targets(4, 2)
     torch.testing.assert_close(mapped(src, tgt), read(src, tgt), rtol=0, atol=1e-6)
     zeros = checkpoint.build_model(config, path)
