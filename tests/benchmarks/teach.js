@@ -40,4 +40,4 @@
     }
     return [state.sent ? state.sent - state.begun : 0, state.last ? state.last - state.begun : 0];
   };
-}
+};

@@ -7,7 +7,10 @@ const HERE = ["http:", "", "localhost"].join("/"); // in parts: no code of ours 
 
 test("the frame shows the same address, embedded", () => {
   const code = embedCode(`${HERE}:8501/attention?model=reverse&text=a+b&step=2#x`, "Headlight");
-  assert.match(code, /^<iframe src="http:[/]{2}localhost:8501\/attention\?model=reverse&amp;text=a\+b&amp;step=2&amp;embed=true#x" /);
+  assert.match(
+    code,
+    /^<iframe src="http:[/]{2}localhost:8501\/attention\?model=reverse&amp;text=a\+b&amp;step=2&amp;embed=true#x" /,
+  );
   assert.match(code, / title="Headlight" width="700" height="420" /);
 });
 

@@ -3,10 +3,38 @@
 import js from "@eslint/js";
 
 const browser = [
-  "Blob", "CanvasRenderingContext2D", "DOMRect", "DataView", "DecompressionStream", "Element", "Event", "EventTarget", "ImageData", "ResizeObserver", "Response",
-  "TextDecoder", "URL", "atob", "cancelAnimationFrame", "clearInterval", "clearTimeout", "devicePixelRatio", "document", "fetch",
-  "getComputedStyle", "globalThis", "innerHeight", "innerWidth", "localStorage", "matchMedia", "navigator",
-  "performance", "requestAnimationFrame", "setTimeout", "structuredClone", "window",
+  "Blob",
+  "CanvasRenderingContext2D",
+  "DOMRect",
+  "DataView",
+  "DecompressionStream",
+  "Element",
+  "Event",
+  "EventTarget",
+  "ImageData",
+  "ResizeObserver",
+  "Response",
+  "TextDecoder",
+  "URL",
+  "atob",
+  "cancelAnimationFrame",
+  "clearInterval",
+  "clearTimeout",
+  "devicePixelRatio",
+  "document",
+  "fetch",
+  "getComputedStyle",
+  "globalThis",
+  "innerHeight",
+  "innerWidth",
+  "localStorage",
+  "matchMedia",
+  "navigator",
+  "performance",
+  "requestAnimationFrame",
+  "setTimeout",
+  "structuredClone",
+  "window",
 ];
 
 const forbid = (selector, message) => ({ selector, message });
@@ -25,6 +53,7 @@ export default [
       "no-use-before-define": ["error", { functions: false, variables: false }],
       "no-useless-return": "error",
       "no-var": "error",
+      "one-var": ["error", "never"],
       "object-shorthand": "error",
       "prefer-const": ["error", { destructuring: "all" }],
       "prefer-template": "off",
@@ -36,19 +65,32 @@ export default [
     rules: {
       "no-restricted-properties": [
         "error",
-        ...["inner", "outer", "insertAdjacent"].map((start) =>
-          ({ property: `${start}HTML`, message: "Text is set as text, never as markup." })),
+        ...["inner", "outer", "insertAdjacent"].map((start) => ({
+          property: `${start}HTML`,
+          message: "Text is set as text, never as markup.",
+        })),
       ],
       "no-restricted-syntax": [
         "error",
-        forbid("ImportDeclaration > Literal:not([value=/^\\.\\/[\\w-]+\\.js$/])", "A module imports files beside it: module_linker.js knows no others."),
+        forbid(
+          "ImportDeclaration > Literal:not([value=/^\\.\\/[\\w-]+\\.js$/])",
+          "A module imports files beside it: module_linker.js knows no others.",
+        ),
         forbid("ExportNamedDeclaration[source], ExportAllDeclaration", "A module exports what it declares."),
-        forbid("Literal[raw=/^'/]", "Strings have double quotes."),
       ],
     },
   },
   {
     files: ["tests/js/**/*.js"],
-    languageOptions: { globals: { Event: "readonly", EventTarget: "readonly", TextDecoder: "readonly", TextEncoder: "readonly", URL: "readonly", atob: "readonly" } },
+    languageOptions: {
+      globals: {
+        Event: "readonly",
+        EventTarget: "readonly",
+        TextDecoder: "readonly",
+        TextEncoder: "readonly",
+        URL: "readonly",
+        atob: "readonly",
+      },
+    },
   },
 ];

@@ -4,7 +4,14 @@ import { test } from "node:test";
 import { readFormula, symbolOf } from "../../explorer/browser/js/formula.js";
 
 test("a formula can be read in one line", () => {
-  const attention = ["row", "softmax", "(", ["frac", ["row", "Q", ["sup", "K", "T"]], ["sqrt", ["sub", "d", "k"]]], ")", "V"];
+  const attention = [
+    "row",
+    "softmax",
+    "(",
+    ["frac", ["row", "Q", ["sup", "K", "T"]], ["sqrt", ["sub", "d", "k"]]],
+    ")",
+    "V",
+  ];
   assert.equal(readFormula(attention), "softmax ( (Q K^T) / (√(d_k)) ) V");
 });
 

@@ -10,11 +10,18 @@ test("rows are sorted in both directions; null is last in either, and ties keep 
   assert.deepEqual(order({ by: 1, sign: 1 }), [0, 3, 2, 1]);
   assert.deepEqual(order({ by: 1, sign: -1 }), [2, 0, 3, 1]);
   assert.deepEqual(order({ by: 0, sign: -1 }), [3, 2, 1, 0]);
-  assert.deepEqual(rows.map(({ at }) => at[0]), [0, 1, 2, 3], "the rows themselves stay where they are");
+  assert.deepEqual(
+    rows.map(({ at }) => at[0]),
+    [0, 1, 2, 3],
+    "the rows themselves stay where they are",
+  );
 });
 
 test("a column begins with its own direction and turns around at the next click", () => {
-  const columns = [{ name: "key", first: 1 }, { name: "weight", first: -1 }];
+  const columns = [
+    { name: "key", first: 1 },
+    { name: "weight", first: -1 },
+  ];
   const first = sortAfter({ by: 0, sign: 1 }, columns, 1);
   assert.deepEqual(first, { by: 1, sign: -1 });
   assert.deepEqual(sortAfter(first, columns, 1), { by: 1, sign: 1 });

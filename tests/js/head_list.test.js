@@ -9,7 +9,10 @@ const { summary, cases } = fixture("head_list");
 for (const { name, options, listed } of cases) {
   test(`heads: ${name}`, () => {
     const heads = listHeads(summary, { by: "place", role: "", most: 0, ...options });
-    assert.deepEqual(heads.map(({ layer, head }) => [layer, head]), listed);
+    assert.deepEqual(
+      heads.map(({ layer, head }) => [layer, head]),
+      listed,
+    );
   });
 }
 

@@ -5,7 +5,11 @@ import { fitCell, fitCells, fitTile, fitTiles, fitType } from "../../explorer/br
 import { zoomFor } from "../../explorer/browser/js/present.js";
 
 test("cells of a thumbnail fill the space and stay nearly square", () => {
-  for (const [wide, high] of [[200, 100], [100, 200], [100, 100]]) {
+  for (const [wide, high] of [
+    [200, 100],
+    [100, 200],
+    [100, 100],
+  ]) {
     const { x, y } = fitCell(wide, high, 10, 10);
     assert.ok(10 * x <= wide && 10 * y <= high);
     assert.ok(Math.max(x / y, y / x) <= 1.6 + 1e-9);
@@ -29,7 +33,10 @@ test("thumbnails are as large as fit in the best number of columns", () => {
 });
 
 test("maps on one line have cells of one size, within the width and the height", () => {
-  const maps = [{ beside: 100, above: 60, keys: 10, queries: 10 }, { beside: 150, above: 70, keys: 5, queries: 8 }];
+  const maps = [
+    { beside: 100, above: 60, keys: 10, queries: 10 },
+    { beside: 150, above: 70, keys: 5, queries: 8 },
+  ];
   const cell = fitCells(maps, 700, 400);
   assert.equal(cell, 30);
   assert.equal(fitCells(maps, 700, 150), 9, "the height decides");

@@ -9,7 +9,8 @@ const path = (...elements) =>
 const ARROWS = ["ArrowLeft", "ArrowRight", "Home", "End"];
 
 test("on the page itself all keys are free", () => {
-  for (const pointed of [true, false]) for (const key of [...ARROWS, " ", "?", "f"]) assert.ok(isFree(key, path([]), pointed));
+  for (const pointed of [true, false])
+    for (const key of [...ARROWS, " ", "?", "f"]) assert.ok(isFree(key, path([]), pointed));
 });
 
 test("text fields, menus and dialogs keep theirs", () => {

@@ -14,9 +14,13 @@ test("kinds, axes and rows are called as in Python", () => {
 
 for (const { kind, layer, head, ...expected } of EXAMPLES.heads) {
   test(`a head is called as in Python: ${expected.title}`, () => {
-    const title = names.headTitle(kind, layer, head), inKind = names.nameInKind(layer, head);
-    const inLayer = names.nameInLayer(head), short = names.shortName(layer, head), shortHead = names.shortHead(head);
-    const layerName = names.layerName(layer), shortLayer = names.shortLayer(layer);
+    const title = names.headTitle(kind, layer, head);
+    const inKind = names.nameInKind(layer, head);
+    const inLayer = names.nameInLayer(head);
+    const short = names.shortName(layer, head);
+    const shortHead = names.shortHead(head);
+    const layerName = names.layerName(layer);
+    const shortLayer = names.shortLayer(layer);
     assert.deepEqual({ title, inKind, inLayer, short, shortHead, layerName, shortLayer }, expected);
   });
 }

@@ -1,11 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellNumber, clamp, decimals, fourDecimals, percent, plural, wholePercent } from "../../explorer/browser/js/numbers.js";
+import {
+  cellNumber,
+  clamp,
+  decimals,
+  fourDecimals,
+  percent,
+  plural,
+  wholePercent,
+} from "../../explorer/browser/js/numbers.js";
 import { fixture } from "./shared.js";
 
 test("counted nouns", () => {
-  assert.deepEqual([0, 1, 2, 1505].map((n) => plural(n, "head")), ["0 heads", "1 head", "2 heads", "1,505 heads"]);
+  assert.deepEqual(
+    [0, 1, 2, 1505].map((n) => plural(n, "head")),
+    ["0 heads", "1 head", "2 heads", "1,505 heads"],
+  );
 });
 
 test("numbers as people write them", () => {
@@ -19,5 +30,8 @@ test("numbers as people write them", () => {
 test("weights are written as in files: only 0 is 0, and only 1 is 1", () => {
   const { weights, cells, percent: shares } = fixture("weights");
   assert.deepEqual(weights.map(cellNumber), cells);
-  assert.deepEqual(weights.map(wholePercent).map((text) => text.replace("\u202f", " ")), shares);
+  assert.deepEqual(
+    weights.map(wholePercent).map((text) => text.replace("\u202f", " ")),
+    shares,
+  );
 });

@@ -43,6 +43,15 @@ test("stopped, it stays where it is", (context) => {
 });
 
 test("buttons lead to steps that exist", () => {
-  assert.deepEqual(["start", "back", "forward", "end"].map((name) => stepAfter(name, 2, 4)), [0, 1, 3, 4]);
-  assert.deepEqual(["back", "forward"].map((name) => [stepAfter(name, 0, 4), stepAfter(name, 4, 4)]), [[0, 3], [1, 4]]);
+  assert.deepEqual(
+    ["start", "back", "forward", "end"].map((name) => stepAfter(name, 2, 4)),
+    [0, 1, 3, 4],
+  );
+  assert.deepEqual(
+    ["back", "forward"].map((name) => [stepAfter(name, 0, 4), stepAfter(name, 4, 4)]),
+    [
+      [0, 3],
+      [1, 4],
+    ],
+  );
 });

@@ -12,7 +12,8 @@ function profile(kept = {}) {
   };
   const shared = /** @type {any} */ (globalThis);
   const tab = () => {
-    const events = new EventTarget(), reports = /** @type {[string, unknown][]} */ ([]);
+    const events = new EventTarget();
+    const reports = /** @type {[string, unknown][]} */ ([]);
     /** @type {any} */
     const root = {};
     let wrote = /** @type {string | undefined} */ (undefined);
@@ -23,9 +24,15 @@ function profile(kept = {}) {
     };
     return {
       reports,
-      show: (/** @type {string} */ text, seen = "") => within(() => {
-        mount({ data: { text, seen }, parentElement: root, setStateValue: (name, value) => reports.push([name, value]), setTriggerValue() {} });
-      }),
+      show: (/** @type {string} */ text, seen = "") =>
+        within(() => {
+          mount({
+            data: { text, seen },
+            parentElement: root,
+            setStateValue: (name, value) => reports.push([name, value]),
+            setTriggerValue() {},
+          });
+        }),
       changedElsewhere: () => within(() => events.dispatchEvent(new Event("storage"))),
     };
   };
@@ -50,7 +57,8 @@ test("progress is kept, and a visit later it is reported before anything is writ
 
 test("another tab's progress is reported, and clearing it there, too", () => {
   const { kept, tab } = profile();
-  const one = tab(), other = tab();
+  const one = tab();
+  const other = tab();
   one.show("attention.1");
   other.show("", "");
   assert.deepEqual(other.reports, [["kept", "attention.1"]]);
@@ -66,10 +74,21 @@ test("another tab's progress is reported, and clearing it there, too", () => {
 test("a browser that keeps nothing says so", () => {
   const { tab } = profile();
   const one = tab();
-  Object.defineProperty(globalThis, "localStorage", { configurable: true, get: () => { throw new Error("denied"); } });
+  Object.defineProperty(globalThis, "localStorage", {
+    configurable: true,
+    get: () => {
+      throw new Error("denied");
+    },
+  });
   const reports = /** @type {unknown[]} */ ([]);
   Object.assign(globalThis, { window: new EventTarget() });
-  mount(/** @type {any} */ ({ data: { text: "attention.1", seen: "" }, parentElement: {}, setStateValue: (/** @type {string} */ name, /** @type {unknown} */ value) => reports.push([name, value]) }));
+  mount(
+    /** @type {any} */ ({
+      data: { text: "attention.1", seen: "" },
+      parentElement: {},
+      setStateValue: (/** @type {string} */ name, /** @type {unknown} */ value) => reports.push([name, value]),
+    }),
+  );
   assert.deepEqual(reports, [["blocked", true]]);
   assert.deepEqual(one.reports, []);
 });

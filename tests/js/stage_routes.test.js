@@ -14,9 +14,13 @@ test("on one line there is nothing to pass, and a curve meets the middle of the 
 });
 
 test("from the second line of the translation, a curve passes the first between two words", () => {
-  const all = [...first, ...second], gaps = gapsFrom(all, second[0], "target");
+  const all = [...first, ...second];
+  const gaps = gapsFrom(all, second[0], "target");
   assert.deepEqual(gaps, [{ x: 72, near: 38, far: 0 }]);
-  assert.ok(first.every(({ left, right }) => gaps[0].x < left || gaps[0].x > right), "through no word");
+  assert.ok(
+    first.every(({ left, right }) => gaps[0].x < left || gaps[0].x > right),
+    "through no word",
+  );
 });
 
 test("the word being written is met at its right end, where nothing stands yet; other words at their edge", () => {
@@ -26,9 +30,20 @@ test("the word being written is met at its right end, where nothing stands yet; 
 });
 
 test("a word of the first line of the source is reached between the words below it; lines out of sight are not passed", () => {
-  const third = [box(0, 90, 86)], all = [...first, ...second, ...third];
-  assert.deepEqual(gapsFrom(all, first[1], "source").map(({ x, near, far }) => [x, near, far]), [[124, 43, 81], [124, 86, 124]]);
-  assert.deepEqual(gapsFrom(all, first[2], "source").map(({ x }) => x), [172, 172], "straight down where the lines are shorter");
+  const third = [box(0, 90, 86)];
+  const all = [...first, ...second, ...third];
+  assert.deepEqual(
+    gapsFrom(all, first[1], "source").map(({ x, near, far }) => [x, near, far]),
+    [
+      [124, 43, 81],
+      [124, 86, 124],
+    ],
+  );
+  assert.deepEqual(
+    gapsFrom(all, first[2], "source").map(({ x }) => x),
+    [172, 172],
+    "straight down where the lines are shorter",
+  );
   const scrolled = all.map((each) => ({ ...each, hidden: each.top > 80 }));
   assert.equal(gapsFrom(scrolled, first[2], "source").length, 1);
 });

@@ -8,13 +8,17 @@ import { bytesOf, fixture } from "./shared.js";
 
 const { bytes, weights } = fixture("messages");
 const sent = (/** @type {string} */ name) => bytesOf(bytes[name]);
-const near = (/** @type {number} */ a, /** @type {number} */ b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
+const near = (/** @type {number} */ a, /** @type {number} */ b) =>
+  assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
 
 /** The message under another name. @param {string} name @param {string} seq @param {object} changes */
 function renamed(name, seq, changes = {}) {
-  const whole = sent(name), end = 4 + new DataView(whole.buffer).getUint32(0, true);
+  const whole = sent(name);
+  const end = 4 + new DataView(whole.buffer).getUint32(0, true);
   const header = { ...JSON.parse(new TextDecoder().decode(whole.subarray(4, end))), seq, ...changes };
-  const text = JSON.stringify(header), size = Math.ceil(text.length / 4) * 4, out = new Uint8Array(4 + size + whole.length - end);
+  const text = JSON.stringify(header);
+  const size = Math.ceil(text.length / 4) * 4;
+  const out = new Uint8Array(4 + size + whole.length - end);
   new DataView(out.buffer).setUint32(0, size, true);
   out.set(new TextEncoder().encode(text.padEnd(size)), 4);
   out.set(whole.subarray(end), 4 + size);
@@ -31,7 +35,8 @@ test("a message has the arrays that were sent", () => {
 
 test("a message may begin anywhere in a larger buffer", () => {
   for (const shift of [0, 1, 2, 3]) {
-    const message = sent("cross"), larger = new Uint8Array(message.length + 7);
+    const message = sent("cross");
+    const larger = new Uint8Array(message.length + 7);
     larger.set(message, shift);
     const { arrays } = readMessage(larger.subarray(shift, shift + message.length));
     assert.deepEqual([...arrays.cross.values], weights.flat(3));
@@ -45,7 +50,8 @@ test("rounded numbers come back as they are written", () => {
 
 test("a decoding has its maps, their labels and the mean over heads", () => {
   take(renamed("whole", "a"));
-  const decoding = decodingOf("a"), m = decoding.maps.cross;
+  const decoding = decodingOf("a");
+  const m = decoding.maps.cross;
   assert.ok(isWhole(decoding));
   assert.deepEqual(decoding.order, ["encoder", "decoder", "cross"]);
   assert.deepEqual(m.columns, ["i", "read", "red", "books", "<eos>"]);
@@ -89,7 +95,8 @@ test("of a part, the last message counts", () => {
 
 test("what has not been asked for for longest is dropped first", () => {
   const large = (/** @type {string} */ seq) => {
-    const message = renamed("cross", seq, { part: "machine" }), whole = new Uint8Array(20e6);
+    const message = renamed("cross", seq, { part: "machine" });
+    const whole = new Uint8Array(20e6);
     whole.set(message);
     return whole;
   };
@@ -99,5 +106,8 @@ test("what has not been asked for for longest is dropped first", () => {
   partOf("old", "machine");
   take(large("new"));
   take(large("newer"));
-  assert.deepEqual(["old", "kept", "used", "new", "newer"].map((seq) => partOf(seq, "machine") !== undefined), [false, true, false, true, true]);
+  assert.deepEqual(
+    ["old", "kept", "used", "new", "newer"].map((seq) => partOf(seq, "machine") !== undefined),
+    [false, true, false, true, true],
+  );
 });

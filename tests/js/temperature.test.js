@@ -15,7 +15,9 @@ test("the softmax of the logits over the temperature", () => {
   const sums = TEMPERATURES.map((t) => Math.log(p.reduce((total, each) => total + each ** (1 / t), 0)));
   TEMPERATURES.forEach((t, index) => {
     const exact = softmax(logits.map((logit) => logit / t));
-    p.forEach((each, i) => assert.ok(Math.abs(heated({ temperatures: TEMPERATURES, log_sums: [sums] }, 0, index, each) - exact[i]) < 1e-12));
+    p.forEach((each, i) =>
+      assert.ok(Math.abs(heated({ temperatures: TEMPERATURES, log_sums: [sums] }, 0, index, each) - exact[i]) < 1e-12),
+    );
   });
 });
 

@@ -12,13 +12,15 @@ const GROWING = 2500; // ms for which what was opened may still grow
  * @param {import("./types").Mount<Arrival, "__arrival", number>} mount
  */
 export default function ({ data, parentElement: root }) {
-  const page = /** @type {{ __headlightTurn?: number }} */ (globalThis), mark = finder(root)(".arrival");
+  const page = /** @type {{ __headlightTurn?: number }} */ (globalThis);
+  const mark = finder(root)(".arrival");
   mark.setAttribute("aria-label", data.label);
   // Kept for the whole tab: who comes back from another page has not clicked anything here.
   if (!data.turn || page.__headlightTurn === data.turn) return;
   page.__headlightTurn = data.turn;
   const go = () => mark.scrollIntoView({ block: "start" });
-  const grown = new ResizeObserver(go), main = document.querySelector("main") ?? document.body;
+  const grown = new ResizeObserver(go);
+  const main = document.querySelector("main") ?? document.body;
   const events = ["wheel", "touchmove", "pointerdown", "keydown"];
   const stop = () => {
     grown.disconnect();

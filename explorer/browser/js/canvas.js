@@ -42,7 +42,8 @@ export const pixelRatio = (element) => screenPixels(magnification(element));
  * @param {MouseEvent} event
  */
 function pointerOn(element, event) {
-  const { left, top, width } = element.getBoundingClientRect(), by = width / element.offsetWidth || 1;
+  const { left, top, width } = element.getBoundingClientRect();
+  const by = width / element.offsetWidth || 1;
   return [(event.clientX - left) / by, (event.clientY - top) / by];
 }
 

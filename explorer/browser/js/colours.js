@@ -44,7 +44,13 @@ export const pixelOf = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >
 /** Gives a theme its scale, which the colour bar of its component then shows. @param {Theme} theme @param {HTMLElement} box @param {Rgb[]} scale */
 export function setScale(theme, box, scale) {
   Object.assign(theme, { scale, inks: Uint32Array.from(scale, pixelOf) });
-  box.style.setProperty("--scale", scale.filter((_, i) => i % 15 === 0).map((stop) => `rgb(${stop})`).join());
+  box.style.setProperty(
+    "--scale",
+    scale
+      .filter((_, i) => i % 15 === 0)
+      .map((stop) => `rgb(${stop})`)
+      .join(),
+  );
 }
 
 /**
@@ -53,12 +59,21 @@ export function setScale(theme, box, scale) {
  * @returns {Theme}
  */
 export function readTheme(box) {
-  const css = getComputedStyle(box), paper = rgb(css.backgroundColor);
-  const name = brightness(paper) < 0.5 ? "dark" : "light", palette = PALETTES[name];
+  const css = getComputedStyle(box);
+  const paper = rgb(css.backgroundColor);
+  const name = brightness(paper) < 0.5 ? "dark" : "light";
+  const palette = PALETTES[name];
   const own = ramp(css.getPropertyValue("--st-chart-sequential-colors").split(",").map(rgb), paper);
   const theme = {
-    ...palette, own, scale: own, inks: new Uint32Array(), grey: pixelOf(rgb(palette.masked)), ink: css.color,
-    ground: css.backgroundColor, font: css.fontFamily, patterns: [],
+    ...palette,
+    own,
+    scale: own,
+    inks: new Uint32Array(),
+    grey: pixelOf(rgb(palette.masked)),
+    ink: css.color,
+    ground: css.backgroundColor,
+    font: css.fontFamily,
+    patterns: [],
   };
   box.dataset.theme = name;
   for (const [part, colour] of Object.entries(palette)) box.style.setProperty(`--${part}`, colour);

@@ -7,7 +7,9 @@ const CODE = "Copied: it shows this view in pages of sites that HEADLIGHT_FRAMES
 
 /** @param {import("./types").Mount<{ embeds: boolean }, "__copyTimer", number>} mount */
 export default function ({ parentElement: root, data }) {
-  const find = finder(root), answer = find("output"), embed = find("[value=embed]");
+  const find = finder(root);
+  const answer = find("output");
+  const embed = find("[value=embed]");
   /** @param {string} text @param {string} done @param {string} otherwise */
   const copy = async (text, done, otherwise) => {
     let copied = true;
@@ -52,8 +54,10 @@ function copyFromField(text) {
 export function embedCode(address, title) {
   const url = new URL(address);
   url.searchParams.set("embed", "true");
-  return `<iframe src="${escaped(url.href)}" title="${escaped(title)}" width="700" height="420" style="border: 0"` +
-    ` allow="fullscreen"></iframe>`;
+  return (
+    `<iframe src="${escaped(url.href)}" title="${escaped(title)}" width="700" height="420" style="border: 0"` +
+    ` allow="fullscreen"></iframe>`
+  );
 }
 
 /** @param {string} text */

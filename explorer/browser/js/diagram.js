@@ -16,26 +16,32 @@ import { clamp } from "./numbers.js";
  * @param {(kind: Kind, layer: number) => void} choose
  */
 export function drawPlace(S, diagram, width, choose) {
-  const box = S.find(".model"), at = { kind: S.kind, ...S.pick[S.kind] }, placed = [S.seq, at.kind, at.layer, width, !diagram].join();
+  const box = S.find(".model");
+  const at = { kind: S.kind, ...S.pick[S.kind] };
+  const placed = [S.seq, at.kind, at.layer, width, !diagram].join();
   // A step changes nothing here, and the size of the box, once asked for, would have to be computed anew.
   if (S.placed === placed) return;
   S.placed = placed;
   box.hidden = !diagram;
   if (!diagram) return;
-  const room = box.clientWidth || 244, roomy = matchMedia("(pointer: coarse)").matches, low = box.classList.contains("low");
+  const room = box.clientWidth || 244;
+  const roomy = matchMedia("(pointer: coarse)").matches;
+  const low = box.classList.contains("low");
   // Built anew only for another model or width, so that the keyboard's focus stays.
   const built = JSON.stringify([diagram, room, roomy]);
   if (S.built !== built) build(box, planOf(diagram, room, roomy, low));
   S.built = built;
   const places = [...box.querySelectorAll("button")];
   for (const place of places) {
-    const [kind, layer] = place.value.split(" "), current = kind === at.kind && Number(layer) === at.layer;
+    const [kind, layer] = place.value.split(" ");
+    const current = kind === at.kind && Number(layer) === at.layer;
     place.setAttribute("aria-checked", `${current}`);
     place.tabIndex = current ? 0 : -1; // Tab reaches one place; the arrow keys lead to the others
     place.onclick = () => choose(/** @type {Kind} */ (kind), Number(layer));
   }
   box.onkeydown = (event) => {
-    const here = places.find((place) => place.tabIndex === 0), next = here && buttonTowards(places, here, event.key);
+    const here = places.find((place) => place.tabIndex === 0);
+    const next = here && buttonTowards(places, here, event.key);
     if (!next) return;
     event.preventDefault();
     event.stopPropagation();
@@ -53,8 +59,11 @@ function build(box, { width, height, cell, blocks, wires, frames, labels }) {
     return label;
   });
   const drawn = blocks.map(({ kind, layer, x, y }) => {
-    const known = KINDS.find((each) => each === kind), what = `${known ? TITLES[known] : "LSTM without attention"}, ${layerName(layer)}`;
-    const block = known ? Object.assign(makeButton(`place ${kind}`, `${layer}`), { value: `${kind} ${layer}` }) : make("span", "place", `${layer}`);
+    const known = KINDS.find((each) => each === kind);
+    const what = `${known ? TITLES[known] : "LSTM without attention"}, ${layerName(layer)}`;
+    const block = known
+      ? Object.assign(makeButton(`place ${kind}`, `${layer}`), { value: `${kind} ${layer}` })
+      : make("span", "place", `${layer}`);
     if (known) {
       block.setAttribute("role", "radio");
       block.setAttribute("aria-label", what);
@@ -77,9 +86,18 @@ function build(box, { width, height, cell, blocks, wires, frames, labels }) {
 export function drawWires(wires, width, height, frames = []) {
   const layers = frames.map((frame) => makeShape("rect", { ...frame, rx: 5, class: "layer" }));
   const lines = wires.flatMap(({ points, flow }) => {
-    const [[x0, y0], [x1, y1]] = points.slice(-2), across = Math.sign(x1 - x0), down = Math.sign(y1 - y0);
-    const tip = [[x1, y1], [x1 - 4 * across - 3 * down, y1 - 4 * down - 3 * across], [x1 - 4 * across + 3 * down, y1 - 4 * down + 3 * across]];
-    return [makeShape("polyline", { points: points.join(" "), class: flow }), makeShape("polygon", { points: tip.join(" "), class: flow })];
+    const [[x0, y0], [x1, y1]] = points.slice(-2);
+    const across = Math.sign(x1 - x0);
+    const down = Math.sign(y1 - y0);
+    const tip = [
+      [x1, y1],
+      [x1 - 4 * across - 3 * down, y1 - 4 * down - 3 * across],
+      [x1 - 4 * across + 3 * down, y1 - 4 * down + 3 * across],
+    ];
+    return [
+      makeShape("polyline", { points: points.join(" "), class: flow }),
+      makeShape("polygon", { points: tip.join(" "), class: flow }),
+    ];
   });
   return makeShape("svg", { width, height, "aria-hidden": "true" }, ...layers, ...lines);
 }
@@ -100,16 +118,29 @@ const ROWS = { encoder: 0, cross: 1, decoder: 2 };
  * @param {boolean} low
  */
 export function planOf({ encoder, decoder }, width, roomy, low = false) {
-  const n = Math.max(encoder.length, decoder.length), gap = n > 8 ? 6 : 10;
-  const cell = { width: clamp(Math.floor((width - NAMES - OUT) / n - gap), 12, 46), height: roomy ? 34 : low ? 16 : 21 };
+  const n = Math.max(encoder.length, decoder.length);
+  const gap = n > 8 ? 6 : 10;
+  const cell = {
+    width: clamp(Math.floor((width - NAMES - OUT) / n - gap), 12, 46),
+    height: roomy ? 34 : low ? 16 : 21,
+  };
   const [between, within] = low ? [12, 9] : [25, 14];
   const tops = [TOP, TOP + cell.height + between, TOP + 2 * cell.height + between + within];
-  const left = (/** @type {number} */ i) => NAMES + i * (cell.width + gap), middle = (/** @type {number} */ i) => left(i) + cell.width / 2;
+  const left = (/** @type {number} */ i) => NAMES + i * (cell.width + gap);
+  const middle = (/** @type {number} */ i) => left(i) + cell.width / 2;
   const level = (/** @type {number} */ row) => tops[row] + cell.height / 2;
   /** Those that are a place of attention can be chosen. @type {{ kind: string, layer: number, x: number, y: number }[]} */
   const blocks = [];
   /** @type {Wiring[]} */
-  const wires = [{ points: [[NAMES - 12, level(0)], [NAMES - 1, level(0)]], flow: "source" }];
+  const wires = [
+    {
+      points: [
+        [NAMES - 12, level(0)],
+        [NAMES - 1, level(0)],
+      ],
+      flow: "source",
+    },
+  ];
   const frames = decoder.map((parts, i) => {
     const top = tops[parts.includes("cross") ? 1 : 2] - INSET;
     return { x: left(i) - INSET, y: top, width: cell.width + 2 * INSET, height: tops[2] + cell.height + INSET - top };
@@ -117,7 +148,14 @@ export function planOf({ encoder, decoder }, width, roomy, low = false) {
   encoder.forEach((parts, i) => {
     const kind = parts.find((part) => part !== "feed_forward") ?? "";
     blocks.push({ kind, layer: i + 1, x: left(i), y: tops[0] });
-    if (i) wires.push({ points: [[left(i - 1) + cell.width, level(0)], [left(i) - 1, level(0)]], flow: "source" });
+    if (i)
+      wires.push({
+        points: [
+          [left(i - 1) + cell.width, level(0)],
+          [left(i) - 1, level(0)],
+        ],
+        flow: "source",
+      });
   });
   let places = 0;
   decoder.forEach((parts, i) => {
@@ -128,22 +166,62 @@ export function planOf({ encoder, decoder }, width, roomy, low = false) {
       blocks.push({ kind, layer: kind === "cross" ? places : i + 1, x: left(i), y: tops[kind === "cross" ? 1 : 2] });
     }
     const before = i ? frames[i - 1].x + frames[i - 1].width : NAMES - 12;
-    wires.push({ points: [[before, level(2)], [frames[i].x - 1, level(2)]], flow: "target" });
-    if (parts.includes("cross")) wires.push({ points: [[middle(i), tops[2]], [middle(i), tops[1] + cell.height + 1]], flow: "target" });
+    wires.push({
+      points: [
+        [before, level(2)],
+        [frames[i].x - 1, level(2)],
+      ],
+      flow: "target",
+    });
+    if (parts.includes("cross"))
+      wires.push({
+        points: [
+          [middle(i), tops[2]],
+          [middle(i), tops[1] + cell.height + 1],
+        ],
+        flow: "target",
+      });
   });
-  const end = left(encoder.length - 1) + cell.width, last = frames[frames.length - 1], out = last.x + last.width;
+  const end = left(encoder.length - 1) + cell.width;
+  const last = frames[frames.length - 1];
+  const out = last.x + last.width;
   const crossed = decoder.flatMap((parts, i) => (parts.includes("cross") ? [i] : []));
   const shelf = tops[0] + cell.height + (low ? 6 : 12);
   crossed.forEach((i, n) => {
     /** @type {[number, number][]} */
-    const out = [[end, level(0)], [end + BEND, level(0)], [end + BEND, shelf]], down = /** @type {[number, number][]} */ ([[middle(i), shelf], [middle(i), tops[1] - 1]]);
+    const out = [
+      [end, level(0)],
+      [end + BEND, level(0)],
+      [end + BEND, shelf],
+    ];
+    const down = /** @type {[number, number][]} */ ([
+      [middle(i), shelf],
+      [middle(i), tops[1] - 1],
+    ]);
     wires.push({ points: n ? down : [...out, ...down], flow: "memory" });
   });
-  wires.push({ points: [[out, level(1)], [out + OUT - INSET - 4, level(1)]], flow: "target" });
-  const lstm = [...encoder, ...decoder].some((parts) => parts.includes("lstm")), how = lstm ? "LSTM" : "self";
+  wires.push({
+    points: [
+      [out, level(1)],
+      [out + OUT - INSET - 4, level(1)],
+    ],
+    flow: "target",
+  });
+  const lstm = [...encoder, ...decoder].some((parts) => parts.includes("lstm"));
+  const how = lstm ? "LSTM" : "self";
   const names = [`Encoder ${how}`, "Cross", `Decoder ${how}`];
   return {
-    width: Math.max(end + BEND + 2, out + OUT), height: tops[2] + cell.height + INSET + 1, cell, blocks, wires, frames,
-    labels: Object.values(ROWS).map((row) => ({ text: names[row], x: 0, y: level(row), side: row ? "target" : "source" })),
+    width: Math.max(end + BEND + 2, out + OUT),
+    height: tops[2] + cell.height + INSET + 1,
+    cell,
+    blocks,
+    wires,
+    frames,
+    labels: Object.values(ROWS).map((row) => ({
+      text: names[row],
+      x: 0,
+      y: level(row),
+      side: row ? "target" : "source",
+    })),
   };
 }

@@ -22,7 +22,8 @@ const TEMPO = 600; // ms per step
  * @param {import("./types").Mount<Uint8Array, "__film", FilmState>} mount
  */
 export default function (mount) {
-  const { data, parentElement: root } = mount, S = (root.__film ??= create(root));
+  const { data, parentElement: root } = mount;
+  const S = (root.__film ??= create(root));
   Object.assign(S, { source: serverSource(mount), theme: readTheme(S.box) });
   load(S, readFilm(data));
   layOut(S);
@@ -35,7 +36,8 @@ function readFilm(bytes) {
   header.frames.forEach((/** @type {FilmFrame} */ f, /** @type {number} */ i) => {
     f.area = f.rows.length * f.columns.length;
     f.weights = /** @type {Uint8Array} */ (arrays[i].values);
-    const keys = f.columns.length, ahead = (/** @type {number} */ at) => at % keys > Math.floor(at / keys);
+    const keys = f.columns.length;
+    const ahead = (/** @type {number} */ at) => at % keys > Math.floor(at / keys);
     f.mask = Uint8Array.from({ length: f.area }, (_, at) => (header.kind === "decoder" && ahead(at) ? FUTURE : 0));
   });
   return header;
@@ -45,13 +47,26 @@ function readFilm(bytes) {
 function create(root) {
   const find = finder(root);
   const big = /** @type {HTMLCanvasElement} */ (find(".big"));
-  const S = /** @type {FilmState} */ (/** @type {unknown} */ ({
-    find, big, box: find(".film"), layer: 1, head: 1, cell: null, plot: NOWHERE, frame: 0, speed: 1, followed: true,
-    draw: () => paint(S), reportOf: () => ({ seq: S.seq, frame: S.step, layer: S.layer, head: S.head }),
-  }));
+  const S = /** @type {FilmState} */ (
+    /** @type {unknown} */ ({
+      find,
+      big,
+      box: find(".film"),
+      layer: 1,
+      head: 1,
+      cell: null,
+      plot: NOWHERE,
+      frame: 0,
+      speed: 1,
+      followed: true,
+      draw: () => paint(S),
+      reportOf: () => ({ seq: S.seq, frame: S.step, layer: S.layer, head: S.head }),
+    })
+  );
   listenToSteps(S, TEMPO);
   big.onpointermove = big.onclick = (event) => {
-    const f = S.data.frames[S.step], { query, key } = cellUnder(big, event, S.plot);
+    const f = S.data.frames[S.step];
+    const { query, key } = cellUnder(big, event, S.plot);
     S.cell = query >= 0 && key >= 0 && query < f.rows.length && key < f.columns.length ? { query, key } : null;
     drawReadout(S);
   };
@@ -92,7 +107,8 @@ function layOut(S) {
   for (let layer = 1; layer <= layers; layer++) {
     grid.append(make("span", "", capitalised(layerName(layer))));
     for (let head = 1; head <= heads; head++) {
-      const canvas = make("canvas"), button = makeButton("", canvas);
+      const canvas = make("canvas");
+      const button = makeButton("", canvas);
       button.ariaLabel = button.title = capitalised(nameInKind(layer, head));
       button.onclick = () => {
         Object.assign(S, { layer, head });
@@ -110,8 +126,11 @@ function paint(S) {
   S.frame = 0;
   const f = S.data.frames[S.step];
   drawSteps(S, stepOf(f), `${stepOf(f)} (${S.step + 1} of ${S.last + 1})`);
-  const cells = cellsOf(f), { keys, queries } = cells, size = Math.min(S.thumb / keys, S.thumb / queries);
-  const [left, top] = [keys, queries].map((count) => (S.thumb - size * count) / 2), sheet = sheetFor(S, f);
+  const cells = cellsOf(f);
+  const { keys, queries } = cells;
+  const size = Math.min(S.thumb / keys, S.thumb / queries);
+  const [left, top] = [keys, queries].map((count) => (S.thumb - size * count) / 2);
+  const sheet = sheetFor(S, f);
   S.thumbs.forEach(({ layer, head, button, canvas }, i) => {
     button.ariaPressed = `${layer === S.layer && head === S.head}`;
     drawCells(paper(canvas, S.thumb, S.thumb), sheet, i, keys, queries, { left, top, wide: size, high: size });
@@ -133,23 +152,40 @@ const chosen = (S) => (S.layer - 1) * S.data.heads + S.head - 1;
 const cellsOf = (f) => ({ keys: f.columns.length, queries: f.rows.length, mask: f.mask });
 
 /** All heads of all layers. @param {FilmState} S @param {FilmFrame} f */
-const sheetFor = (S, f) => (f.sheet ??= sheetOf(S.theme, cellsOf(f), S.thumbs.map((_, i) => bytesOf(f, i)), BYTES));
+const sheetFor = (S, f) =>
+  (f.sheet ??= sheetOf(
+    S.theme,
+    cellsOf(f),
+    S.thumbs.map((_, i) => bytesOf(f, i)),
+    BYTES,
+  ));
 
 /** Draws the chosen head. @param {FilmState} S @param {FilmFrame} f */
 function drawHead(S, f) {
-  const { kind } = S.data, cells = cellsOf(f), { keys, queries } = cells;
+  const { kind } = S.data;
+  const cells = cellsOf(f);
+  const { keys, queries } = cells;
   // A byte of 0 may stand for a weight that is only small: no number is written for it.
   const values = Float32Array.from(bytesOf(f, chosen(S)), (byte) => byte / 255 || 1e-9);
   say(S.find("figcaption"), `${headTitle(kind, S.layer, S.head)}, ${stepOf(f)}`);
   const labels = labelsOf(S.big, S.theme.font, { rows: f.rows, ends: f.predicted.map(leadsTo), columns: f.columns });
   const room = S.find("figure").clientWidth - labels.left - Math.max(labels.right, labels.over) - 3;
   S.plot = plotOf(labels, cells, clamp(Math.min(room / keys, (TALL - labels.above) / queries), 3, 30));
-  paintMap(S.big, S.theme, S.plot, { cells, rows: queries, sheet: sheetFor(S, f), at: chosen(S), values, labels, titles: AXES[kind] });
+  paintMap(S.big, S.theme, S.plot, {
+    cells,
+    rows: queries,
+    sheet: sheetFor(S, f),
+    at: chosen(S),
+    values,
+    labels,
+    titles: AXES[kind],
+  });
 }
 
 /** Describes the cell under the pointer. @param {FilmState} S */
 function drawReadout(S) {
-  const f = S.data.frames[S.step], c = S.cell;
+  const f = S.data.frames[S.step];
+  const c = S.cell;
   let text = "";
   if (c) {
     const i = c.query * f.columns.length + c.key;

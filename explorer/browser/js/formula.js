@@ -40,7 +40,8 @@ export function formulaOf(formula) {
 /** A formula in one line of text, for those who do not see it. @param {Formula} formula @returns {string} */
 export function readFormula(formula) {
   if (typeof formula === "string") return formula;
-  const [how, ...parts] = formula, read = parts.map(readFormula);
+  const [how, ...parts] = formula;
+  const read = parts.map(readFormula);
   if (how === "frac") return `(${read[0]}) / (${read[1]})`;
   if (how === "sqrt") return `√(${read[0]})`;
   if (how === "sub") return `${read[0]}_${read[1]}`;

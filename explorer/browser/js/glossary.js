@@ -6,7 +6,7 @@ import { clamp } from "./numbers.js";
 
 /** @typedef {Record<string, [term: string, plain: string, explanation: string]>} Terms */
 
-const LINKS = "a[href^=\"#term-\"]";
+const LINKS = 'a[href^="#term-"]';
 const PATIENCE = 180; // ms for which the pointer may be between a term and its explanation
 const EDGE = 8; // from the edge of the window, in pixels
 
@@ -15,8 +15,10 @@ const EDGE = 8; // from the edge of the window, in pixels
  * @param {import("./types").Mount<{ terms: [address: string, ...Terms[string]][] }, "__glossary", () => void>} mount
  */
 export default function ({ data: { terms }, parentElement: root }) {
-  root.__glossary ??= listenToTerms(/** @type {HTMLElement} */ (finder(root)(".tip")),
-    Object.fromEntries(terms.map(([address, ...entry]) => [address, entry])));
+  root.__glossary ??= listenToTerms(
+    /** @type {HTMLElement} */ (finder(root)(".tip")),
+    Object.fromEntries(terms.map(([address, ...entry]) => [address, entry])),
+  );
   return root.__glossary;
 }
 
@@ -26,7 +28,8 @@ export default function ({ data: { terms }, parentElement: root }) {
  * @param {Terms} terms
  */
 export function listenToTerms(tip, terms) {
-  let timer = 0, shown = /** @type {HTMLAnchorElement | null} */ (null);
+  let timer = 0;
+  let shown = /** @type {HTMLAnchorElement | null} */ (null);
   const [[name, meaning], explanation] = [tip.children[0].children, tip.children[1]];
   const hide = () => {
     clearTimeout(timer);
@@ -43,36 +46,48 @@ export function listenToTerms(tip, terms) {
     link.setAttribute("aria-description", `${entry[1]}: ${entry[2]}`);
     shown = link;
     tip.showPopover();
-    const { left, top, bottom } = link.getBoundingClientRect(), below = bottom + 6;
+    const { left, top, bottom } = link.getBoundingClientRect();
+    const below = bottom + 6;
     const fits = below + tip.offsetHeight < innerHeight - EDGE;
     tip.style.left = `${clamp(left, EDGE, Math.max(EDGE, innerWidth - tip.offsetWidth - EDGE))}px`;
     tip.style.top = `${fits ? below : Math.max(EDGE, top - tip.offsetHeight - 6)}px`;
   };
   const linkOf = (/** @type {Event} */ event) =>
-    /** @type {HTMLAnchorElement | undefined} */ (event.composedPath().find((node) => node instanceof Element && node.matches(LINKS)));
+    /** @type {HTMLAnchorElement | undefined} */ (
+      event.composedPath().find((node) => node instanceof Element && node.matches(LINKS))
+    );
   /** @type {[string, (event: any) => void][]} */
   const listeners = [
-    ["pointerover", (event) => {
-      const link = linkOf(event);
-      if (event.pointerType === "touch") return;
-      if (link) show(link);
-      else if (event.composedPath().includes(tip)) clearTimeout(timer);
-      else if (shown && !shown.matches(":focus-visible")) {
-        clearTimeout(timer);
-        timer = setTimeout(hide, PATIENCE);
-      }
-    }],
-    ["focusin", (event) => {
-      const link = linkOf(event);
-      if (link?.matches(":focus-visible")) show(link);
-    }],
+    [
+      "pointerover",
+      (event) => {
+        const link = linkOf(event);
+        if (event.pointerType === "touch") return;
+        if (link) show(link);
+        else if (event.composedPath().includes(tip)) clearTimeout(timer);
+        else if (shown && !shown.matches(":focus-visible")) {
+          clearTimeout(timer);
+          timer = setTimeout(hide, PATIENCE);
+        }
+      },
+    ],
+    [
+      "focusin",
+      (event) => {
+        const link = linkOf(event);
+        if (link?.matches(":focus-visible")) show(link);
+      },
+    ],
     ["focusout", (event) => linkOf(event) && hide()],
-    ["click", (event) => {
-      const link = linkOf(event);
-      if (!link) return;
-      event.preventDefault(); // the address of a term is no place on the page
-      show(link);
-    }],
+    [
+      "click",
+      (event) => {
+        const link = linkOf(event);
+        if (!link) return;
+        event.preventDefault(); // the address of a term is no place on the page
+        show(link);
+      },
+    ],
     ["pointerdown", (event) => !linkOf(event) && !event.composedPath().includes(tip) && hide()],
     ["keydown", (event) => event.key === "Escape" && hide()],
     ["scroll", hide],

@@ -15,9 +15,12 @@ export function boxTowards(boxes, at, key) {
   const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key] ?? [0, 0];
   const middle = (/** @type {typeof boxes[0]} */ box) => [box.x + box.width / 2, box.y + box.height / 2];
   const [x, y] = middle(boxes[at]);
-  let best = -1, least = Infinity;
+  let best = -1;
+  let least = Infinity;
   boxes.forEach((box, i) => {
-    const [bx, by] = middle(box), along = (bx - x) * dx + (by - y) * dy, beside = Math.abs((bx - x) * dy) + Math.abs((by - y) * dx);
+    const [bx, by] = middle(box);
+    const along = (bx - x) * dx + (by - y) * dy;
+    const beside = Math.abs((bx - x) * dy) + Math.abs((by - y) * dx);
     if (i === at || along <= 1 || (dx && beside > Math.max(24, box.height, boxes[at].height))) return;
     const distance = along + 2 * beside;
     if (distance < least) [best, least] = [i, distance];
@@ -27,7 +30,11 @@ export function boxTowards(boxes, at, key) {
 
 /** The button that an arrow key leads to from another one, as they are arranged on the screen. @param {HTMLButtonElement[]} all @param {HTMLButtonElement} here @param {string} key */
 export function buttonTowards(all, here, key) {
-  const next = boxTowards(all.map((button) => button.getBoundingClientRect()), all.indexOf(here), key);
+  const next = boxTowards(
+    all.map((button) => button.getBoundingClientRect()),
+    all.indexOf(here),
+    key,
+  );
   return next === undefined ? undefined : all[next];
 }
 
@@ -49,8 +56,10 @@ export function sortRows(rows, { by, sign }) {
  * @param {number} clicked
  * @returns {Sort}
  */
-export const sortAfter = ({ by, sign }, columns, clicked) =>
-  ({ by: clicked, sign: clicked === by ? -sign : columns[clicked].first });
+export const sortAfter = ({ by, sign }, columns, clicked) => ({
+  by: clicked,
+  sign: clicked === by ? -sign : columns[clicked].first,
+});
 
 /**
  * Draws the header and the rows; if the sort column does not exist (any longer), the rows keep their order.
@@ -62,7 +71,8 @@ export const sortAfter = ({ by, sign }, columns, clicked) =>
  */
 export function drawTable(find, columns, rows, sort, choose) {
   const heads = children(find("thead tr"), columns.length, () =>
-    Object.assign(make("th", "", makeButton()), { scope: "col" }));
+    Object.assign(make("th", "", makeButton()), { scope: "col" }),
+  );
   heads.forEach((th, i) => {
     const button = /** @type {HTMLButtonElement} */ (th.firstChild);
     say(button, columns[i].name);
@@ -70,5 +80,7 @@ export function drawTable(find, columns, rows, sort, choose) {
     button.onclick = () => choose(sortAfter(sort, columns, i));
   });
   const sorted = sort.by < columns.length ? sortRows(rows, sort) : rows;
-  find("tbody").replaceChildren(...sorted.map(({ cells }) => make("tr", "", ...cells.map((cell) => make("td", "", cell)))));
+  find("tbody").replaceChildren(
+    ...sorted.map(({ cells }) => make("tr", "", ...cells.map((cell) => make("td", "", cell)))),
+  );
 }

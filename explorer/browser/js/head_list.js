@@ -15,11 +15,12 @@ export const PLACES = ["itself", "previous", "next", "first", "last", "diagonal"
  * @param {number} head
  */
 export function describeHead({ effective, roles, shares }, layer, head) {
-  const keys = effective[layer - 1][head - 1], role = roles[layer - 1][head - 1];
+  const keys = effective[layer - 1][head - 1];
+  const role = roles[layer - 1][head - 1];
   /** @type {[string, number | null][]} */
   const all = Object.entries(shares).map(([name, share]) => [name, share[layer - 1][head - 1]]);
-  const [name, share] = all.find(([name]) => name === role)
-    ?? all.reduce((a, b) => (Number(b[1]) > Number(a[1]) ? b : a), ["", -1]);
+  const [name, share] =
+    all.find(([name]) => name === role) ?? all.reduce((a, b) => (Number(b[1]) > Number(a[1]) ? b : a), ["", -1]);
   return {
     keys: keys === null ? "no choice" : `${keys.toFixed(1)} keys`,
     role: share === null || share < 0 ? "–" : `${name} ${wholePercent(share)}`,
@@ -34,10 +35,15 @@ export function describeHead({ effective, roles, shares }, layer, head) {
  */
 export function listHeads(m, { by, role, most }) {
   const list = [];
-  for (let layer = 1; layer <= m.layers; layer++) for (let head = 1; head <= m.heads; head++) list.push({ layer, head });
-  const keys = (/** @type {{ layer: number, head: number }} */ { layer, head }) => m.effective[layer - 1][head - 1] ?? Infinity;
-  const share = (/** @type {{ layer: number, head: number }} */ { layer, head }) => m.shares[by]?.[layer - 1][head - 1] ?? -1;
-  const passing = list.filter((h) => (!role || m.roles[h.layer - 1][h.head - 1] === role) && (!most || keys(h) <= most));
+  for (let layer = 1; layer <= m.layers; layer++)
+    for (let head = 1; head <= m.heads; head++) list.push({ layer, head });
+  const keys = (/** @type {{ layer: number, head: number }} */ { layer, head }) =>
+    m.effective[layer - 1][head - 1] ?? Infinity;
+  const share = (/** @type {{ layer: number, head: number }} */ { layer, head }) =>
+    m.shares[by]?.[layer - 1][head - 1] ?? -1;
+  const passing = list.filter(
+    (h) => (!role || m.roles[h.layer - 1][h.head - 1] === role) && (!most || keys(h) <= most),
+  );
   if (by === "keys") passing.sort((a, b) => keys(a) - keys(b));
   else if (by !== "place") passing.sort((a, b) => share(b) - share(a));
   return passing;
@@ -52,7 +58,8 @@ const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [14, 4], [4, 4], [1, 4], [9, 
  * @param {number} head
  */
 export function strokeOf(head) {
-  const i = Math.max(0, head - 1), turn = Math.floor(i / COLOURS);
+  const i = Math.max(0, head - 1);
+  const turn = Math.floor(i / COLOURS);
   return { colour: head ? i % COLOURS : -1, dashes: head ? (i + turn) % DASHES.length : 0 };
 }
 

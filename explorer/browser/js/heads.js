@@ -28,13 +28,22 @@ import { end, keepWithin, listenToSteps, listenToViewKeys, listenToWidth, opensA
 
 const TEMPO = 700; // ms per step
 const COMMANDS = {
-  1: "view heads", 2: "view head", 3: "view lines", 4: "view text", h: "head next", H: "head before", l: "layer next",
-  L: "layer before", f: "present",
+  1: "view heads",
+  2: "view head",
+  3: "view lines",
+  4: "view text",
+  h: "head next",
+  H: "head before",
+  l: "layer next",
+  L: "layer before",
+  f: "present",
 };
 /** @type {[string, string][]} */
 const HELP = [
-  ["1 2 3 4", "all heads, one head, lines, sentence"], ["H", "next head; with Shift the one before"],
-  ["L", "next layer; with Shift the one before"], ["F", "present: fill the screen"],
+  ["1 2 3 4", "all heads, one head, lines, sentence"],
+  ["H", "next head; with Shift the one before"],
+  ["L", "next layer; with Shift the one before"],
+  ["F", "present: fill the screen"],
   ["↑ ↓", "in a map or among thumbnails: move; with Shift, mark cells"],
 ];
 const PATIENCE = 150; // ms for which the previous drawing stays while new weights are loading
@@ -64,12 +73,30 @@ export default function (mount) {
 
 /** The state before the first decoding arrives; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
-  const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
-  const S = /** @type {HeadsState} */ (/** @type {unknown} */ ({
-    find, details, box: find(".explorer"), pick: {}, on: new Set(), step: 0, encoderRow: 0, col: null,
-    peek: null, figures: {}, drawn: [], maps: new Map(), pictures: new Map(),
-    sort: { by: 0, sign: 1 }, speed: 1, draw: () => draw(S), reportOf: () => reportOf(S), pause: () => pauseOf(S),
-  }));
+  const find = finder(root);
+  const details = /** @type {HTMLDetailsElement} */ (find("details"));
+  const S = /** @type {HeadsState} */ (
+    /** @type {unknown} */ ({
+      find,
+      details,
+      box: find(".explorer"),
+      pick: {},
+      on: new Set(),
+      step: 0,
+      encoderRow: 0,
+      col: null,
+      peek: null,
+      figures: {},
+      drawn: [],
+      maps: new Map(),
+      pictures: new Map(),
+      sort: { by: 0, sign: 1 },
+      speed: 1,
+      draw: () => draw(S),
+      reportOf: () => reportOf(S),
+      pause: () => pauseOf(S),
+    })
+  );
   for (const kind of KINDS) {
     const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
     const canvas = /** @type {HTMLCanvasElement} */ (part("canvas"));
@@ -82,9 +109,11 @@ function create(root) {
   const run = listenToSteps(S, TEMPO, (name) => carryOut(S, name));
   for (const button of buttonsOf(find, ".kinds")) {
     const { value } = button;
-    button.onclick = () => change(S, value === "beside" ? { beside: !S.beside } : { kind: /** @type {Kind} */ (value), beside: false });
+    button.onclick = () =>
+      change(S, value === "beside" ? { beside: !S.beside } : { kind: /** @type {Kind} */ (value), beside: false });
   }
-  for (const button of buttonsOf(find, ".views")) button.onclick = () => change(S, { view: /** @type {View} */ (button.value) });
+  for (const button of buttonsOf(find, ".views"))
+    button.onclick = () => change(S, { view: /** @type {View} */ (button.value) });
   for (const select of root.querySelectorAll("select")) {
     const convert = { most: Number, next: Boolean }[select.name] ?? String;
     select.onchange = () => {
@@ -146,8 +175,10 @@ function load(S, data) {
   Object.assign(S, { data, last: data.target.tokens.length - 1 });
   if (data.seq !== S.seq) Object.assign(S, { hover: null, brush: null, focus: null });
   if (opensAnew(S, S.mount)) {
-    const { kind, layer, head, step, row, column } = start, { heads, ...options } = /** @type {ViewOptions} */ (start.options);
-    const encoderRow = kind === "encoder" ? row - 1 : 0, col = column === null ? null : column - 1;
+    const { kind, layer, head, step, row, column } = start;
+    const { heads, ...options } = /** @type {ViewOptions} */ (start.options);
+    const encoderRow = kind === "encoder" ? row - 1 : 0;
+    const col = column === null ? null : column - 1;
     Object.assign(S, { kind, step: step - 1, encoderRow, col, ...options });
     S.pick[kind] = { layer, head };
     S.on = new Set(heads.length ? heads : [head]);
@@ -170,7 +201,12 @@ function draw(S) {
   drawPlace(S, S.mount.compact ? null : S.data.diagram, S.box.clientWidth, (kind, layer) => goToLayer(S, kind, layer));
   drawHeadChoice(S);
   // What is not shown is hidden before anything is measured.
-  for (const [part, view] of [[".figures", "head"], [".lines", "lines"], [".strip", "text"]]) S.find(part).hidden = S.view !== view && !(view === "head" && showsLarge(S));
+  for (const [part, view] of [
+    [".figures", "head"],
+    [".lines", "lines"],
+    [".strip", "text"],
+  ])
+    S.find(part).hidden = S.view !== view && !(view === "head" && showsLarge(S));
   drawLead(S); // its height decides how much room the pictures have
   drawGrids(S);
   drawMaps(S);
@@ -182,7 +218,9 @@ function draw(S) {
   drawNumbers(S);
   drawBadges(S.find, S.data);
   S.width = S.box.clientWidth;
-  S.box.dataset.drawn = `${S.seq} ${S.view} ${mapsShown(S).map((m) => m.kind).join("+")}`;
+  S.box.dataset.drawn = `${S.seq} ${S.view} ${mapsShown(S)
+    .map((m) => m.kind)
+    .join("+")}`;
 }
 
 /** @param {HeadsState} S @param {Kind} kind @param {number} layer */
@@ -195,28 +233,47 @@ function goToLayer(S, kind, layer) {
 
 /** @param {HeadsState} S */
 function drawControls(S) {
-  const { find, data } = S, beside = kindsShown(S).length > 1;
+  const { find, data } = S;
+  const beside = kindsShown(S).length > 1;
   Object.assign(S.box.dataset, { view: S.view, layout: beside ? "beside" : "" });
   for (const tab of buttonsOf(find, ".kinds")) {
     const both = tab.value === "beside";
-    tab.hidden = both ? data.order.length < 2 || !["heads", "head"].includes(S.view) : !data.order.some((kind) => kind === tab.value);
+    tab.hidden = both
+      ? data.order.length < 2 || !["heads", "head"].includes(S.view)
+      : !data.order.some((kind) => kind === tab.value);
     tab.setAttribute("aria-pressed", `${both ? beside : tab.value === S.kind}`);
   }
   for (const tab of buttonsOf(find, ".views")) tab.setAttribute("aria-pressed", `${tab.value === S.view}`);
-  const selects = { scale: S.scale, palette: S.palette, by: S.by, role: S.role, most: `${S.most}`, next: S.next ? "next" : "" };
+  const selects = {
+    scale: S.scale,
+    palette: S.palette,
+    by: S.by,
+    role: S.role,
+    most: `${S.most}`,
+    next: S.next ? "next" : "",
+  };
   const m = mapOf(S, S.kind);
   for (const [name, value] of Object.entries(selects)) {
     /** @type {HTMLSelectElement} */
     const select = find(`select[name=${name}]`);
     select.value = value;
     if (name !== "by" && name !== "role") continue;
-    for (const option of select.options) option.hidden = PLACES.includes(option.value) && !!m && !(option.value in m.shares);
+    for (const option of select.options)
+      option.hidden = PLACES.includes(option.value) && !!m && !(option.value in m.shares);
   }
   /** @type {HTMLInputElement} */
-  const words = find("input[name=words]"), /** @type {HTMLInputElement} */ steps = find("input[name=steps]");
+  const words = find("input[name=words]");
+  /** @type {HTMLInputElement} */ const steps = find("input[name=steps]");
   words.checked = S.words;
   words.disabled = !data.subwords;
-  const others = [S.words, S.steps, S.next, S.scale !== "unit", S.palette !== "theme", ...(S.view === "heads" ? [S.by !== "place", S.role, S.most] : [])];
+  const others = [
+    S.words,
+    S.steps,
+    S.next,
+    S.scale !== "unit",
+    S.palette !== "theme",
+    ...(S.view === "heads" ? [S.by !== "place", S.role, S.most] : []),
+  ];
   const changed = others.filter(Boolean).length;
   say(find(".options"), changed ? `Options · ${changed}` : "Options");
   steps.checked = S.steps;
@@ -232,7 +289,13 @@ function drawControls(S) {
   }
   drawSteps(S, stepName(data, S.step));
   const { tokens, predicted } = data.target;
-  sayAll(find(".reads"), "reads ", numbered(tokens, S.step, "target"), " → predicts ", tokenName(predicted[S.step], "target"));
+  sayAll(
+    find(".reads"),
+    "reads ",
+    numbered(tokens, S.step, "target"),
+    " → predicts ",
+    tokenName(predicted[S.step], "target"),
+  );
 }
 
 /** Carries out a command that only these views have; whether it was one. @param {HeadsState} S @param {string} name */
@@ -251,9 +314,11 @@ function carryOut(S, name) {
 
 /** Goes to the next head or layer; the mean comes after the last head, and the first after that. @param {HeadsState} S @param {string} what @param {number} by */
 function turnTo(S, what, by) {
-  const { layers, heads } = S.data.shapes[S.kind], { layer, head } = S.pick[S.kind];
+  const { layers, heads } = S.data.shapes[S.kind];
+  const { layer, head } = S.pick[S.kind];
   const turned = (/** @type {number} */ at, /** @type {number} */ count) => (at + by + count) % count;
-  const to = what === "head" ? { layer, head: turned(head, heads + 1) } : { layer: turned(layer - 1, layers) + 1, head };
+  const to =
+    what === "head" ? { layer, head: turned(head, heads + 1) } : { layer: turned(layer - 1, layers) + 1, head };
   S.pick[S.kind] = to;
   if (S.view === "heads") update(S);
   else openHead(S, S.kind, to.layer, to.head);
@@ -264,7 +329,7 @@ function listenToOptions(S) {
   S.find(".present").addEventListener("click", () => openOptions(S, false));
   S.find(".options").onclick = () => openOptions(S, !!S.find(".panel").hidden);
   S.box.addEventListener("pointerdown", (event) => {
-    if (!/** @type {Element} */ (event.target).closest(".more")) openOptions(S, false);
+    if (!(/** @type {Element} */ (event.target).closest(".more"))) openOptions(S, false);
   });
   S.find(".more").addEventListener("focusout", (event) => {
     const to = /** @type {FocusEvent} */ (event).relatedTarget;
@@ -274,7 +339,8 @@ function listenToOptions(S) {
 
 /** Opens or closes them; returns whether they were open. @param {HeadsState} S @param {boolean} open */
 function openOptions(S, open) {
-  const panel = S.find(".panel"), was = !panel.hidden;
+  const panel = S.find(".panel");
+  const was = !panel.hidden;
   panel.hidden = !open;
   S.find(".options").setAttribute("aria-expanded", `${open}`);
   return was;

@@ -56,14 +56,23 @@ function largest(values) {
  */
 export function pictureOf(S, m, heads, scale) {
   const name = [m.kind, m.form, ...heads.map(({ layer, head }) => `${layer}-${head}`), scale.top, scale.log].join(" ");
-  const known = S.pictures.get(name) ?? sheetOf(S.theme, m, heads.map(({ layer, head }) => weightsOf(m, layer, head)), scale);
+  const known =
+    S.pictures.get(name) ??
+    sheetOf(
+      S.theme,
+      m,
+      heads.map(({ layer, head }) => weightsOf(m, layer, head)),
+      scale,
+    );
   S.pictures.set(name, known);
   return known;
 }
 
 /** Writes the numbers at the ends of the colour scale. @param {HeadsState} S */
 export function drawLegend(S) {
-  const single = S.view !== "heads", { top } = scaleOf(S, single), ends = S.find(".ramp");
+  const single = S.view !== "heads";
+  const { top } = scaleOf(S, single);
+  const ends = S.find(".ramp");
   say(ends.firstChild, S.scale === "log" ? "≤ 0.0001" : "0");
   say(ends.lastChild, S.scale === "max" ? decimals(top) : "1");
   say(S.find(".scaled"), { max: "up to the largest weight in view", log: "logarithmic" }[S.scale] ?? "");

@@ -24,7 +24,8 @@ const isBeside = (S) => S.view !== "heads";
 export function drawGrids(S) {
   const kinds = isBeside(S) ? [S.kind] : kindsShown(S);
   // A map of one head stands large beside the thumbnails, or below them where they need the width.
-  const across = S.data.shapes[S.kind].heads + 1, wide = S.box.clientWidth;
+  const across = S.data.shapes[S.kind].heads + 1;
+  const wide = S.box.clientWidth;
   S.box.dataset.large = !showsLarge(S) ? "" : wide >= BESIDE && across * LEAST_WIDE < 0.55 * wide ? "beside" : "below";
   const boxes = children(S.find(".grids"), kinds.length, () => {
     const grid = make("div", "tiles");
@@ -32,7 +33,9 @@ export function drawGrids(S) {
     return make("section", "", make("h3", ""), make("div", "under", make("canvas"), grid), make("p", "none"));
   });
   kinds.forEach((kind, i) => {
-    const [title, under, none] = boxes[i].children, grid = /** @type {HTMLElement} */ (under.lastChild), m = mapOf(S, kind);
+    const [title, under, none] = boxes[i].children;
+    const grid = /** @type {HTMLElement} */ (under.lastChild);
+    const m = mapOf(S, kind);
     say(title, kinds.length > 1 ? TITLES[kind] : "");
     say(none, m ? "" : "Loading …");
     grid.setAttribute("aria-label", `${TITLES[kind]}: heads`);
@@ -50,14 +53,24 @@ export function drawGrids(S) {
  */
 function layOutGrid(S, m, heads, grid) {
   const beside = isBeside(S);
-  const ordered = (beside || S.by === "place") && heads.length === m.layers * m.heads, across = m.heads + 1;
-  const room = Math.max(120, /** @type {Element} */ (grid.parentNode).clientWidth), tall = roomBelow(grid, presenting(S.box));
+  const ordered = (beside || S.by === "place") && heads.length === m.layers * m.heads;
+  const across = m.heads + 1;
+  const room = Math.max(120, /** @type {Element} */ (grid.parentNode).clientWidth);
+  const tall = roomBelow(grid, presenting(S.box));
   const compact = beside || (ordered && room / across < 112);
   if (compact) {
-    const wide = (room - 26) / across, aligned = ordered && wide >= 15;
+    const wide = (room - 26) / across;
+    const aligned = ordered && wide >= 15;
     // Beside another view they are small; several grids share the height of the screen.
-    const high = beside ? 34 : Math.max(56, tall / m.layers - 18), size = fitCell((aligned ? wide : 34) - 6, high, m.keys, m.queries);
-    return { compact, aligned, form: "name", template: aligned ? `22px repeat(${across},minmax(0,1fr))` : "repeat(auto-fill,34px)", ...size };
+    const high = beside ? 34 : Math.max(56, tall / m.layers - 18);
+    const size = fitCell((aligned ? wide : 34) - 6, high, m.keys, m.queries);
+    return {
+      compact,
+      aligned,
+      form: "name",
+      template: aligned ? `22px repeat(${across},minmax(0,1fr))` : "repeat(auto-fill,34px)",
+      ...size,
+    };
   }
   const many = ordered ? null : fitTiles(heads.length, room, tall, m.keys, m.queries);
   const size = many?.size ?? fitTile(room / across, Math.max(64, tall / m.layers), m.keys, m.queries);
@@ -69,12 +82,15 @@ function drawGrid(S, m, grid, none) {
   const heads = listHeads(m, isBeside(S) ? { by: "place" } : S);
   say(none, heads.length ? "" : "No head passes the filters.");
   const { compact, aligned, form, template, x, y } = layOutGrid(S, m, heads, grid);
-  const tiles = aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
+  const tiles =
+    aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
   grid.style.gridTemplateColumns = template;
   grid.classList.toggle("compact", compact);
   grid.dataset.form = form;
   const layered = aligned && compact; // the thumbnails have too little room to name their layer
-  const shown = shownRows(S, m), row = rowInView(S, m), pick = S.pick[m.kind];
+  const shown = shownRows(S, m);
+  const row = rowInView(S, m);
+  const pick = S.pick[m.kind];
   const cells = children(grid, tiles.length + (layered ? m.layers : 0), () => make("div", "spot"));
   grid.style.setProperty("--wide", `${m.keys * x}px`);
   grid.style.setProperty("--high", `${m.queries * y}px`);
@@ -83,7 +99,8 @@ function drawGrid(S, m, grid, none) {
   const buttons = tiles.map(({ layer, head }, i) => {
     const cell = cells[i + (layered ? layer : 0)];
     if (layered && head === 1) nameLayer(cells[i + layer - 1], layer);
-    const button = tileIn(S, cell), names = [S.seq, m.kind, m.form, layer, head, compact].join();
+    const button = tileIn(S, cell);
+    const names = [S.seq, m.kind, m.form, layer, head, compact].join();
     // Hovering over a cell redraws everything; names are set only where they differ.
     if (button.names !== names) {
       button.names = names;
@@ -95,10 +112,27 @@ function drawGrid(S, m, grid, none) {
     return button;
   });
   giveTabStop(grid, buttons, pressed);
-  const scale = scaleOf(S, false), canvas = /** @type {HTMLCanvasElement & { painted?: string }} */ (grid.previousSibling);
+  const scale = scaleOf(S, false);
+  const canvas = /** @type {HTMLCanvasElement & { painted?: string }} */ (grid.previousSibling);
   const paint = [
-    S.seq, m.kind, m.form, scale.top, S.scale, S.palette, S.theme.ground, x, y, shown, row, compact, form, pixelRatio(grid),
-    grid.clientWidth, grid.clientHeight, aligned, ...tiles.map(({ layer, head }) => `${layer}-${head}`),
+    S.seq,
+    m.kind,
+    m.form,
+    scale.top,
+    S.scale,
+    S.palette,
+    S.theme.ground,
+    x,
+    y,
+    shown,
+    row,
+    compact,
+    form,
+    pixelRatio(grid),
+    grid.clientWidth,
+    grid.clientHeight,
+    aligned,
+    ...tiles.map(({ layer, head }) => `${layer}-${head}`),
   ].join();
   if (canvas.painted === paint) return;
   canvas.painted = paint;
@@ -116,9 +150,13 @@ function drawGrid(S, m, grid, none) {
  * @param {{ wide: number, high: number }} cell
  */
 function paintTiles(S, m, canvas, buttons, sheet, { wide, high }) {
-  const grid = /** @type {HTMLElement} */ (canvas.nextSibling), shown = shownRows(S, m), row = rowInView(S, m);
-  const ratio = pixelRatio(grid), ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
-  const { left, top } = grid.getBoundingClientRect(), end = m.keys * wide - 3;
+  const grid = /** @type {HTMLElement} */ (canvas.nextSibling);
+  const shown = shownRows(S, m);
+  const row = rowInView(S, m);
+  const ratio = pixelRatio(grid);
+  const ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
+  const { left, top } = grid.getBoundingClientRect();
+  const end = m.keys * wide - 3;
   // Aligned to whole screen pixels, like the frame that the browser draws around each thumbnail.
   const onScreen = ratio / magnification(grid);
   const snap = (/** @type {number} */ to, /** @type {number} */ start) =>
@@ -126,7 +164,9 @@ function paintTiles(S, m, canvas, buttons, sheet, { wide, high }) {
   ctx.imageSmoothingEnabled = Math.min(wide, high) * ratio < 1;
   ctx.fillStyle = S.theme[SIDES[m.kind][0]];
   buttons.forEach((button, i) => {
-    const at = /** @type {Element} */ (button.firstChild).getBoundingClientRect(), x = snap(at.left, left), y = snap(at.top, top);
+    const at = /** @type {Element} */ (button.firstChild).getBoundingClientRect();
+    const x = snap(at.left, left);
+    const y = snap(at.top, top);
     drawCells(ctx, sheet, i, m.keys, shown, { left: x, top: y, wide, high });
     if (!isBeside(S)) for (const by of [0, end]) ctx.fillRect(x + by, y + row * high, 3, Math.max(2, high));
   });
@@ -174,7 +214,8 @@ export function chooseTile(S, event) {
  * @param {Event} event
  */
 export function peekAtTile(S, event) {
-  const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [], at = `${kind} ${layer} ${head}`;
+  const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [];
+  const at = `${kind} ${layer} ${head}`;
   if (!kind ? !S.peek : S.peek && at === `${S.peek.kind} ${S.peek.layer} ${S.peek.head}`) return;
   S.peek = kind ? { kind: /** @type {Kind} */ (kind), layer: Number(layer), head: Number(head) } : null;
   redraw(S);

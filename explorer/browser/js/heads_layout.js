@@ -7,7 +7,12 @@ const LARGEST = 46; // the same for the side itself, in pixels
 
 // Where the text of a thumbnail is, how much it takes of the width and the height, and the width that it needs.
 /** @type {[form: string, beside: number, below: number, least: number][]} */
-const FORMS = [["beside", 100, 0, 190], ["line", 0, 20, 212], ["lines", 0, 36, 112], ["name", 0, 19, 0]];
+const FORMS = [
+  ["beside", 100, 0, 190],
+  ["line", 0, 20, 212],
+  ["lines", 0, 36, 112],
+  ["name", 0, 19, 0],
+];
 
 /**
  * The size of the cells of a map that fills a space; they are nearly square.
@@ -17,7 +22,8 @@ const FORMS = [["beside", 100, 0, 190], ["line", 0, 20, 212], ["lines", 0, 36, 1
  * @param {number} queries
  */
 export function fitCell(wide, high, keys, queries) {
-  const across = Math.max(4, wide) / keys, down = Math.max(4, high) / queries;
+  const across = Math.max(4, wide) / keys;
+  const down = Math.max(4, high) / queries;
   return { x: Math.min(across, STRETCH * down, LARGEST), y: Math.min(down, STRETCH * across, LARGEST) };
 }
 
@@ -30,7 +36,10 @@ export function fitCell(wide, high, keys, queries) {
  */
 export function fitTile(wide, high, keys, queries) {
   const sizes = FORMS.filter(([form, , , least]) => wide >= least && (form !== "name" || wide < FORMS[2][3]));
-  const made = sizes.map(([form, beside, below]) => ({ form, ...fitCell(wide - 14 - beside, high - 9 - below, keys, queries) }));
+  const made = sizes.map(([form, beside, below]) => ({
+    form,
+    ...fitCell(wide - 14 - beside, high - 9 - below, keys, queries),
+  }));
   return made.reduce((a, b) => (b.x * b.y > a.x * a.y ? b : a));
 }
 
@@ -44,10 +53,12 @@ export function fitTile(wide, high, keys, queries) {
  */
 export function fitTiles(count, wide, high, keys, queries) {
   const made = Array.from({ length: clamp(count, 1, 16) }, (_, i) => {
-    const columns = i + 1, down = Math.max(64, high / Math.ceil(count / columns));
+    const columns = i + 1;
+    const down = Math.max(64, high / Math.ceil(count / columns));
     return { columns, size: fitTile(wide / columns, down, keys, queries) };
   });
-  const area = (/** @type {{ size: ReturnType<typeof fitTile> }} */ { size }) => (size.form === "name" ? 0.25 : 1) * size.x * size.y;
+  const area = (/** @type {{ size: ReturnType<typeof fitTile> }} */ { size }) =>
+    (size.form === "name" ? 0.25 : 1) * size.x * size.y;
   return made.reduce((a, b) => (area(b) > area(a) ? b : a));
 }
 
@@ -58,7 +69,8 @@ export function fitTiles(count, wide, high, keys, queries) {
  * @param {number} high
  */
 export function fitCells(maps, wide, high) {
-  const across = maps.reduce((sum, m) => sum + m.keys, 0), labels = maps.reduce((sum, m) => sum + m.beside, 0);
+  const across = maps.reduce((sum, m) => sum + m.keys, 0);
+  const labels = maps.reduce((sum, m) => sum + m.beside, 0);
   return Math.floor(Math.min((wide - labels) / across, ...maps.map((m) => (high - m.above) / m.queries)));
 }
 
@@ -71,7 +83,8 @@ export function fitCells(maps, wide, high) {
  */
 export function fitType(lengths, wide, high, extra) {
   const fits = (/** @type {number} */ size) => {
-    let rows = 0, x = Infinity;
+    let rows = 0;
+    let x = Infinity;
     for (const letters of lengths) {
       const width = Math.max(34, 0.58 * size * letters + 20);
       if (x + width > wide) [rows, x] = [rows + 1, 0];

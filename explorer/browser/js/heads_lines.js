@@ -10,7 +10,14 @@ import { fitType } from "./heads_layout.js";
 import { nameOfRow, rowTitle } from "./heads_map.js";
 import { scaleOf } from "./heads_colours.js";
 import {
-  chooseCell, columnInView, linedHeads, mapOf, rowInView, rowOf, shownRows, showsSeveral,
+  chooseCell,
+  columnInView,
+  linedHeads,
+  mapOf,
+  rowInView,
+  rowOf,
+  shownRows,
+  showsSeveral,
 } from "./heads_state.js";
 import { levelOf } from "./maps.js";
 import { AXES, SIDES, layerName, nameInLayer, shortHead } from "./names.js";
@@ -31,10 +38,18 @@ import { heaviestKeys, joins, weightsOf } from "./weights.js";
  * @returns {Line[]}
  */
 function linesOf(S, m, layer, head) {
-  const colour = colourOf(S, head), dashes = dashesOf(head);
+  const colour = colourOf(S, head);
+  const dashes = dashesOf(head);
   return Array.from({ length: shownRows(S, m) }, (_, query) =>
-    heaviestKeys(rowOf(m, layer, head, query).seen, S.mass)
-      .map(({ key, weight }) => ({ head, query, key, weight, colour, dashes }))).flat();
+    heaviestKeys(rowOf(m, layer, head, query).seen, S.mass).map(({ key, weight }) => ({
+      head,
+      query,
+      key,
+      weight,
+      colour,
+      dashes,
+    })),
+  ).flat();
 }
 
 /**
@@ -45,11 +60,14 @@ function linesOf(S, m, layer, head) {
  * @param {Toward} focus
  */
 export function lookOf(S, m, focus) {
-  const heads = linedHeads(S).filter((head) => head <= m.heads), shown = shownRows(S, m);
-  const values = heads.map((head) => weightsOf(m, S.pick[m.kind].layer, head)), tokens = { query: m.rows.slice(0, shown).map((_, q) => nameOfRow(S, m, q)), key: m.columns };
-  const cells = focus.side === "query"
-    ? m.columns.map((_, key) => focus.at * m.keys + key)
-    : Array.from({ length: shown }, (_, query) => query * m.keys + focus.at);
+  const heads = linedHeads(S).filter((head) => head <= m.heads);
+  const shown = shownRows(S, m);
+  const values = heads.map((head) => weightsOf(m, S.pick[m.kind].layer, head));
+  const tokens = { query: m.rows.slice(0, shown).map((_, q) => nameOfRow(S, m, q)), key: m.columns };
+  const cells =
+    focus.side === "query"
+      ? m.columns.map((_, key) => focus.at * m.keys + key)
+      : Array.from({ length: shown }, (_, query) => query * m.keys + focus.at);
   return { m, heads, tokens, focus, weights: cells.map((i) => (m.mask[i] ? null : values.map((each) => each[i]))) };
 }
 
@@ -68,21 +86,30 @@ export function listenToToken(S, m, button, side, at) {
   };
   button.onpointerenter = button.onfocus = point({ side, at });
   button.onpointerleave = button.onblur = point(null);
-  button.onclick = () => (side === "query" ? chooseCell(S, m, at, null) : chooseCell(S, m, rowInView(S, m), at === columnInView(S, m) ? null : at));
+  button.onclick = () =>
+    side === "query"
+      ? chooseCell(S, m, at, null)
+      : chooseCell(S, m, rowInView(S, m), at === columnInView(S, m) ? null : at);
 }
 
 /** @param {HeadsState} S */
 export function drawLines(S) {
-  const box = S.find(".lines"), m = mapOf(S, S.kind);
+  const box = S.find(".lines");
+  const m = mapOf(S, S.kind);
   box.hidden = S.view !== "lines" || !m;
   if (box.hidden || !m) return;
   // The token under the pointer, else the chosen key, else the row in view.
-  const column = columnInView(S, m), focus = S.focus ?? (column === null ? { side: "query", at: rowInView(S, m) } : { side: "key", at: column });
-  const { layer } = S.pick[S.kind], look = lookOf(S, m, focus), { heads } = look;
+  const column = columnInView(S, m);
+  const focus = S.focus ?? (column === null ? { side: "query", at: rowInView(S, m) } : { side: "key", at: column });
+  const { layer } = S.pick[S.kind];
+  const look = lookOf(S, m, focus);
+  const { heads } = look;
   const [titles, body] = /** @type {Iterable<HTMLElement>} */ (box.children);
   const [left, middle, right] = /** @type {Iterable<HTMLElement>} */ (body.children);
-  const most = Math.max(m.queries, m.keys), room = Math.max(220, roomBelow(body, presenting(S.box)));
-  const step = Math.round(clamp(room / most, 19, 40)), high = Math.min(most * step, room);
+  const most = Math.max(m.queries, m.keys);
+  const room = Math.max(220, roomBelow(body, presenting(S.box)));
+  const step = Math.round(clamp(room / most, 19, 40));
+  const high = Math.min(most * step, room);
   say(titles.firstElementChild, rowTitle(S, S.kind));
   say(titles.lastElementChild, AXES[S.kind][1]);
   body.style.setProperty("--step", `${step}px`);
@@ -94,12 +121,14 @@ export function drawLines(S) {
   const at = [S.seq, S.kind, m.form, layer, heads, rowInView(S, m), columnInView(S, m), high].join();
   if (body.dataset.at !== at) {
     body.dataset.at = at;
-    const mine = S.drawn.filter((line) => line[focus.side] === focus.at), best = mine.reduce((a, b) => (b.weight > a.weight ? b : a), mine[0]);
+    const mine = S.drawn.filter((line) => line[focus.side] === focus.at);
+    const best = mine.reduce((a, b) => (b.weight > a.weight ? b : a), mine[0]);
     bring(left, best?.query ?? focus.at, step);
     bring(right, best?.key ?? focus.at, step);
   }
   const canvas = /** @type {HTMLCanvasElement} */ (middle);
-  const wide = Math.max(80, body.clientWidth - left.offsetWidth - right.offsetWidth), ctx = paper(canvas, wide, high);
+  const wide = Math.max(80, body.clientWidth - left.offsetWidth - right.offsetWidth);
+  const ctx = paper(canvas, wide, high);
   const inFocus = (/** @type {Line} */ line) => line[focus.side] === focus.at;
   for (const pass of [false, true]) {
     for (const line of S.drawn) {
@@ -111,7 +140,8 @@ export function drawLines(S) {
       ctx.globalAlpha = (mine ? 1 : 0.4) * clamp(0.16 + 0.84 * line.weight, 0, 1);
       ctx.lineWidth = 1 + (mine ? 5 : 2.5) * line.weight;
       ctx.beginPath();
-      const from = (line.query + 0.5) * step - left.scrollTop, to = (line.key + 0.5) * step - right.scrollTop;
+      const from = (line.query + 0.5) * step - left.scrollTop;
+      const to = (line.key + 0.5) * step - right.scrollTop;
       ctx.moveTo(2, from);
       ctx.bezierCurveTo(wide * 0.4, from, wide * 0.6, to, wide - 2, to);
       ctx.stroke();
@@ -128,19 +158,24 @@ function bring(column, at, step) {
 
 /** @param {HeadsState} S @param {ReturnType<typeof lookOf>} look @param {HTMLElement} box @param {"query" | "key"} role */
 function drawColumn(S, { m, heads, tokens, focus, weights }, box, role) {
-  const current = role === "query" ? rowInView(S, m) : columnInView(S, m), side = SIDES[m.kind][role === "query" ? 0 : 1], names = tokens[role];
-  children(box, names.length, () => makeButton("end", make("span", "place"), make("bdi"), make("small"))).forEach((b, at) => {
-    const [place, token, number] = b.children, shares = focus.side === role ? null : weights[at];
-    say(place, `${at + 1}`);
-    say(token, names[at]);
-    token.className = `token ${side}` + (SPECIALS.includes(names[at]) ? " special" : "");
-    b.setAttribute("aria-pressed", `${at === current}`);
-    b.classList.toggle("looking", focus.side === role && focus.at === at);
-    // One stripe per head, in the order of the heads; a single head says its number instead of leaving it to the colour.
-    b.style.background = shares ? stripes(S, heads, shares, role === "query") : "";
-    say(number, shares?.length === 1 && shares[0] >= 0.005 ? wholePercent(shares[0]) : "");
-    listenToToken(S, m, b, role, at);
-  });
+  const current = role === "query" ? rowInView(S, m) : columnInView(S, m);
+  const side = SIDES[m.kind][role === "query" ? 0 : 1];
+  const names = tokens[role];
+  children(box, names.length, () => makeButton("end", make("span", "place"), make("bdi"), make("small"))).forEach(
+    (b, at) => {
+      const [place, token, number] = b.children;
+      const shares = focus.side === role ? null : weights[at];
+      say(place, `${at + 1}`);
+      say(token, names[at]);
+      token.className = `token ${side}` + (SPECIALS.includes(names[at]) ? " special" : "");
+      b.setAttribute("aria-pressed", `${at === current}`);
+      b.classList.toggle("looking", focus.side === role && focus.at === at);
+      // One stripe per head, in the order of the heads; a single head says its number instead of leaving it to the colour.
+      b.style.background = shares ? stripes(S, heads, shares, role === "query") : "";
+      say(number, shares?.length === 1 && shares[0] >= 0.005 ? wholePercent(shares[0]) : "");
+      listenToToken(S, m, b, role, at);
+    },
+  );
 }
 
 /**
@@ -160,18 +195,28 @@ function stripes(S, heads, weights, mirrored) {
 
 /** @param {HeadsState} S */
 export function drawHeadChoice(S) {
-  const box = S.find(".choice"), m = mapOf(S, S.kind);
+  const box = S.find(".choice");
+  const m = mapOf(S, S.kind);
   box.hidden = !showsSeveral(S) || !m;
   if (box.hidden || !m) return;
-  const { layer } = S.pick[S.kind], every = Array.from({ length: m.heads }, (_, i) => i + 1);
+  const { layer } = S.pick[S.kind];
+  const every = Array.from({ length: m.heads }, (_, i) => i + 1);
   const all = every.every((head) => S.on.has(head));
   const buttons = children(S.find(".pickers"), m.heads + 2, () => makeButton("headpick"));
   buttons.forEach((b, i) => {
-    const head = (i + 1) % (m.heads + 1), last = i > m.heads;
+    const head = (i + 1) % (m.heads + 1);
+    const last = i > m.heads;
     b.hidden = last && m.heads < 2;
     say(b, last ? (all ? "only one" : "all") : shortHead(head));
     b.setAttribute("aria-pressed", `${!last && S.on.has(head)}`);
-    b.setAttribute("aria-label", last ? (all ? "Only one head" : "All heads of the layer") : `${S.view === "lines" ? "Lines" : "Weights"} of ${layerName(layer)}, ${nameInLayer(head)}`);
+    b.setAttribute(
+      "aria-label",
+      last
+        ? all
+          ? "Only one head"
+          : "All heads of the layer"
+        : `${S.view === "lines" ? "Lines" : "Weights"} of ${layerName(layer)}, ${nameInLayer(head)}`,
+    );
     b.style.borderBottomColor = !last && S.on.has(head) ? colourOf(S, head) : "";
     b.onclick = () => {
       if (last) S.on = new Set(all ? [S.pick[S.kind].head || 1] : every);
@@ -185,15 +230,20 @@ export function drawHeadChoice(S) {
 
 /** @param {HeadsState} S */
 export function drawSentence(S) {
-  const box = S.find(".strip"), m = mapOf(S, S.kind);
+  const box = S.find(".strip");
+  const m = mapOf(S, S.kind);
   box.hidden = S.view !== "text" || !m;
   if (box.hidden || !m) return;
-  const look = lookOf(S, m, S.focus ?? { side: "query", at: rowInView(S, m) }), { heads, tokens } = look;
+  const look = lookOf(S, m, S.focus ?? { side: "query", at: rowInView(S, m) });
+  const { heads, tokens } = look;
   const [asking, looking] = [...box.children].map((part) => /** @type {HTMLElement} */ (part.lastElementChild));
   const letters = [...tokens.query, ...tokens.key].map((token) => [...token].length);
   const room = roomBelow(box, presenting(S.box)) - 96;
   box.style.setProperty("--type", `${fitType(letters, box.clientWidth, room, heads.length > 1 ? 50 : 30)}px`);
-  say(box.firstElementChild?.firstElementChild ?? null, `${rowTitle(S, S.kind)}: point at a token to see what it looks at`);
+  say(
+    box.firstElementChild?.firstElementChild ?? null,
+    `${rowTitle(S, S.kind)}: point at a token to see what it looks at`,
+  );
   say(box.lastElementChild?.firstElementChild ?? null, `${AXES[S.kind][1]}: point at a token to see what looks at it`);
   drawTokens(S, look, asking, "query");
   drawTokens(S, look, looking, "key");
@@ -201,13 +251,22 @@ export function drawSentence(S) {
 
 /** Draws one sentence: with shading, or with the token in focus marked. @param {HeadsState} S @param {ReturnType<typeof lookOf>} look @param {HTMLElement} box @param {"query" | "key"} role */
 function drawTokens(S, { m, heads, tokens, focus, weights }, box, role) {
-  const side = SIDES[S.kind][role === "query" ? 0 : 1], { words } = S.data[side], spans = role === "query" ? m.row_spans : m.column_spans;
-  const shaded = focus.side !== role, current = role === "query" ? rowInView(S, m) : columnInView(S, m), names = tokens[role], scale = scaleOf(S, true);
+  const side = SIDES[S.kind][role === "query" ? 0 : 1];
+  const { words } = S.data[side];
+  const spans = role === "query" ? m.row_spans : m.column_spans;
+  const shaded = focus.side !== role;
+  const current = role === "query" ? rowInView(S, m) : columnInView(S, m);
+  const names = tokens[role];
+  const scale = scaleOf(S, true);
   // Both sentences keep room for bars, so that nothing moves under the pointer.
   const several = heads.length > 1;
   box.className = `text ${side}${several ? " several" : ""}`;
-  children(box, names.length, () => makeButton("word", make("bdi", "token"), make("small"), make("span", "shares"))).forEach((b, at) => {
-    const [token, number, shares] = b.children, given = weights[at], masked = shaded && !given;
+  children(box, names.length, () =>
+    makeButton("word", make("bdi", "token"), make("small"), make("span", "shares")),
+  ).forEach((b, at) => {
+    const [token, number, shares] = b.children;
+    const given = weights[at];
+    const masked = shaded && !given;
     const mean = given ? given.reduce((sum, weight) => sum + weight, 0) / given.length : 0;
     say(token, names[at]);
     token.classList.toggle("special", SPECIALS.includes(names[at]));

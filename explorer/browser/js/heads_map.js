@@ -5,7 +5,16 @@ import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { pictureOf, scaleOf } from "./heads_colours.js";
 import {
-  chooseCell, columnInView, headInView, kindsShown, mapOf, openHead, rowInView, rowOf, shownRows, showsLarge,
+  chooseCell,
+  columnInView,
+  headInView,
+  kindsShown,
+  mapOf,
+  openHead,
+  rowInView,
+  rowOf,
+  shownRows,
+  showsLarge,
 } from "./heads_state.js";
 import { labelsOf, leadsTo, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, PREDICTED_ROWS, SIDES, TITLES, layerName, nameInLayer } from "./names.js";
@@ -36,15 +45,22 @@ export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? PREDICTED_R
 
 /** @param {HeadsState} S */
 export function drawMaps(S) {
-  const sheet = S.find(".figures"), large = showsLarge(S) && sheet.clientWidth > 0; // a lesson leaves the large map out
+  const sheet = S.find(".figures");
+  const large = showsLarge(S) && sheet.clientWidth > 0; // a lesson leaves the large map out
   const kinds = S.view === "head" || large ? kindsShown(S) : [];
   for (const kind of KINDS) S.figures[kind].box.hidden = !kinds.includes(kind);
-  const several = kinds.length > 1, room = sheet.clientWidth;
-  const maps = kinds.map((kind) => mapOf(S, kind)).filter((m) => m !== undefined)
+  const several = kinds.length > 1;
+  const room = sheet.clientWidth;
+  const maps = kinds
+    .map((kind) => mapOf(S, kind))
+    .filter((m) => m !== undefined)
     .map((m) => ({ m, labels: namesOf(S, m, several ? NARROW : undefined) }));
   // Side by side, all maps have cells of one size; where they would be too small to read, one map is below the other.
-  const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, READABLE, 560) : Math.max(230, roomBelow(sheet, presenting(S.box)) - (large ? 50 : 40));
-  const shared = fitCells(maps.map(sizeOf), room - GAP * (maps.length - 1) - 6, space), apart = several && shared < SMALLEST;
+  const space = several
+    ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, READABLE, 560)
+    : Math.max(230, roomBelow(sheet, presenting(S.box)) - (large ? 50 : 40));
+  const shared = fitCells(maps.map(sizeOf), room - GAP * (maps.length - 1) - 6, space);
+  const apart = several && shared < SMALLEST;
   sheet.classList.toggle("apart", apart);
   for (const kind of kinds) nameHead(S, kind);
   for (const map of maps) {
@@ -54,34 +70,72 @@ export function drawMaps(S) {
 }
 
 /** @param {{ m: KindMap, labels: Labels }} map */
-const sizeOf = ({ m: { keys, queries }, labels: { left, right, over, above } }) => ({ beside: left + Math.max(right, over) + 3, above, keys, queries });
+const sizeOf = ({ m: { keys, queries }, labels: { left, right, over, above } }) => ({
+  beside: left + Math.max(right, over) + 3,
+  above,
+  keys,
+  queries,
+});
 
 /** @param {HeadsState} S @param {Kind} kind */
 function nameHead(S, kind) {
-  const f = S.figures[kind], m = mapOf(S, kind), { layer, head } = headInView(S, kind);
+  const f = S.figures[kind];
+  const m = mapOf(S, kind);
+  const { layer, head } = headInView(S, kind);
   sayKind(f.title, kind, TITLES[kind]);
-  say(f.about, `${layerName(layer)} · ${nameInLayer(head)}` + (kindsShown(S).length > 1 || S.view === "heads" ? "" : ` · ${S.data.model}`) + (m ? "" : " · loading …"));
+  say(
+    f.about,
+    `${layerName(layer)} · ${nameInLayer(head)}` +
+      (kindsShown(S).length > 1 || S.view === "heads" ? "" : ` · ${S.data.model}`) +
+      (m ? "" : " · loading …"),
+  );
   f.canvas.hidden = !m;
-  f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells; with Shift they mark rows and columns.`);
+  f.canvas.setAttribute(
+    "aria-label",
+    `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells; with Shift they mark rows and columns.`,
+  );
 }
 
 /** The labels of a map and the room that they take. @param {HeadsState} S @param {KindMap} m @param {number} [most] */
 function namesOf(S, m, most) {
-  const rows = m.rows.map((_, q) => nameOfRow(S, m, q)), ends = m.predicted.map((_, q) => otherName(S, m, q));
+  const rows = m.rows.map((_, q) => nameOfRow(S, m, q));
+  const ends = m.predicted.map((_, q) => otherName(S, m, q));
   return labelsOf(S.figures[m.kind].canvas, S.theme.font, { rows, ends, columns: m.columns }, most);
 }
 
 /** @param {HeadsState} S @param {KindMap} m @param {Labels} labels @param {number} cell */
 function drawHead(S, m, labels, cell) {
-  const { kind } = m, f = S.figures[kind], pick = headInView(S, kind), scale = scaleOf(S, true), [side, keySide] = SIDES[kind];
-  const rows = shownRows(S, m), row = rowInView(S, m), column = columnInView(S, m), chosen = column !== null && kind === S.kind;
+  const { kind } = m;
+  const f = S.figures[kind];
+  const pick = headInView(S, kind);
+  const scale = scaleOf(S, true);
+  const [side, keySide] = SIDES[kind];
+  const rows = shownRows(S, m);
+  const row = rowInView(S, m);
+  const column = columnInView(S, m);
+  const chosen = column !== null && kind === S.kind;
   f.plot = plotOf(labels, m, cell);
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, cell, rows, m.keys].join();
   const marks = row < rows ? [{ row, colour: S.theme[side] }] : [];
   const small = paintMap(f.canvas, S.theme, f.plot, {
-    cells: m, rows, sheet: pictureOf(S, m, [pick], scale), at: 0, values: weightsOf(m, pick.layer, pick.head), scale, labels,
-    titles: [rowTitle(S, kind), AXES[kind][1]], row, column, brush: S.brush?.kind === kind ? S.brush : null,
-    marks: chosen ? [...marks, { column, colour: S.theme[keySide], dashed: true }, ...(row < rows ? [{ row, column, colour: S.theme.ink }] : [])] : marks,
+    cells: m,
+    rows,
+    sheet: pictureOf(S, m, [pick], scale),
+    at: 0,
+    values: weightsOf(m, pick.layer, pick.head),
+    scale,
+    labels,
+    titles: [rowTitle(S, kind), AXES[kind][1]],
+    row,
+    column,
+    brush: S.brush?.kind === kind ? S.brush : null,
+    marks: chosen
+      ? [
+          ...marks,
+          { column, colour: S.theme[keySide], dashed: true },
+          ...(row < rows ? [{ row, column, colour: S.theme.ink }] : []),
+        ]
+      : marks,
   });
   if (small) f.about.textContent += " · no number: below 0.005";
 }
@@ -92,7 +146,8 @@ function drawHead(S, m, labels, cell) {
  * @param {Kind} kind
  */
 export function listenToHead(S, kind) {
-  const f = S.figures[kind], { canvas } = f;
+  const f = S.figures[kind];
+  const { canvas } = f;
   /**
    * The row and column under the pointer. A label has only one of the two; the other is -1. Null outside the map.
    * @type {(event: MouseEvent, m: KindMap) => MapCell | null}
@@ -113,7 +168,8 @@ export function listenToHead(S, kind) {
     S.dragged = false;
   };
   canvas.onpointermove = (event) => {
-    const m = mapOf(S, kind), from = S.drag;
+    const m = mapOf(S, kind);
+    const from = S.drag;
     if (!m) return;
     const cell = cellAt(event, m);
     if (from && event.buttons && cell && (cell.query !== from.query || cell.key !== from.key)) {
@@ -128,7 +184,8 @@ export function listenToHead(S, kind) {
     redraw(S);
   };
   canvas.onclick = (event) => {
-    const m = mapOf(S, kind), cell = m && cellAt(event, m);
+    const m = mapOf(S, kind);
+    const cell = m && cellAt(event, m);
     S.drag = null;
     if (!m || !cell || S.dragged) return;
     if (cell.query < 0 || cell.key < 0) mark(m, cell, cell);
@@ -139,18 +196,23 @@ export function listenToHead(S, kind) {
     redraw(S);
   };
   canvas.onkeydown = (event) => {
-    const m = mapOf(S, kind), way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const m = mapOf(S, kind);
+    const way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!m || event.key === "Tab" || event.ctrlKey || event.metaKey) return;
-    const query = rowInView(S, m), key = S.kind === kind ? columnInView(S, m) : null, { layer, head } = S.pick[kind];
+    const query = rowInView(S, m);
+    const key = S.kind === kind ? columnInView(S, m) : null;
+    const { layer, head } = S.pick[kind];
     const heaviest = rowOf(m, layer, head, query).seen[0]?.key ?? 0;
     if (way && event.shiftKey) {
-      const at = S.brush?.kind === kind ? S.brush : { rows: [query, query], columns: [key ?? heaviest, key ?? heaviest] };
+      const at =
+        S.brush?.kind === kind ? S.brush : { rows: [query, query], columns: [key ?? heaviest, key ?? heaviest] };
       /** @type {(range: number[], by: number, count: number) => [number, number]} */
       const grow = ([a, b], by, count) => [a, clamp(b + by, a, count - 1)];
       S.brush = { kind, rows: grow(at.rows, way[0], m.queries), columns: grow(at.columns, way[1], m.keys) };
       redraw(S);
     } else if (way && key === null) chooseCell(S, m, query, heaviest);
-    else if (way) chooseCell(S, m, clamp(query + way[0], 0, shownRows(S, m) - 1), clamp(Number(key) + way[1], 0, m.keys - 1));
+    else if (way)
+      chooseCell(S, m, clamp(query + way[0], 0, shownRows(S, m) - 1), clamp(Number(key) + way[1], 0, m.keys - 1));
     else if (event.key === "Home") chooseCell(S, m, query, 0);
     else if (event.key === "End") chooseCell(S, m, query, m.keys - 1);
     else if (event.key === "Enter" || event.key === " ") chooseCell(S, m, query, key ?? heaviest);

@@ -4,7 +4,16 @@ import { make, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
 import { PLACES, describeHead, listHeads } from "./head_list.js";
 import {
-  columnInView, headInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, shownRows, showsLarge, showsSeveral,
+  columnInView,
+  headInView,
+  kindsShown,
+  linedHeads,
+  mapOf,
+  rowInView,
+  rowOf,
+  shownRows,
+  showsLarge,
+  showsSeveral,
 } from "./heads_state.js";
 import { SIDES, TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
 import { fourDecimals, percent, plural, wholePercent } from "./numbers.js";
@@ -21,13 +30,18 @@ function rowName(m, q) {
 
 /** Describes the cell under the pointer, else the chosen cell. @param {HeadsState} S */
 export function drawReadout(S) {
-  const kind = S.hover?.kind ?? S.kind, m = mapOf(S, kind), box = S.find(".readout");
+  const kind = S.hover?.kind ?? S.kind;
+  const m = mapOf(S, kind);
+  const box = S.find(".readout");
   box.hidden = S.view === "heads";
   if (!m || box.hidden) return;
-  const { layer, head } = S.pick[kind], query = S.hover?.query ?? rowInView(S, m);
+  const { layer, head } = S.pick[kind];
+  const query = S.hover?.query ?? rowInView(S, m);
   const key = S.hover ? S.hover.key : columnInView(S, m);
-  const { cells, seen, entropy } = rowOf(m, layer, head, query), cell = key === null ? null : cells[key];
-  const entry = (/** @type {string} */ name, /** @type {Content[]} */ ...content) => line(name, make("span", "", ...content));
+  const { cells, seen, entropy } = rowOf(m, layer, head, query);
+  const cell = key === null ? null : cells[key];
+  const entry = (/** @type {string} */ name, /** @type {Content[]} */ ...content) =>
+    line(name, make("span", "", ...content));
   const lines = [entry("query", ...rowName(m, query))];
   if (cell) {
     lines.push(entry("key", numbered(m.columns, cell.key, SIDES[kind][1])));
@@ -49,12 +63,15 @@ export function drawReadout(S) {
 
 /** The mean weight that the marked rows put on the marked columns. @param {HeadsState} S @param {NonNullable<HeadsState["brush"]>} brush @param {KindMap} m */
 function describeBrush(S, { rows, columns }, m) {
-  const { layer, head } = S.pick[m.kind], values = weightsOf(m, layer, head), last = Math.min(rows[1], shownRows(S, m) - 1);
+  const { layer, head } = S.pick[m.kind];
+  const values = weightsOf(m, layer, head);
+  const last = Math.min(rows[1], shownRows(S, m) - 1);
   let sum = 0;
   for (let q = rows[0]; q <= last; q++) for (let k = columns[0]; k <= columns[1]; k++) sum += values[q * m.keys + k];
   const span = (/** @type {string} */ noun, /** @type {number} */ a, /** @type {number} */ b) =>
-    (a === b ? `${noun} ${a + 1}` : `${noun}s ${a + 1}–${b + 1}`);
-  const mean = percent(sum / Math.max(1, last - rows[0] + 1)), [puts, its] = last > rows[0] ? ["put", "their"] : ["puts", "its"];
+    a === b ? `${noun} ${a + 1}` : `${noun}s ${a + 1}–${b + 1}`;
+  const mean = percent(sum / Math.max(1, last - rows[0] + 1));
+  const [puts, its] = last > rows[0] ? ["put", "their"] : ["puts", "its"];
   return `${span("row", rows[0], Math.max(rows[0], last))} ${puts} ${mean} of ${its} weight on ${span("column", ...columns)} (Esc clears the selection)`;
 }
 
@@ -67,26 +84,41 @@ function describeBrush(S, { rows, columns }, m) {
  * @returns {Content[]}
  */
 function lookedAt(S, m, head, key) {
-  const { layer } = S.pick[m.kind], values = weightsOf(m, layer, head);
+  const { layer } = S.pick[m.kind];
+  const values = weightsOf(m, layer, head);
   const rows = Array.from({ length: shownRows(S, m) }, (_, query) => ({ query, i: query * m.keys + key }))
-    .filter(({ i }) => !m.mask[i]).sort((a, b) => values[b.i] - values[a.i]).slice(0, 3);
-  const named = rows.filter(({ i }, rank) => !rank || values[i] >= 0.1).flatMap(({ query, i }, rank) =>
-    [rank ? ", " : " ", numbered(m.rows, query, SIDES[m.kind][0]), ` ${wholePercent(values[i])}`]);
+    .filter(({ i }) => !m.mask[i])
+    .sort((a, b) => values[b.i] - values[a.i])
+    .slice(0, 3);
+  const named = rows
+    .filter(({ i }, rank) => !rank || values[i] >= 0.1)
+    .flatMap(({ query, i }, rank) => [
+      rank ? ", " : " ",
+      numbered(m.rows, query, SIDES[m.kind][0]),
+      ` ${wholePercent(values[i])}`,
+    ]);
   const name = numbered(m.columns, key, SIDES[m.kind][1]);
-  return [`${shortName(layer, head)}: `, name, ...(named.length ? [" is looked at by", ...named, "."] : [" is masked for every row."])];
+  return [
+    `${shortName(layer, head)}: `,
+    name,
+    ...(named.length ? [" is looked at by", ...named, "."] : [" is masked for every row."]),
+  ];
 }
 
 /** @param {HeadsState} S */
 export function drawCaption(S) {
-  const m = mapOf(S, S.kind), box = S.find(".caption");
+  const m = mapOf(S, S.kind);
+  const box = S.find(".caption");
   if (!m) return say(box, "");
   if (S.view === "heads") {
     return say(box, describeGrids(S).join(" "));
   }
-  const { layer, head } = S.pick[S.kind], query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
+  const { layer, head } = S.pick[S.kind];
+  const query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
   const sentence = (/** @type {number} */ h) => {
     if (S.focus?.side === "key") return lookedAt(S, m, h, S.focus.at);
-    const row = rowOf(m, layer, h, query), keys = looksAt(row, m.columns, SIDES[m.kind][1], 3);
+    const row = rowOf(m, layer, h, query);
+    const keys = looksAt(row, m.columns, SIDES[m.kind][1], 3);
     return [`${shortName(layer, h)}: `, ...rowName(m, query), ...keys];
   };
   const heads = showsSeveral(S) ? linedHeads(S).sort((a, b) => Number(b === head) - Number(a === head)) : [head];
@@ -104,22 +136,44 @@ export function drawCaption(S) {
  * @param {HeadsState} S
  */
 export function drawLead(S) {
-  const kind = S.hover?.kind ?? S.kind, m = S.view === "heads" ? mapOf(S, kind) : undefined, box = S.find(".lead");
+  const kind = S.hover?.kind ?? S.kind;
+  const m = S.view === "heads" ? mapOf(S, kind) : undefined;
+  const box = S.find(".lead");
   box.hidden = !m;
   if (!m) return;
-  const [said, read, next] = box.children, { layer, head } = headInView(S, kind), query = S.hover?.query ?? rowInView(S, m);
-  const [side, keySide] = SIDES[kind], row = rowOf(m, layer, head, query), keys = looksAt(row, m.columns, keySide, 3);
+  const [said, read, next] = box.children;
+  const { layer, head } = headInView(S, kind);
+  const query = S.hover?.query ?? rowInView(S, m);
+  const [side, keySide] = SIDES[kind];
+  const row = rowOf(m, layer, head, query);
+  const keys = looksAt(row, m.columns, keySide, 3);
   const which = head ? nameInLayer(head) : `mean of its ${plural(m.heads, "head")}`;
-  const whose = `${layerName(layer)} (${which})`, name = numbered(m.rows, query, side);
-  if (m.predicted.length) sayAll(said, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
+  const whose = `${layerName(layer)} (${which})`;
+  const name = numbered(m.rows, query, side);
+  if (m.predicted.length)
+    sayAll(said, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
   else sayAll(said, "In ", whose, ", ", name, ...keys);
   const [rows, columns] = WORDS[kind];
   say(read, `Each picture is one head. Rows: ${rows}. Columns: ${columns}.`);
   // A lesson may leave the controls of the steps out: what is not there is not pointed to.
-  const phone = S.box.clientWidth < 760, buttons = S.find(".walk").offsetWidth > 0, large = phone ? "tap a picture to open that head" : "point at a picture to see it large, click it to open it";
-  const walk = S.last < 1 || kind === "encoder" || (phone && !buttons) ? "" : phone ? "; ▸ above goes to the next word" : "; the key → steps to the next word";
+  const phone = S.box.clientWidth < 760;
+  const buttons = S.find(".walk").offsetWidth > 0;
+  const large = phone ? "tap a picture to open that head" : "point at a picture to see it large, click it to open it";
+  const walk =
+    S.last < 1 || kind === "encoder" || (phone && !buttons)
+      ? ""
+      : phone
+        ? "; ▸ above goes to the next word"
+        : "; the key → steps to the next word";
   sayAll(next, make("b", "", "Next: "), `${showsLarge(S) ? large : "click a picture to open that head"}${walk}.`);
-  say(S.find(".tells"), !showsLarge(S) ? "" : head ? favours(m, layer, head) : `The average of the ${plural(m.heads, "head")} of this layer.`);
+  say(
+    S.find(".tells"),
+    !showsLarge(S)
+      ? ""
+      : head
+        ? favours(m, layer, head)
+        : `The average of the ${plural(m.heads, "head")} of this layer.`,
+  );
 }
 
 /** What the rows and the columns of a map are, for somebody who sees one for the first time. @type {Record<string, [string, string]>} */
@@ -142,10 +196,14 @@ const PLACES_IN_WORDS = {
 
 /** "Looks at about 1.8 keys (tokens) at a time; 62 % of its weight is on the diagonal (…)." @param {KindMap} m @param {number} layer @param {number} head */
 function favours(m, layer, head) {
-  const { keys, role, mixed } = describeHead(m, layer, head), at = role.indexOf(" ");
-  const habit = mixed ? ", not enough for a clear habit" : "", where = PLACES_IN_WORDS[role.slice(0, at)];
+  const { keys, role, mixed } = describeHead(m, layer, head);
+  const at = role.indexOf(" ");
+  const habit = mixed ? ", not enough for a clear habit" : "";
+  const where = PLACES_IN_WORDS[role.slice(0, at)];
   const place = at < 0 ? "" : `; ${role.slice(at + 1)} of its weight is on ${where}${habit}`;
-  return keys === "no choice" ? "It has no choice: only one key is visible." : `On average it looks at ${keys} (tokens) at a time${place}.`;
+  return keys === "no choice"
+    ? "It has no choice: only one key is visible."
+    : `On average it looks at ${keys} (tokens) at a time${place}.`;
 }
 
 /** The number of heads shown, and which of them look at the fewest and at the most keys. @param {HeadsState} S */
@@ -153,12 +211,15 @@ function describeGrids(S) {
   return kindsShown(S).map((kind) => {
     const m = mapOf(S, kind);
     if (!m) return "";
-    const heads = listHeads(m, { ...S, by: "keys" }), all = m.layers * m.heads;
+    const heads = listHeads(m, { ...S, by: "keys" });
+    const all = m.layers * m.heads;
     const whole = (all > 1 ? "all " : "") + `${plural(all, "head")} in ${plural(m.layers, "layer")}`;
     const count = heads.length === all ? whole : `${heads.length} of ${plural(all, "head")}`;
     if (!heads.length) return `${TITLES[kind]}: ${count}.`;
-    const [sharp, wide] = [heads[0], heads[heads.length - 1]].map(({ layer, head }) =>
-      ({ name: shortName(layer, head), ...describeHead(m, layer, head) }));
+    const [sharp, wide] = [heads[0], heads[heads.length - 1]].map(({ layer, head }) => ({
+      name: shortName(layer, head),
+      ...describeHead(m, layer, head),
+    }));
     const others = heads.length > 1 ? `, ${wide.name} at the most (${wide.keys})` : "";
     return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "mixed, " : ""}${sharp.role})${others}.`;
   });
@@ -168,7 +229,9 @@ function describeGrids(S) {
 export function drawNumbers(S) {
   const m = mapOf(S, S.kind);
   if (!m) return;
-  const { layer } = S.pick[S.kind], query = rowInView(S, m), heads = S.view === "heads";
+  const { layer } = S.pick[S.kind];
+  const query = rowInView(S, m);
+  const heads = S.view === "heads";
   const title = heads ? [", all heads"] : [`, ${layerName(layer)}, row `, ...rowName(m, query)];
   sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}`, ...title);
   if (!S.details.open) return;
@@ -197,7 +260,13 @@ function headTable(S, m) {
 
 /** @param {HeadsState} S @param {KindMap} m @param {number} query */
 function keyTable(S, m, query) {
-  const { layer, head } = S.pick[m.kind], heads = showsSeveral(S) ? linedHeads(S) : [head], several = heads.length > 1;
-  const rows = keyRows(heads.map((h) => rowOf(m, layer, h, query)), m.columns, SIDES[m.kind][1]);
+  const { layer, head } = S.pick[m.kind];
+  const heads = showsSeveral(S) ? linedHeads(S) : [head];
+  const several = heads.length > 1;
+  const rows = keyRows(
+    heads.map((h) => rowOf(m, layer, h, query)),
+    m.columns,
+    SIDES[m.kind][1],
+  );
   return { names: several ? ["key", ...heads.map(shortHead)] : ["key", "weight", "rank"], rows };
 }

@@ -20,11 +20,18 @@ function formOf(S, kind) {
 
 /** The map of a kind in its current form, if it has arrived. @param {HeadsState} S @param {Kind} kind @returns {KindMap | undefined} */
 export function mapOf(S, kind) {
-  const form = formOf(S, kind), name = `${kind} ${form}`, known = S.maps.get(name);
+  const form = formOf(S, kind);
+  const name = `${kind} ${form}`;
+  const known = S.maps.get(name);
   if (known) return known;
-  const m = S.data.maps[kind], labels = S.data.forms[kind]?.[form], { weights } = m;
+  const m = S.data.maps[kind];
+  const labels = S.data.forms[kind]?.[form];
+  const { weights } = m;
   if (!weights || !labels) return undefined;
-  const merged = form === "tokens" ? {} : { ...mergeWords({ ...m, weights }, labels.row_spans, labels.column_spans, m.queries), means: new Map() };
+  const merged =
+    form === "tokens"
+      ? {}
+      : { ...mergeWords({ ...m, weights }, labels.row_spans, labels.column_spans, m.queries), means: new Map() };
   const map = { ...m, weights, ...labels, ...merged, form };
   S.maps.set(name, map);
   return map;
@@ -44,7 +51,10 @@ export const headInView = (S, kind) => (S.view === "heads" && S.peek?.kind === k
 export const showsLarge = (S) => S.view === "heads" && kindsShown(S).length < 2;
 
 /** The maps in view that have arrived. @param {HeadsState} S */
-export const mapsShown = (S) => kindsShown(S).map((kind) => mapOf(S, kind)).filter((m) => m !== undefined);
+export const mapsShown = (S) =>
+  kindsShown(S)
+    .map((kind) => mapOf(S, kind))
+    .filter((m) => m !== undefined);
 
 /**
  * One row of a head with its entropy.
@@ -80,10 +90,26 @@ export const linedHeads = (S) => [...S.on].sort((a, b) => a - b);
 
 /** Where the views are, as reported to the server. @param {HeadsState} S @returns {import("./structs").ViewReport} */
 export function reportOf(S) {
-  const pick = S.pick[S.kind], lined = linedHeads(S), single = !showsSeveral(S) || lined.join() === `${pick.head}`;
-  const row = S.kind === "encoder" ? S.encoderRow : S.step, column = S.col === null ? null : S.col + 1;
+  const pick = S.pick[S.kind];
+  const lined = linedHeads(S);
+  const single = !showsSeveral(S) || lined.join() === `${pick.head}`;
+  const row = S.kind === "encoder" ? S.encoderRow : S.step;
+  const column = S.col === null ? null : S.col + 1;
   const { view, words, next, steps, beside, scale, palette, by, role, most, mass } = S;
-  const options = { view, words, next, steps, beside, scale, palette, by, role, most, mass, heads: single ? [] : lined };
+  const options = {
+    view,
+    words,
+    next,
+    steps,
+    beside,
+    scale,
+    palette,
+    by,
+    role,
+    most,
+    mass,
+    heads: single ? [] : lined,
+  };
   const place = { kind: S.kind, ...pick, step: S.step + 1, row: row + 1, column, options };
   return { seq: S.seq, turn: S.turn, place, wanted: kindsShown(S) };
 }

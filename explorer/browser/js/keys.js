@@ -8,7 +8,11 @@ import { make, makeButton } from "./dom.js";
 /** The keys that step through a decoding. @type {Record<string, string>} */
 export const STEPPING = { ArrowLeft: "back", ArrowRight: "forward", Home: "start", End: "end", " ": "play" };
 /** The same for people. @type {[string, string][]} */
-export const STEPPING_HELP = [["← →", "one step back, forward"], ["Home End", "first step, last step"], ["Space", "play, pause"]];
+export const STEPPING_HELP = [
+  ["← →", "one step back, forward"],
+  ["Home End", "first step, last step"],
+  ["Space", "play, pause"],
+];
 
 const TYPING = "textarea,select,[contenteditable],input:not([type=range],[type=checkbox],[type=radio],[type=button])";
 const POPUPS = "dialog,[role=dialog],[role=menu],[role=listbox]";
@@ -40,18 +44,21 @@ export function isFree(key, path, pointed) {
  * @param {KeyUser} user
  */
 export function listenToKeys(box, { commands, help, run, escape }) {
-  let pointed = false, taken = "";
+  let pointed = false;
+  let taken = "";
   const showHelp = () => openHelp(box, [...help, ["Esc", "close what is open, end the choice"], ["?", "this list"]]);
   const onPointer = () => {
     pointed = true;
   };
   const onKey = (/** @type {KeyboardEvent} */ event) => {
-    const { key } = event, path = event.composedPath().filter((node) => node instanceof Element);
+    const { key } = event;
+    const path = event.composedPath().filter((node) => node instanceof Element);
     taken = "";
     if (key === "Tab") pointed = false;
     // A click beside everything gives the focus to the page as a whole, which a key would then mark.
     else if (pointed) /** @type {HTMLElement | null} */ (document.querySelector("main:focus"))?.blur();
-    if (key === "Enter" && !event.isComposing && path[0]?.matches(FIELD)) setTimeout(() => /** @type {HTMLElement} */ (path[0]).blur(), 80);
+    if (key === "Enter" && !event.isComposing && path[0]?.matches(FIELD))
+      setTimeout(() => /** @type {HTMLElement} */ (path[0]).blur(), 80);
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
     const other = path.find((node) => node.matches(".explorer,.stepper,.machine"));
     if (other && other !== box) return;
@@ -83,9 +90,12 @@ export function listenToKeys(box, { commands, help, run, escape }) {
 
 /** Opens the list of keys over the page. @param {HTMLElement} box @param {[string, string][]} help */
 function openHelp(box, help) {
-  const entries = help.flatMap(([keys, meaning]) =>
-    [make("dt", "", ...keys.split(" ").map((key) => make("kbd", "", key))), make("dd", "", meaning)]);
-  const close = makeButton("", "Close"), dialog = make("dialog", "keyhelp", make("h3", "", "Keys"), make("dl", "", ...entries), close);
+  const entries = help.flatMap(([keys, meaning]) => [
+    make("dt", "", ...keys.split(" ").map((key) => make("kbd", "", key))),
+    make("dd", "", meaning),
+  ]);
+  const close = makeButton("", "Close");
+  const dialog = make("dialog", "keyhelp", make("h3", "", "Keys"), make("dl", "", ...entries), close);
   dialog.setAttribute("aria-label", "Keys");
   close.onclick = () => dialog.close();
   dialog.onclick = (event) => event.target === dialog && dialog.close(); // beside it

@@ -17,7 +17,12 @@ import { end, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw 
 const TEMPO = 900; // ms per step
 const COMMANDS = { "+": "in", "-": "out", 0: "fit" };
 /** @type {[string, string][]} */
-const HELP = [["Tab", "to the diagram; then ← → ↑ ↓ from block to block"], ["Enter", "open the block"], ["+ −", "larger, smaller"], ["0", "original size"]];
+const HELP = [
+  ["Tab", "to the diagram; then ← → ↑ ↓ from block to block"],
+  ["Enter", "open the block"],
+  ["+ −", "larger, smaller"],
+  ["0", "original size"],
+];
 
 /**
  * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
@@ -25,7 +30,10 @@ const HELP = [["Tab", "to the diagram; then ← → ↑ ↓ from block to block"
  * @param {import("./types").Mount<[import("./types").MachineMount], "__machine", MachineState>} mount
  */
 export default function (mount) {
-  const { data: [data], parentElement: root } = mount;
+  const {
+    data: [data],
+    parentElement: root,
+  } = mount;
   const S = (root.__machine ??= create(root));
   Object.assign(S, { mount: data, source: serverSource(mount), theme: readTheme(S.box) });
   take(S);
@@ -35,10 +43,29 @@ export default function (mount) {
 /** @param {ParentNode} root */
 function create(root) {
   const find = finder(root);
-  const S = /** @type {MachineState} */ (/** @type {unknown} */ ({
-    find, box: find(".machine"), details: null, opened: { block: "", head: 0, part: "" }, depth: "words", unfolded: {}, zoom: 1, speed: 1,
-    row: 0, step: 0, last: 0, frame: 0, built: "", pictures: [], texts: [], width: 0, seq: "", draw: () => draw(S), reportOf: () => reportOf(S),
-  }));
+  const S = /** @type {MachineState} */ (
+    /** @type {unknown} */ ({
+      find,
+      box: find(".machine"),
+      details: null,
+      opened: { block: "", head: 0, part: "" },
+      depth: "words",
+      unfolded: {},
+      zoom: 1,
+      speed: 1,
+      row: 0,
+      step: 0,
+      last: 0,
+      frame: 0,
+      built: "",
+      pictures: [],
+      texts: [],
+      width: 0,
+      seq: "",
+      draw: () => draw(S),
+      reportOf: () => reportOf(S),
+    })
+  );
   const run = listenToSteps(S, TEMPO, (name) => {
     if (!["in", "out", "fit"].includes(name)) return false;
     S.zoom = zoomAfter(S.zoom, name);
@@ -58,9 +85,16 @@ function create(root) {
 
 /** Takes what the store has: the decoding, its machine, and what is open. @param {MachineState} S */
 function take(S) {
-  const { seq } = S.mount, decoding = decodingOf(seq), machine = partOf(seq, "machine"), details = partOf(seq, "details");
+  const { seq } = S.mount;
+  const decoding = decodingOf(seq);
+  const machine = partOf(seq, "machine");
+  const details = partOf(seq, "details");
   if (!decoding || !machine) return;
-  load(S, /** @type {MachineData} */ ({ ...decoding, ...machine.header }), /** @type {Float32Array} */ (machine.arrays.numbers.values));
+  load(
+    S,
+    /** @type {MachineData} */ ({ ...decoding, ...machine.header }),
+    /** @type {Float32Array} */ (machine.arrays.numbers.values),
+  );
   if (details) Object.assign(S, { details: details.header, arrays: details.arrays });
   S.built = "";
   S.draw();
@@ -86,9 +120,16 @@ function draw(S) {
   const { target } = S.data;
   drawSteps(S, stepName(S.data, S.step));
   S.find(".untrained").hidden = S.data.trained;
-  const says = S.find(".says"), words = [target.tokens[S.step], target.predicted[S.step]];
+  const says = S.find(".says");
+  const words = [target.tokens[S.step], target.predicted[S.step]];
   if (says.dataset.words !== words.join(" ")) {
-    says.replaceChildren("reads ", make("bdi", "token target", words[0]), " → predicts ", make("bdi", "token target", words[1]), ` ${wholePercent(target.probabilities[S.step])}`);
+    says.replaceChildren(
+      "reads ",
+      make("bdi", "token target", words[0]),
+      " → predicts ",
+      make("bdi", "token target", words[1]),
+      ` ${wholePercent(target.probabilities[S.step])}`,
+    );
     says.dataset.words = words.join(" ");
   }
   drawMachine(S);

@@ -21,11 +21,19 @@ export const SUM = 18; // the circle that adds
  */
 const SIZES = {
   roomy: {
-    gap: 9, sublayer: 64, folded: 40, near: 6, norm: 30,
+    gap: 9,
+    sublayer: 64,
+    folded: 40,
+    near: 6,
+    norm: 30,
     through: { tokens: 78, embedding: 64, memory: 54, linear: 60, softmax: 49, word: 113, lstm: 90, combine: 60 },
   },
   tight: {
-    gap: 6, sublayer: 56, folded: 40, near: 4, norm: 27,
+    gap: 6,
+    sublayer: 56,
+    folded: 40,
+    near: 4,
+    norm: 27,
     through: { tokens: 64, embedding: 56, memory: 52, linear: 50, softmax: 44, word: 84, lstm: 84, combine: 56 },
   },
 };
@@ -36,8 +44,10 @@ const SIZES = {
  * @type {Style[]}
  */
 const STYLES = [
-  { rows: 1, grouped: false, sizes: SIZES.roomy }, { rows: 2, grouped: false, sizes: SIZES.roomy },
-  { rows: 2, grouped: true, sizes: SIZES.roomy }, { rows: 2, grouped: true, sizes: SIZES.tight },
+  { rows: 1, grouped: false, sizes: SIZES.roomy },
+  { rows: 2, grouped: false, sizes: SIZES.roomy },
+  { rows: 2, grouped: true, sizes: SIZES.roomy },
+  { rows: 2, grouped: true, sizes: SIZES.tight },
 ];
 const RAISED = ["attention", "feed_forward", "positions", "initial"];
 const HEAD = 58; // a head of an open block, and a part of an open head
@@ -56,13 +66,17 @@ export const foldedName = (stack, layer) => `${stack}.${layer} folded`;
 /** One band with as many layers unfolded as fit. @param {MachineBlock[]} blocks @param {string} stack @param {number} top @param {number} width @param {MachineWish} wish */
 export function fitted(blocks, stack, top, width, wish) {
   const layers = [...new Set(blocks.map(({ layer }) => layer))].filter(Boolean);
-  const opened = blocks.find(({ name }) => name === wish.open)?.layer, wanted = wish.unfolded[stack] ?? [];
-  const order = [...new Set([...(opened ? [opened] : []), ...wanted, ...layers])].filter((layer) => layers.includes(layer));
+  const opened = blocks.find(({ name }) => name === wish.open)?.layer;
+  const wanted = wish.unfolded[stack] ?? [];
+  const order = [...new Set([...(opened ? [opened] : []), ...wanted, ...layers])].filter((layer) =>
+    layers.includes(layer),
+  );
   for (const style of STYLES) {
     /** @type {number[]} */
     let unfolded = [];
     for (const layer of order) {
-      const forced = layer === opened || layer === wanted[0], more = [...unfolded, layer];
+      const forced = layer === opened || layer === wanted[0];
+      const more = [...unfolded, layer];
       if (forced || placed(blocks, stack, top, more, wish, style).width <= width) unfolded = more;
     }
     const plan = placed(blocks, stack, top, unfolded, wish, style);
@@ -80,14 +94,22 @@ export function fitted(blocks, stack, top, width, wish) {
  * @param {Style} style
  */
 function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes }) {
-  const rows = blocks.some(({ name, attention }) => name === wish.open && attention) && (wish.parts || wish.heads > 1) ? most : 1;
-  const high = rows > 1 ? TALL : HIGH, { gap, sublayer, norm, through } = sizes;
-  const title = blocks.some((block) => block.layer) ? TITLE : 0, roof = top + title, floor = roof + high, stream = floor + DROP, whole = high + DROP + FOOT;
+  const rows =
+    blocks.some(({ name, attention }) => name === wish.open && attention) && (wish.parts || wish.heads > 1) ? most : 1;
+  const high = rows > 1 ? TALL : HIGH;
+  const { gap, sublayer, norm, through } = sizes;
+  const title = blocks.some((block) => block.layer) ? TITLE : 0;
+  const roof = top + title;
+  const floor = roof + high;
+  const stream = floor + DROP;
+  const whole = high + DROP + FOOT;
   /** @type {MachineBox[]} */
   const boxes = [];
   /** @type {MachinePlan["frames"]} */
   const frames = [];
-  let x = 2, layer = 0, left = 0;
+  let x = 2;
+  let layer = 0;
+  let left = 0;
   /** @type {MachineBox | null} */
   let raised = null;
   const add = (/** @type {Partial<MachineBox>} */ box) => boxes.push(/** @type {MachineBox} */ (box));
@@ -107,40 +129,92 @@ function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes
       left = x;
       if (layer && unfolded.includes(layer)) x += PAD;
       else if (layer) {
-        const names = blocks.filter((each) => each.layer === layer).map((each) => each.name), before = boxes[boxes.length - 1];
-        if (grouped && before?.kind === "folded") Object.assign(before, { names: [...before.names, ...names], last: layer });
+        const names = blocks.filter((each) => each.layer === layer).map((each) => each.name);
+        const before = boxes[boxes.length - 1];
+        if (grouped && before?.kind === "folded")
+          Object.assign(before, { names: [...before.names, ...names], last: layer });
         else {
-          add({ name: foldedName(stack, layer), kind: "folded", stack, layer, last: layer, names, x, y: roof, width: sizes.folded, height: whole, enter: [x, stream], leave: [x + sizes.folded, stream] });
+          add({
+            name: foldedName(stack, layer),
+            kind: "folded",
+            stack,
+            layer,
+            last: layer,
+            names,
+            x,
+            y: roof,
+            width: sizes.folded,
+            height: whole,
+            enter: [x, stream],
+            leave: [x + sizes.folded, stream],
+          });
           x += sizes.folded + sizes.near;
         }
       }
     }
     if (layer && !unfolded.includes(layer)) return;
-    const next = blocks[i + 1], own = { name, kind, stack: block.stack, layer, names: [name] };
+    const next = blocks[i + 1];
+    const own = { name, kind, stack: block.stack, layer, names: [name] };
     if (isRaised(kind)) {
       const open = name === wish.open && block.attention !== "";
       const w = open ? openWidth(wish.heads, wish.parts, rows) : sublayer;
       const settles = !wish.pre && layer > 0 && next?.layer === layer && (next.kind === "add" || next.kind === "norm");
       const out = settles ? x + 24 : x + w - 15;
       /** @type {MachineBox} */
-      const box = { ...own, x, y: roof, width: w, height: high, enter: [isBefore(blocks, i - 1, wish) ? x + 17 : x + 7, floor], leave: [out, floor] };
+      const box = {
+        ...own,
+        x,
+        y: roof,
+        width: w,
+        height: high,
+        enter: [isBefore(blocks, i - 1, wish) ? x + 17 : x + 7, floor],
+        leave: [out, floor],
+      };
       if (kind === "positions") {
         const middle = x + w / 2;
-        Object.assign(box, { sum: [middle, stream], enter: [middle - SUM / 2, stream], leave: [middle + SUM / 2, stream] });
+        Object.assign(box, {
+          sum: [middle, stream],
+          enter: [middle - SUM / 2, stream],
+          leave: [middle + SUM / 2, stream],
+        });
       }
       add(box);
       raised = box;
       x += w + gap;
     } else if (kind === "add") {
       const middle = raised ? raised.leave[0] : x + SUM / 2;
-      add({ ...own, x: middle - SUM / 2, y: stream - SUM / 2, width: SUM, height: SUM, enter: [middle - SUM / 2, stream], leave: [middle + SUM / 2, stream] });
+      add({
+        ...own,
+        x: middle - SUM / 2,
+        y: stream - SUM / 2,
+        width: SUM,
+        height: SUM,
+        enter: [middle - SUM / 2, stream],
+        leave: [middle + SUM / 2, stream],
+      });
       if (!raised) x += SUM + gap;
     } else if (isBefore(blocks, i, wish)) {
       const middle = x + 17;
-      add({ ...own, x: middle - norm / 2, y: floor + 9, width: norm, height: 17, enter: [middle, floor + 26], leave: [middle, floor + 9] });
+      add({
+        ...own,
+        x: middle - norm / 2,
+        y: floor + 9,
+        width: norm,
+        height: 17,
+        enter: [middle, floor + 26],
+        leave: [middle, floor + 9],
+      });
     } else if (kind === "norm") {
       const start = raised && block.layer ? raised.leave[0] + 13 : x;
-      add({ ...own, x: start, y: stream - 9, width: norm, height: 18, enter: [start, stream], leave: [start + norm, stream] });
+      add({
+        ...own,
+        x: start,
+        y: stream - 9,
+        width: norm,
+        height: 18,
+        enter: [start, stream],
+        leave: [start + norm, stream],
+      });
       x = Math.max(x, start + norm + (block.layer ? 4 : gap));
     } else {
       const w = through[kind] ?? sublayer;
@@ -161,10 +235,13 @@ const isBefore = (blocks, i, { pre }) => pre && blocks[i]?.kind === "norm" && bl
  * @returns {{ from: MachineBox, to: MachineBox, read: string }[]}
  */
 export function readings(blocks, home) {
-  const known = new Set(), found = [];
+  const known = new Set();
+  const found = [];
   for (const block of blocks) {
     for (const read of block.reads) {
-      const from = home[read], to = home[block.name], name = `${from.name} ${to.name}`;
+      const from = home[read];
+      const to = home[block.name];
+      const name = `${from.name} ${to.name}`;
       if (from === to || known.has(name)) continue;
       known.add(name);
       found.push({ from, to, read });
@@ -175,10 +252,24 @@ export function readings(blocks, home) {
 
 /** From where one block leaves to where the other is entered. @param {MachineBox} from @param {MachineBox} to @returns {Point[]} */
 export function route(from, to) {
-  const [ax, ay] = from.leave, [bx, by] = to.enter, stream = Math.max(ay, by);
-  if (to.kind === "add" && isRaised(from.kind) && !from.sum) return [[ax, ay], [ax, to.y]];
-  if (ay === by && !isRaised(from.kind)) return [[ax, ay], [bx, by]];
-  if (ax === bx) return [[ax, ay], [bx, by]];
+  const [ax, ay] = from.leave;
+  const [bx, by] = to.enter;
+  const stream = Math.max(ay, by);
+  if (to.kind === "add" && isRaised(from.kind) && !from.sum)
+    return [
+      [ax, ay],
+      [ax, to.y],
+    ];
+  if (ay === by && !isRaised(from.kind))
+    return [
+      [ax, ay],
+      [bx, by],
+    ];
+  if (ax === bx)
+    return [
+      [ax, ay],
+      [bx, by],
+    ];
   // From above, down to the stream, along it, and up again where the other one stands above it.
   const foot = isRaised(from.kind) && !from.sum ? Math.max(stream, from.y + from.height + DROP) : stream;
   /** @type {Point[]} */

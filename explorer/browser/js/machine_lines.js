@@ -36,35 +36,57 @@ export function planLines(blocks, width, wish) {
   const opened = blocks.find(({ name }) => name === wish.open);
   let bottom = 0;
   for (const stack of STACKS) {
-    const members = blocks.filter((block) => block.stack === stack), top = bottom + ABOVE[stack];
+    const members = blocks.filter((block) => block.stack === stack);
+    const top = bottom + ABOVE[stack];
     // However narrow, one layer of each side shows its attention.
-    const unfolded = wish.unfolded[stack]?.length || opened?.stack === stack ? wish.unfolded : { ...wish.unfolded, [stack]: [1] };
+    const unfolded =
+      wish.unfolded[stack]?.length || opened?.stack === stack ? wish.unfolded : { ...wish.unfolded, [stack]: [1] };
     const end = stack === "encoder" || stack === "output" ? 0 : TURN + (stack === "target" ? 0 : 2);
-    const band = fitted(members, stack, top, width - START - end, { ...wish, unfolded }), by = START - 2;
+    const band = fitted(members, stack, top, width - START - end, { ...wish, unfolded });
+    const by = START - 2;
     for (const box of band.boxes) move(box, by);
     lines[stack] = {
-      ...band, frames: band.frames.map((frame) => ({ ...frame, x: frame.x + by })), right: band.width + by,
-      lead: stack === "decoder" ? top - 26 : top - ABOVE[stack] / 2, shelf: top - 6,
+      ...band,
+      frames: band.frames.map((frame) => ({ ...frame, x: frame.x + by })),
+      right: band.width + by,
+      lead: stack === "decoder" ? top - 26 : top - ABOVE[stack] / 2,
+      shelf: top - 6,
     };
     bottom = top + band.height;
   }
   const all = Object.values(lines);
-  const boxes = all.flatMap((line) => line.boxes), height = bottom + LOOP;
+  const boxes = all.flatMap((line) => line.boxes);
+  const height = bottom + LOOP;
   const { wires, down } = wiresOf(blocks, boxes, lines, height - LOOP / 3);
   return {
-    width: Math.max(down + 4, ...all.map(({ right }) => right + TURN + 2)), height, boxes, wires, frames: all.flatMap(({ frames }) => frames),
+    width: Math.max(down + 4, ...all.map(({ right }) => right + TURN + 2)),
+    height,
+    boxes,
+    wires,
+    frames: all.flatMap(({ frames }) => frames),
     labels: [
-      { flow: "memory", text: blocks.some(({ kind }) => kind === "initial") ? "memory" : "memory: keys and values", x: START + CLEAR, y: lines.decoder.shelf },
+      {
+        flow: "memory",
+        text: blocks.some(({ kind }) => kind === "initial") ? "memory" : "memory: keys and values",
+        x: START + CLEAR,
+        y: lines.decoder.shelf,
+      },
       { flow: "loop", text: "the chosen word is read in the next step", x: START, y: height - LOOP / 3 },
     ],
-    rows: lines[opened?.stack ?? "decoder"].rows, tight: { encoder: lines.encoder.tight, decoder: lines.decoder.tight },
+    rows: lines[opened?.stack ?? "decoder"].rows,
+    tight: { encoder: lines.encoder.tight, decoder: lines.decoder.tight },
   };
 }
 
 /** @param {MachineBox} box @param {number} by */
 function move(box, by) {
   const moved = (/** @type {Point} */ [x, y]) => /** @type {Point} */ ([x + by, y]);
-  Object.assign(box, { x: box.x + by, enter: moved(box.enter), leave: moved(box.leave), ...(box.sum ? { sum: moved(box.sum) } : {}) });
+  Object.assign(box, {
+    x: box.x + by,
+    enter: moved(box.enter),
+    leave: moved(box.leave),
+    ...(box.sum ? { sum: moved(box.sum) } : {}),
+  });
 }
 
 /** The lines between the blocks, and how far to the right the memory goes down. @param {MachineBlock[]} blocks @param {MachineBox[]} boxes @param {Record<string, Line>} lines @param {number} loop */
@@ -74,11 +96,22 @@ function wiresOf(blocks, boxes, lines, loop) {
   /** @type {Record<string, MachineBox>} */
   const home = {};
   for (const box of boxes) for (const name of box.names) home[name] = box;
-  const { memory, word } = home, middle = memory.x + memory.width / 2, below = memory.y + memory.height;
+  const { memory, word } = home;
+  const middle = memory.x + memory.width / 2;
+  const below = memory.y + memory.height;
   const down = Math.max(middle, lines.target.right + TURN + CLEAR);
   for (const { from, to, read } of readings(blocks, home)) {
     if (read === "memory") {
-      const x = to.x + to.width / 2, { shelf } = lines[to.stack], aside = /** @type {Point[]} */ (down > middle ? [[middle, below + 6], [down, below + 6]] : []);
+      const x = to.x + to.width / 2;
+      const { shelf } = lines[to.stack];
+      const aside = /** @type {Point[]} */ (
+        down > middle
+          ? [
+              [middle, below + 6],
+              [down, below + 6],
+            ]
+          : []
+      );
       wires.push({ flow: "memory", points: [[middle, below], ...aside, [down, shelf], [x, shelf], [x, to.y]] });
     } else {
       const flow = from.stack === "source" || from.stack === "encoder" ? "source" : "target";
@@ -86,18 +119,48 @@ function wiresOf(blocks, boxes, lines, loop) {
     }
   }
   for (const { sum, stack, y, height } of boxes) {
-    if (sum) wires.push({ flow: stack, points: [[sum[0], y + height], [sum[0], sum[1] - SUM / 2]] });
+    if (sum)
+      wires.push({
+        flow: stack,
+        points: [
+          [sum[0], y + height],
+          [sum[0], sum[1] - SUM / 2],
+        ],
+      });
   }
-  const start = home["tgt.tokens"], out = word.x + word.width - 12, level = start.y + start.height / 2;
-  wires.push({ flow: "loop", points: [[out, word.y + word.height], [out, loop], [BACK, loop], [BACK, level], [start.x, level]] });
+  const start = home["tgt.tokens"];
+  const out = word.x + word.width - 12;
+  const level = start.y + start.height / 2;
+  wires.push({
+    flow: "loop",
+    points: [
+      [out, word.y + word.height],
+      [out, loop],
+      [BACK, loop],
+      [BACK, level],
+      [start.x, level],
+    ],
+  });
   return { wires, down };
 }
 
 /** From the end of one line to a block of the next. @param {MachineBox} from @param {MachineBox} to @param {Record<string, Line>} lines @returns {Point[]} */
 function over(from, to, lines) {
-  const { right, stream } = lines[from.stack], { lead, stream: next } = lines[to.stack], [ax, ay] = from.leave, [bx, by] = to.enter;
-  const turn = right + TURN, left = START - TURN;
+  const { right, stream } = lines[from.stack];
+  const { lead, stream: next } = lines[to.stack];
+  const [ax, ay] = from.leave;
+  const [bx, by] = to.enter;
+  const turn = right + TURN;
+  const left = START - TURN;
   /** @type {Point[]} */
-  const points = [[ax, ay], ...(ay === stream ? [] : [/** @type {Point} */ ([ax, stream])]), [turn, stream], [turn, lead], [left, lead], [left, next], [bx, next]];
+  const points = [
+    [ax, ay],
+    ...(ay === stream ? [] : [/** @type {Point} */ ([ax, stream])]),
+    [turn, stream],
+    [turn, lead],
+    [left, lead],
+    [left, next],
+    [bx, next],
+  ];
   return by === next ? points : [...points, [bx, by]];
 }

@@ -6,7 +6,16 @@ import { formulaOf } from "./formula.js";
 import { looksAt, nameOf, paintPart, paintPicture } from "./machine_diagram.js";
 import { diverging, paint, scaleOf } from "./machine_pictures.js";
 import {
-  arrayOf, blockOf, hasDetails, isTarget, leave, lineOf, rowFor, shapeText, sidesOf, tokensOf,
+  arrayOf,
+  blockOf,
+  hasDetails,
+  isTarget,
+  leave,
+  lineOf,
+  rowFor,
+  shapeText,
+  sidesOf,
+  tokensOf,
 } from "./machine_state.js";
 import { levelOf } from "./maps.js";
 import { plural, wholePercent } from "./numbers.js";
@@ -23,8 +32,13 @@ const partOf = (S, block) => S.data.parts[/** @type {Kind} */ (block.attention)]
 
 /** @param {MachineState} S */
 export function drawPanel(S) {
-  const block = blockOf(S, S.opened.block), { head, part } = S.opened;
-  const title = !block ? "The whole machine" : [nameOf(S, block), ...(head ? [`head ${head}`] : []), ...(part ? [partOf(S, block)?.title ?? ""] : [])].join(" › ");
+  const block = blockOf(S, S.opened.block);
+  const { head, part } = S.opened;
+  const title = !block
+    ? "The whole machine"
+    : [nameOf(S, block), ...(head ? [`head ${head}`] : []), ...(part ? [partOf(S, block)?.title ?? ""] : [])].join(
+        " › ",
+      );
   say(S.find(".panel h3"), title);
   for (const tab of buttonsOf(S.find, ".depths")) {
     tab.setAttribute("aria-selected", `${tab.value === S.depth}`);
@@ -43,39 +57,87 @@ export function drawPanel(S) {
 
 /** The whole, in a few sentences with the numbers of this step. @param {MachineState} S @returns {Node[]} */
 function overview(S) {
-  const { data, step } = S, { encoder, decoder, positions } = data.diagram, sources = data.source.tokens.length;
-  const added = data.blocks.some(({ kind }) => kind === "positions") ? ", and a vector for its position is added"
-    : positions === "rope" || positions === "alibi" ? "; its position only enters the scores of self-attention" : "";
-  const read = tokensOf(S, "target"), predicted = data.target.predicted[step], share = data.target.probabilities[step];
-  const lstm = !positions, said = /** @type {Set<string>} */ (new Set());
-  const linked = (/** @type {(string | Node)[]} */ parts) => parts.flatMap((part) => /** @type {(string | Node)[]} */ (typeof part === "string" ? withTerms(part, data.terms, said) : [part]));
+  const { data, step } = S;
+  const { encoder, decoder, positions } = data.diagram;
+  const sources = data.source.tokens.length;
+  const added = data.blocks.some(({ kind }) => kind === "positions")
+    ? ", and a vector for its position is added"
+    : positions === "rope" || positions === "alibi"
+      ? "; its position only enters the scores of self-attention"
+      : "";
+  const read = tokensOf(S, "target");
+  const predicted = data.target.predicted[step];
+  const share = data.target.probabilities[step];
+  const lstm = !positions;
+  const said = /** @type {Set<string>} */ (new Set());
+  const linked = (/** @type {(string | Node)[]} */ parts) =>
+    parts.flatMap(
+      (part) =>
+        /** @type {(string | Node)[]} */ (typeof part === "string" ? withTerms(part, data.terms, said) : [part]),
+    );
   const name = (/** @type {string} */ text) => make("b", "", ...linked([text]));
   const told = (/** @type {(string | Node)[]} */ ...parts) => make("p", "", ...linked(parts));
   const before = data.stepwise ? "all tokens written so far" : "itself and the tokens before it";
   return [
-    told(name("Encoder: "), `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
-      ...(lstm ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`] : [`In ${plural(encoder.length, "layer")}, each token looks at every token: `, name("self-attention"), "."]),
-      " The result, one vector for each source token, is the ", name("memory"), ": all that goes to the decoder."),
-    told(name("Decoder: "), `it reads the target so far, ${plural(read.length, "token")} up to `, token(S, "target", step), `. `,
-      ...(lstm ? [`${plural(decoder.length, "layer")} of LSTM read it in order, and `] : [`In ${plural(decoder.length, "layer")}, each token looks at ${before} (`, name(data.stepwise ? "self-attention" : "masked self-attention"), "), and "]),
-      "then at the memory (", name("cross-attention"), ")."),
-    told(name("Next word: "), `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} target tokens (linear), and the scores become probabilities (softmax). Chosen: `,
-      make("bdi", "token target", predicted), `, ${wholePercent(share)}. In the next step the decoder reads it.`),
-    make("p", "hint", "Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below. Above, the frame marks ",
-      token(S, "source", S.row), " (choose another one in ", name("Source"), "), below, the token just read, ", token(S, "target", step), ". The arrow keys step."),
+    told(
+      name("Encoder: "),
+      `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
+      ...(lstm
+        ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`]
+        : [`In ${plural(encoder.length, "layer")}, each token looks at every token: `, name("self-attention"), "."]),
+      " The result, one vector for each source token, is the ",
+      name("memory"),
+      ": all that goes to the decoder.",
+    ),
+    told(
+      name("Decoder: "),
+      `it reads the target so far, ${plural(read.length, "token")} up to `,
+      token(S, "target", step),
+      `. `,
+      ...(lstm
+        ? [`${plural(decoder.length, "layer")} of LSTM read it in order, and `]
+        : [
+            `In ${plural(decoder.length, "layer")}, each token looks at ${before} (`,
+            name(data.stepwise ? "self-attention" : "masked self-attention"),
+            "), and ",
+          ]),
+      "then at the memory (",
+      name("cross-attention"),
+      ").",
+    ),
+    told(
+      name("Next word: "),
+      `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} target tokens (linear), and the scores become probabilities (softmax). Chosen: `,
+      make("bdi", "token target", predicted),
+      `, ${wholePercent(share)}. In the next step the decoder reads it.`,
+    ),
+    make(
+      "p",
+      "hint",
+      "Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below. Above, the frame marks ",
+      token(S, "source", S.row),
+      " (choose another one in ",
+      name("Source"),
+      "), below, the token just read, ",
+      token(S, "target", step),
+      ". The arrow keys step.",
+    ),
   ];
 }
 
 /** @param {MachineState} S @param {MachineBlock | undefined} block */
 function drawLinks(S, block) {
-  const box = S.find(".links"), { head, part } = S.opened, { positions } = S.data.diagram;
+  const box = S.find(".links");
+  const { head, part } = S.opened;
+  const { positions } = S.data.diagram;
   /** @type {[string, string][]} */
   const links = [];
   if (block?.attention) {
     links.push(["attention", head ? `Head ${head} in Attention` : "Open in Attention"]);
     if (head && ["scores", "masked", "weights"].includes(part)) links.push(["cell", "One cell"]);
     if (positions && (block.attention === "decoder" || part === "masked")) links.push(["masks", "Masks"]);
-    if ((positions === "rope" || positions === "alibi") && block.attention !== "cross") links.push(["positions", "Positions"]);
+    if ((positions === "rope" || positions === "alibi") && block.attention !== "cross")
+      links.push(["positions", "Positions"]);
   } else if (block?.kind === "positions") links.push(["positions", "Positions"]);
   else if (!block || ["linear", "softmax", "word"].includes(block.kind)) links.push(["translate", "Open in Translate"]);
   if (positions && block) links.push(["ledger", "All operations"]);
@@ -89,11 +151,17 @@ function drawLinks(S, block) {
 
 /** Words, with a picture and what can be read from it. @param {MachineState} S @param {MachineBlock} block @param {HTMLElement} told */
 function words(S, block, told) {
-  const { head, part } = S.opened, facts = S.data.facts[block.name], text = make("div", "text");
-  text.append(make("p", "", ...withTerms(head ? partOf(S, block)?.words ?? "" : facts.words, S.data.terms)), ...seen(S, block));
+  const { head, part } = S.opened;
+  const facts = S.data.facts[block.name];
+  const text = make("div", "text");
+  text.append(
+    make("p", "", ...withTerms(head ? (partOf(S, block)?.words ?? "") : facts.words, S.data.terms)),
+    ...seen(S, block),
+  );
   const canvas = make("canvas", "large");
   canvas.setAttribute("role", "img");
-  const projections = block.attention && (!head || ["", "query", "key", "value"].includes(part)) ? projectionsOf(S, block) : [];
+  const projections =
+    block.attention && (!head || ["", "query", "key", "value"].includes(part)) ? projectionsOf(S, block) : [];
   const drawn = head ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
   told.replaceChildren(text, ...projections);
   if (drawn) {
@@ -110,12 +178,29 @@ function seen(S, block) {
   const { data, step } = S;
   if (block.attention) {
     if (S.opened.head && !arrayOf(S, "weights")) return [];
-    const [queries, keys] = sidesOf(block.attention), found = looksAt(S, block, 3);
+    const [queries, keys] = sidesOf(block.attention);
+    const found = looksAt(S, block, 3);
     const looks = found.flatMap(({ weight, i }, n) => [n ? ", " : "", token(S, keys, i), ` ${wholePercent(weight)}`]);
-    return [make("p", "", S.opened.head ? `Head ${S.opened.head}: ` : "Mean over the heads: ", token(S, queries, rowFor(S, queries)), " looks at ", ...looks, ".")];
+    return [
+      make(
+        "p",
+        "",
+        S.opened.head ? `Head ${S.opened.head}: ` : "Mean over the heads: ",
+        token(S, queries, rowFor(S, queries)),
+        " looks at ",
+        ...looks,
+        ".",
+      ),
+    ];
   }
   if (block.kind === "softmax" || block.kind === "word" || block.kind === "linear") {
-    const options = data.alternatives.tokens[step].slice(0, 5).flatMap((word, i) => [i ? ", " : "", make("bdi", "token target", word), ` ${wholePercent(data.alternatives.probabilities[step][i])}`]);
+    const options = data.alternatives.tokens[step]
+      .slice(0, 5)
+      .flatMap((word, i) => [
+        i ? ", " : "",
+        make("bdi", "token target", word),
+        ` ${wholePercent(data.alternatives.probabilities[step][i])}`,
+      ]);
     return [make("p", "", "Likeliest now: ", ...options, ".")];
   }
   if (block.kind === "tokens") {
@@ -127,72 +212,154 @@ function seen(S, block) {
 
 /** What a picture shows. @param {MachineState} S @param {MachineBlock} block */
 function captionOf(S, block) {
-  const { head, part } = S.opened, facts = S.data.facts[block.name];
-  const full = wholePercent(head ? S.details?.full ?? 1 : facts.picture?.scale ?? 1), grey = block.attention === "decoder" && !S.data.stepwise ? ", grey is masked" : "";
-  if (!head && block.attention) return `Attention weights, mean over the heads: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
+  const { head, part } = S.opened;
+  const facts = S.data.facts[block.name];
+  const full = wholePercent(head ? (S.details?.full ?? 1) : (facts.picture?.scale ?? 1));
+  const grey = block.attention === "decoder" && !S.data.stepwise ? ", grey is masked" : "";
+  if (!head && block.attention)
+    return `Attention weights, mean over the heads: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
   if (!head) {
-    const width = facts.picture?.width ?? 0, whole = facts.shape[facts.shape.length - 1];
+    const width = facts.picture?.width ?? 0;
+    const whole = facts.shape[facts.shape.length - 1];
     const columns = block.kind === "linear" ? "tokens" : `the first ${Math.min(width, whole)} of ${whole} numbers`;
-    const what = block.kind === "positions" ? "the vectors that are added" : block.kind === "linear" ? "the scores of the likeliest tokens" : "the results";
+    const what =
+      block.kind === "positions"
+        ? "the vectors that are added"
+        : block.kind === "linear"
+          ? "the scores of the likeliest tokens"
+          : "the results";
     return `Rows are tokens, columns are ${columns} of ${what}; blue is below 0, orange above.`;
   }
   const shown = part || "weights";
-  if (shown === "weights") return `Attention weights of this head: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
-  if (shown === "scores" || shown === "masked") return `Scores of this head: rows are queries, columns are keys; blue is below 0, orange above${shown === "masked" ? grey : ""}.`;
+  if (shown === "weights")
+    return `Attention weights of this head: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
+  if (shown === "scores" || shown === "masked")
+    return `Scores of this head: rows are queries, columns are keys; blue is below 0, orange above${shown === "masked" ? grey : ""}.`;
   return "Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.";
 }
 
 /** @param {number | null} value */
-const short = (value) => (value === null || Number.isNaN(value) ? "–" : value === 0 ? "0" : Math.abs(value) >= 1000 || Math.abs(value) < 0.001 ? value.toExponential(1) : value.toFixed(3));
+const short = (value) =>
+  value === null || Number.isNaN(value)
+    ? "–"
+    : value === 0
+      ? "0"
+      : Math.abs(value) >= 1000 || Math.abs(value) < 0.001
+        ? value.toExponential(1)
+        : value.toFixed(3);
 
 /** The likeliest tokens of this step with their probabilities. @param {MachineState} S @returns {Node[]} */
 function likeliest(S) {
-  const tokens = S.data.alternatives.tokens[S.step], shares = S.data.alternatives.probabilities[S.step];
-  const body = tokens.map((word, i) => make("tr", "", make("td", "", make("bdi", "", word)), make("td", "number", short(shares[i]))));
+  const tokens = S.data.alternatives.tokens[S.step];
+  const shares = S.data.alternatives.probabilities[S.step];
+  const body = tokens.map((word, i) =>
+    make("tr", "", make("td", "", make("bdi", "", word)), make("td", "number", short(shares[i]))),
+  );
   const table = make("table", "", make("tr", "", make("th", "", "token"), make("th", "", "probability")), ...body);
   const all = S.data.vocabulary.toLocaleString("en");
-  return [table, make("p", "hint", `The ${tokens.length} likeliest of ${all} target tokens in this step; all together have probability 1. Their scores before softmax are the result of Linear.`)];
+  return [
+    table,
+    make(
+      "p",
+      "hint",
+      `The ${tokens.length} likeliest of ${all} target tokens in this step; all together have probability 1. Their scores before softmax are the result of Linear.`,
+    ),
+  ];
 }
 
 /** The operations of the block as a table, with the row of this token. @param {MachineState} S @returns {Node[]} */
 function numbers(S) {
   if (!hasDetails(S) || !S.details) return [make("p", "hint", "Asking the server for the numbers …")];
-  const { opened } = S, block = /** @type {MachineBlock} */ (blockOf(S, opened.block));
+  const { opened } = S;
+  const block = /** @type {MachineBlock} */ (blockOf(S, opened.block));
   if (block.kind === "softmax" || block.kind === "word") return likeliest(S);
   if (!S.details.numbers.length) return [make("p", "", "There are no numbers here but the tokens themselves.")];
-  const heads = ["operation", "shape", "parameters", "mean", "std. dev.", "row of", "its mean", "its length", "its first numbers"];
-  const body = S.details.numbers.filter(({ point }) => !opened.part || point === opened.part || point === opened.part[0] + "_proj").map((line) => {
-    const rows = /** @type {import("./types").Numbers} */ (arrayOf(S, `numbers.${line.point}`)), i = Math.min(rowFor(S, line.side), rows.shape[0] - 1);
-    const [mean, , length, ...first] = lineOf(rows, i), learned = line.parameters ? line.parameters.toLocaleString("en") : "–";
-    const cells = [line.title, line.shape.join(" × "), learned, short(line.mean), short(line.deviation), token(S, line.side, i), short(mean), short(length), first.map(short).join("  ")];
-    return make("tr", "", ...cells.map((cell, n) => make("td", n === 0 || n === 5 || n === 8 ? "" : "number", cell)));
-  });
+  const heads = [
+    "operation",
+    "shape",
+    "parameters",
+    "mean",
+    "std. dev.",
+    "row of",
+    "its mean",
+    "its length",
+    "its first numbers",
+  ];
+  const body = S.details.numbers
+    .filter(({ point }) => !opened.part || point === opened.part || point === opened.part[0] + "_proj")
+    .map((line) => {
+      const rows = /** @type {import("./types").Numbers} */ (arrayOf(S, `numbers.${line.point}`));
+      const i = Math.min(rowFor(S, line.side), rows.shape[0] - 1);
+      const [mean, , length, ...first] = lineOf(rows, i);
+      const learned = line.parameters ? line.parameters.toLocaleString("en") : "–";
+      const cells = [
+        line.title,
+        line.shape.join(" × "),
+        learned,
+        short(line.mean),
+        short(line.deviation),
+        token(S, line.side, i),
+        short(mean),
+        short(length),
+        first.map(short).join("  "),
+      ];
+      return make("tr", "", ...cells.map((cell, n) => make("td", n === 0 || n === 5 || n === 8 ? "" : "number", cell)));
+    });
   const table = make("table", "", make("tr", "", ...heads.map((name) => make("th", "", name))), ...body);
   const which = block.attention ? ` Rows of operations with heads are those of head ${opened.head || 1}.` : "";
-  return [table, make("p", "hint", `Shape, mean and standard deviation are of the run over ${S.data.stepwise ? "the target so far" : "the whole target"}; the row is that of the token on screen.${which}`)];
+  return [
+    table,
+    make(
+      "p",
+      "hint",
+      `Shape, mean and standard deviation are of the run over ${S.data.stepwise ? "the target so far" : "the whole target"}; the row is that of the token on screen.${which}`,
+    ),
+  ];
 }
 
 /** @param {MachineState} S @param {MachineBlock} block @returns {Node[]} */
 function formula(S, block) {
-  const { head } = S.opened, facts = S.data.facts[block.name], { heads } = S.data.diagram, { numbers: width } = S.data;
-  const shown = head ? partOf(S, block)?.formula ?? "" : facts.formula, count = block.attention ? heads[block.attention] ?? 1 : 0;
-  const sizes = [`d_model = ${width}`, ...(count ? [`h = ${count}`, `d_k = ${width / count}`] : []), `shape here: ${shapeText(facts.shape, S.step)}`];
+  const { head } = S.opened;
+  const facts = S.data.facts[block.name];
+  const { heads } = S.data.diagram;
+  const { numbers: width } = S.data;
+  const shown = head ? (partOf(S, block)?.formula ?? "") : facts.formula;
+  const count = block.attention ? (heads[block.attention] ?? 1) : 0;
+  const sizes = [
+    `d_model = ${width}`,
+    ...(count ? [`h = ${count}`, `d_k = ${width / count}`] : []),
+    `shape here: ${shapeText(facts.shape, S.step)}`,
+  ];
   return [formulaOf(shown), make("p", "hint", `In this model: ${sizes.join(", ")}.`)];
 }
 
 /** Our own lines, as they stand in the file. @param {MachineState} S @param {HTMLElement} told */
 function drawCode(S, told) {
   if (!hasDetails(S) || !S.details) return told.replaceChildren(make("p", "hint", "Asking the server for the code …"));
-  const { part, head } = S.opened, { code } = S.details, block = /** @type {MachineBlock} */ (blockOf(S, S.opened.block));
+  const { part, head } = S.opened;
+  const { code } = S.details;
+  const block = /** @type {MachineBlock} */ (blockOf(S, S.opened.block));
   const result = block.points[block.points.length - 1]?.split(".").pop() ?? "";
   const at = code.places[part] ?? (head ? code.places.output : undefined) ?? code.places.result ?? code.places[result];
   if (!at) return told.replaceChildren(make("p", "", "No line of this program computes it: it is an input."));
   const { file, name, first, lines } = code.functions[at.function];
-  const listing = make("pre", "", ...lines.map((text, i) => {
-    const line = make(at.marked.includes(first + i) ? "mark" : "span", "line", make("small", "", `${first + i}`.padStart(4)), ` ${text}`);
-    return line;
-  }));
-  told.replaceChildren(make("p", "hint", `${file}, ${name}: the marked ${at.marked.length === 1 ? "line computes" : "lines compute"} it.`), listing);
+  const listing = make(
+    "pre",
+    "",
+    ...lines.map((text, i) => {
+      const line = make(
+        at.marked.includes(first + i) ? "mark" : "span",
+        "line",
+        make("small", "", `${first + i}`.padStart(4)),
+        ` ${text}`,
+      );
+      return line;
+    }),
+  );
+  told.replaceChildren(
+    make("p", "hint", `${file}, ${name}: the marked ${at.marked.length === 1 ? "line computes" : "lines compute"} it.`),
+    listing,
+  );
   const marked = listing.querySelector("mark");
   if (marked) listing.scrollTop = Math.max(0, marked.offsetTop - listing.offsetTop - 40);
 }
@@ -220,13 +387,21 @@ export function listenToDepths(S) {
 
 /** The machine as a list, for those who do not see the diagram. @param {MachineState} S */
 export function drawList(S) {
-  const { blocks } = S.data, numberOf = new Map(blocks.map(({ name }, i) => [name, i + 1]));
+  const { blocks } = S.data;
+  const numberOf = new Map(blocks.map(({ name }, i) => [name, i + 1]));
   const items = blocks.map((block) => {
-    const { shape, words: text } = S.data.facts[block.name], reads = block.reads.map((name) => `${numberOf.get(name)}`);
+    const { shape, words: text } = S.data.facts[block.name];
+    const reads = block.reads.map((name) => `${numberOf.get(name)}`);
     const from = reads.length ? ` Reads ${reads.join(" and ")}.` : "";
-    const looks = block.attention ? looksAt(S, block, 2).map(({ token: word, weight }) => `${isolated(word)} ${wholePercent(weight)}`) : [];
-    const now = block.kind === "word" ? ` Now: ${isolated(S.data.target.predicted[S.step])}, ${wholePercent(S.data.target.probabilities[S.step])}.`
-      : looks.length ? ` Now, mean over the heads: ${looks.join(", ")}.` : "";
+    const looks = block.attention
+      ? looksAt(S, block, 2).map(({ token: word, weight }) => `${isolated(word)} ${wholePercent(weight)}`)
+      : [];
+    const now =
+      block.kind === "word"
+        ? ` Now: ${isolated(S.data.target.predicted[S.step])}, ${wholePercent(S.data.target.probabilities[S.step])}.`
+        : looks.length
+          ? ` Now, mean over the heads: ${looks.join(", ")}.`
+          : "";
     return `${nameOf(S, block)}, ${shapeText(shape, S.step)}.${from} ${text}${now}`;
   });
   const list = children(S.find("details ol"), items.length, () => make("li"));
@@ -234,34 +409,75 @@ export function drawList(S) {
 }
 
 /** Projection, symbol, part of a head. */
-const MATRICES = [["q_proj", "Q", "queries"], ["k_proj", "K", "keys"], ["v_proj", "V", "values"]];
+const MATRICES = [
+  ["q_proj", "Q", "queries"],
+  ["k_proj", "K", "keys"],
+  ["v_proj", "V", "values"],
+];
 
 /** @param {MachineState} S @param {MachineBlock} block @returns {HTMLElement[]} */
 export function projectionsOf(S, block) {
   if (!arrayOf(S, "q_proj")) return [];
-  const { head } = S.opened, heads = S.data.diagram.heads[/** @type {import("./types").Kind} */ (block.attention)] ?? 1;
-  const [queries, keys] = sidesOf(block.attention), dark = S.box.dataset.theme === "dark", d = S.data.numbers, slice = d / heads;
+  const { head } = S.opened;
+  const heads = S.data.diagram.heads[/** @type {import("./types").Kind} */ (block.attention)] ?? 1;
+  const [queries, keys] = sidesOf(block.attention);
+  const dark = S.box.dataset.theme === "dark";
+  const d = S.data.numbers;
+  const slice = d / heads;
   const figure = make("figure", "projections");
   /** @type {(() => void)[]} */
   const painters = [];
   for (const [name, symbol, title] of MATRICES) {
-    const side = name === "q_proj" ? queries : keys, row = rowFor(S, side), ofCross = block.attention === "cross" && name !== "q_proj";
-    const vector = /** @type {Numbers} */ (arrayOf(S, `x.${ofCross ? "k_proj" : "q_proj"}`)), result = /** @type {Numbers} */ (arrayOf(S, name));
-    const matrix = /** @type {Numbers} */ (arrayOf(S, `W.${name}`)), scale = scaleOf(result.values), whole = scaleOf(vector.values), most = Math.max(...matrix.values);
+    const side = name === "q_proj" ? queries : keys;
+    const row = rowFor(S, side);
+    const ofCross = block.attention === "cross" && name !== "q_proj";
+    const vector = /** @type {Numbers} */ (arrayOf(S, `x.${ofCross ? "k_proj" : "q_proj"}`));
+    const result = /** @type {Numbers} */ (arrayOf(S, name));
+    const matrix = /** @type {Numbers} */ (arrayOf(S, `W.${name}`));
+    const scale = scaleOf(result.values);
+    const whole = scaleOf(vector.values);
+    const most = Math.max(...matrix.values);
     const [x, w, y] = [make("canvas", "x"), make("canvas", "w"), make("canvas", "y")];
     for (const canvas of [x, w, y]) canvas.setAttribute("aria-hidden", "true");
-    const slices = make("span", "slices", y, ...Array.from({ length: heads }, (_, h) => make("i", h + 1 === head ? "mine" : "", heads <= 8 ? `${h + 1}` : "")));
+    const slices = make(
+      "span",
+      "slices",
+      y,
+      ...Array.from({ length: heads }, (_, h) => make("i", h + 1 === head ? "mine" : "", heads <= 8 ? `${h + 1}` : "")),
+    );
     slices.style.setProperty("--heads", `${heads}`);
-    const from = make("span", "from", ofCross ? "memory of " : "", make("bdi", `token ${side}`, tokensOf(S, side)[row] ?? ""));
-    figure.append(make("span", "term", from, x), make("span", "by", "×"), make("span", "term", make("span", "from", `W_${symbol}`), w), make("span", "by", "="), make("span", "term", make("span", "from", title), slices));
+    const from = make(
+      "span",
+      "from",
+      ofCross ? "memory of " : "",
+      make("bdi", `token ${side}`, tokensOf(S, side)[row] ?? ""),
+    );
+    figure.append(
+      make("span", "term", from, x),
+      make("span", "by", "×"),
+      make("span", "term", make("span", "from", `W_${symbol}`), w),
+      make("span", "by", "="),
+      make("span", "term", make("span", "from", title), slices),
+    );
     painters.push(() => {
-      const colour = diverging(S.theme, dark, scale), own = diverging(S.theme, dark, whole), line = lineOf(vector, row), out = lineOf(result, row), [rows, columns] = matrix.shape;
+      const colour = diverging(S.theme, dark, scale);
+      const own = diverging(S.theme, dark, whole);
+      const line = lineOf(vector, row);
+      const out = lineOf(result, row);
+      const [rows, columns] = matrix.shape;
       paint(x, { columns: 1, rows: line.length, ink: S.theme.ink, colourOf: (r) => own(line[r]) });
-      paint(w, { columns, rows, ink: S.theme.ink, colourOf: (r, c) => S.theme.inks[levelOf(matrix.values[r * columns + c], { top: most })] });
+      paint(w, {
+        columns,
+        rows,
+        ink: S.theme.ink,
+        colourOf: (r, c) => S.theme.inks[levelOf(matrix.values[r * columns + c], { top: most })],
+      });
       paint(y, { columns: out.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => colour(out[c]) });
     });
   }
-  const which = head ? ` Head ${head} works with numbers ${(head - 1) * slice + 1} to ${head * slice} of each result.` : "";
+  const which = head
+    ? ` Head ${head} works with numbers ${(head - 1) * slice + 1} to ${head * slice} of each result.`
+    : "";
   const caption = `The whole vector of ${d} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which}`;
   figure.setAttribute("role", "img");
   figure.setAttribute("aria-label", caption);

@@ -10,7 +10,16 @@ import { clamp } from "./numbers.js";
 /** @import { MachinePicture, Rgb, Theme } from "./types" */
 
 /** Below and above zero, for a light and a dark ground; the exported figures have the same hues. @type {Record<string, [Rgb, Rgb]>} */
-const HUES = { light: [[42, 109, 163], [191, 100, 28]], dark: [[110, 168, 214], [236, 160, 100]] };
+const HUES = {
+  light: [
+    [42, 109, 163],
+    [191, 100, 28],
+  ],
+  dark: [
+    [110, 168, 214],
+    [236, 160, 100],
+  ],
+};
 
 /** The sizes of canvases that keep them. @type {WeakMap<HTMLCanvasElement, [number, number]>} */
 const sizes = new WeakMap();
@@ -37,7 +46,8 @@ const sizeOf = (canvas) => [canvas.clientWidth || 48, canvas.clientHeight || 36]
 export const rowAt = ({ side }, stepwise, step, r) => (side === "target" && stepwise ? (step * (step + 1)) / 2 + r : r);
 
 /** How many rows of a picture there are at a step. @param {MachinePicture} picture @param {number} step */
-export const rowsAt = ({ side, rows }, step) => (side === "target" || side === "once" ? Math.min(rows, step + 1) : side === "step" ? 1 : rows);
+export const rowsAt = ({ side, rows }, step) =>
+  side === "target" || side === "once" ? Math.min(rows, step + 1) : side === "step" ? 1 : rows;
 
 /**
  * The numbers of one row of a picture at a step.
@@ -48,7 +58,8 @@ export const rowsAt = ({ side, rows }, step) => (side === "target" || side === "
  * @param {number} r
  */
 export function rowOf(body, picture, stepwise, step, r) {
-  const { at, width, side } = picture, row = side === "step" ? step : rowAt(picture, stepwise, step, r);
+  const { at, width, side } = picture;
+  const row = side === "step" ? step : rowAt(picture, stepwise, step, r);
   return body.subarray(at + row * width, at + (row + 1) * width);
 }
 
@@ -59,10 +70,12 @@ export function rowOf(body, picture, stepwise, step, r) {
  * @param {number} scale
  */
 export function diverging(theme, dark, scale) {
-  const ground = rgb(theme.ground), hues = HUES[dark ? "dark" : "light"];
+  const ground = rgb(theme.ground);
+  const hues = HUES[dark ? "dark" : "light"];
   const colourOf = (/** @type {number} */ value) => {
     if (Number.isNaN(value)) return theme.grey;
-    const hue = hues[value < 0 ? 0 : 1], share = 0.06 + 0.94 * clamp(Math.abs(value) / scale, 0, 1);
+    const hue = hues[value < 0 ? 0 : 1];
+    const share = 0.06 + 0.94 * clamp(Math.abs(value) / scale, 0, 1);
     return pixelOf(ground.map((c, i) => Math.round(c + share * (hue[i] - c))));
   };
   return colourOf;
@@ -74,14 +87,17 @@ export function diverging(theme, dark, scale) {
  * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, ink: string }} picture
  */
 export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
-  const [wide, high] = sizes.get(canvas) ?? sizeOf(canvas), ratio = window.devicePixelRatio || 1;
+  const [wide, high] = sizes.get(canvas) ?? sizeOf(canvas);
+  const ratio = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(wide * ratio), Math.round(high * ratio)];
   if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
   const ctx = contextOf(canvas);
   ctx.clearRect(0, 0, w, h);
   if (!columns || !rows) return;
   const small = make("canvas");
-  setPixels(small, columns, rows, (pixels) => pixels.forEach((_, i) => (pixels[i] = colourOf(Math.floor(i / columns), i % columns))));
+  setPixels(small, columns, rows, (pixels) =>
+    pixels.forEach((_, i) => (pixels[i] = colourOf(Math.floor(i / columns), i % columns))),
+  );
   ctx.imageSmoothingEnabled = rows > h || columns > w;
   ctx.drawImage(small, 0, 0, w, h);
   if (marked < 0 || marked >= rows || rows < 2) return;
@@ -99,13 +115,18 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
  * @param {{ rows: ArrayLike<number>[], scale: number, marked: number, maskedAt?: (row: number, key: number) => boolean }} tensor `scale` has the full colour
  */
 export function paintRows(canvas, theme, dark, { rows, scale, marked, maskedAt }) {
-  const colour = maskedAt ? (/** @type {number} */ weight) => theme.inks[levelOf(weight, { top: scale })] : diverging(theme, dark, scale);
-  const colourOf = (/** @type {number} */ row, /** @type {number} */ column) => (maskedAt?.(row, column) ? theme.grey : colour(rows[row][column]));
+  const colour = maskedAt
+    ? (/** @type {number} */ weight) => theme.inks[levelOf(weight, { top: scale })]
+    : diverging(theme, dark, scale);
+  const colourOf = (/** @type {number} */ row, /** @type {number} */ column) =>
+    maskedAt?.(row, column) ? theme.grey : colour(rows[row][column]);
   paint(canvas, { columns: rows[0]?.length ?? 0, rows: rows.length, marked, ink: theme.ink, colourOf });
 }
 
 /** The size that nearly all of these numbers stay below. @param {ArrayLike<number>} values */
 export function scaleOf(values) {
-  const sizes = Array.from(values, Math.abs).filter((size) => !Number.isNaN(size)).sort((a, b) => a - b);
+  const sizes = Array.from(values, Math.abs)
+    .filter((size) => !Number.isNaN(size))
+    .sort((a, b) => a - b);
   return sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
 }

@@ -23,14 +23,21 @@ export function planMachine(blocks, width, wish) {
   if (width < NARROW) return planLines(blocks, width, wish);
   const upper = blocks.filter(({ stack }) => stack === "source" || stack === "encoder");
   const lower = blocks.filter((block) => !upper.includes(block));
-  const first = fitted(upper, "encoder", 0, width, wish), second = fitted(lower, "decoder", first.height + RAIL, width, wish);
+  const first = fitted(upper, "encoder", 0, width, wish);
+  const second = fitted(lower, "decoder", first.height + RAIL, width, wish);
   const boxes = [...first.boxes, ...second.boxes];
   /** @type {Record<string, MachineBox>} */
   const home = {};
   for (const box of boxes) for (const name of box.names) home[name] = box;
-  const height = first.height + RAIL + second.height + LOOP, wires = wiresOf(blocks, home, first.height + RAIL / 2, height - LOOP / 3);
+  const height = first.height + RAIL + second.height + LOOP;
+  const wires = wiresOf(blocks, home, first.height + RAIL / 2, height - LOOP / 3);
   return {
-    width: Math.max(first.width, second.width), height, boxes, frames: [...first.frames, ...second.frames], wires, labels: labelsOf(wires),
+    width: Math.max(first.width, second.width),
+    height,
+    boxes,
+    frames: [...first.frames, ...second.frames],
+    wires,
+    labels: labelsOf(wires),
     rows: blocks.find(({ name }) => name === wish.open)?.stack === "encoder" ? first.rows : second.rows,
     tight: { encoder: first.tight, decoder: second.tight },
   };
@@ -42,17 +49,30 @@ export function planMachine(blocks, width, wish) {
  * @returns {MachinePlan["labels"]}
  */
 function labelsOf(wires) {
-  const memory = wires.filter(({ flow }) => flow === "memory"), ends = memory.flatMap(({ points }) => [points[1][0], points[2][0]]);
+  const memory = wires.filter(({ flow }) => flow === "memory");
+  const ends = memory.flatMap(({ points }) => [points[1][0], points[2][0]]);
   /** @type {MachinePlan["labels"]} */
   const labels = [];
   if (ends.length) {
     const [left, right] = [Math.min(...ends), Math.max(...ends)];
     const apart = memory.length > 1 && ends[0] < right; // it also goes to the left, as an LSTM's first state does
-    const text = apart ? "memory" : right - left > 250 ? "memory: keys and values for every cross-attention" : right - left > 70 ? "keys, values" : "";
+    const text = apart
+      ? "memory"
+      : right - left > 250
+        ? "memory: keys and values for every cross-attention"
+        : right - left > 70
+          ? "keys, values"
+          : "";
     labels.push({ flow: "memory", text, x: left + 6, y: memory[0].points[1][1] });
   }
   const loop = wires.find(({ flow }) => flow === "loop");
-  if (loop) labels.push({ flow: "loop", text: "the chosen word is read in the next step", x: loop.points[2][0] + 8, y: loop.points[2][1] });
+  if (loop)
+    labels.push({
+      flow: "loop",
+      text: "the chosen word is read in the next step",
+      x: loop.points[2][0] + 8,
+      y: loop.points[2][1],
+    });
   return labels;
 }
 
@@ -62,20 +82,50 @@ function wiresOf(blocks, home, rail, loop) {
   const wires = [];
   for (const { from, to, read } of readings(blocks, home)) {
     if (read === "memory") {
-      const x = to.x + to.width / 2, start = from.x + from.width / 2;
-      wires.push({ flow: "memory", points: [[start, from.y + from.height], [start, rail], [x, rail], [x, to.y]] });
-    } else wires.push({ flow: from.stack === "source" || from.stack === "encoder" ? "source" : "target", points: route(from, to) });
+      const x = to.x + to.width / 2;
+      const start = from.x + from.width / 2;
+      wires.push({
+        flow: "memory",
+        points: [
+          [start, from.y + from.height],
+          [start, rail],
+          [x, rail],
+          [x, to.y],
+        ],
+      });
+    } else
+      wires.push({
+        flow: from.stack === "source" || from.stack === "encoder" ? "source" : "target",
+        points: route(from, to),
+      });
   }
   for (const box of Object.values(home)) {
-    if (box.sum) wires.push({ flow: box.stack === "source" ? "source" : "target", points: [[box.sum[0], box.y + box.height], [box.sum[0], box.sum[1] - SUM / 2]] });
+    if (box.sum)
+      wires.push({
+        flow: box.stack === "source" ? "source" : "target",
+        points: [
+          [box.sum[0], box.y + box.height],
+          [box.sum[0], box.sum[1] - SUM / 2],
+        ],
+      });
   }
-  const word = home.word, start = home["tgt.tokens"];
+  const word = home.word;
+  const start = home["tgt.tokens"];
   if (word && start) {
     const [out, back] = [word.x + word.width / 2, start.x + start.width / 2];
-    wires.push({ flow: "loop", points: [[out, word.y + word.height], [out, loop], [back, loop], [back, start.y + start.height]] });
+    wires.push({
+      flow: "loop",
+      points: [
+        [out, word.y + word.height],
+        [out, loop],
+        [back, loop],
+        [back, start.y + start.height],
+      ],
+    });
   }
   return wires;
 }
 
 /** The next magnification of the diagram. @param {number} zoom @param {string} way "in", "out" or "fit" */
-export const zoomAfter = (zoom, way) => (way === "fit" ? 1 : clamp(Math.round(10 * zoom * (way === "in" ? 1.25 : 0.8)) / 10, 0.5, 3));
+export const zoomAfter = (zoom, way) =>
+  way === "fit" ? 1 : clamp(Math.round(10 * zoom * (way === "in" ? 1.25 : 0.8)) / 10, 0.5, 3);

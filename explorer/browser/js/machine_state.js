@@ -18,13 +18,16 @@ export const isTarget = ({ stack, kind }) => ["target", "decoder", "output"].inc
 export const rowFor = (S, side) => (side === "source" ? S.row : S.step);
 
 /** The tokens of a side that exist at this step. @param {MachineState} S @param {string} side */
-export const tokensOf = (S, side) => (side === "source" ? S.data.source.tokens : S.data.target.tokens.slice(0, S.step + 1));
+export const tokensOf = (S, side) =>
+  side === "source" ? S.data.source.tokens : S.data.target.tokens.slice(0, S.step + 1);
 
 /** The sides of an attention block's queries and keys. @param {string} kind */
-export const sidesOf = (kind) => (kind === "encoder" ? ["source", "source"] : kind === "decoder" ? ["target", "target"] : ["target", "source"]);
+export const sidesOf = (kind) =>
+  kind === "encoder" ? ["source", "source"] : kind === "decoder" ? ["target", "target"] : ["target", "source"];
 
 /** The shape of a block's result at this step, as text. @param {number[]} shape @param {number} step */
-export const shapeText = (shape, step) => shape.map((size) => (size || step + 1).toLocaleString("en")).join("\u2009×\u2009");
+export const shapeText = (shape, step) =>
+  shape.map((size) => (size || step + 1).toLocaleString("en")).join("\u2009×\u2009");
 
 /** The weights of the row that is shown, mean over the heads, from what was sent first. @param {MachineState} S @param {MachineBlock} block */
 export function meanRow(S, block) {
@@ -35,8 +38,13 @@ export function meanRow(S, block) {
 
 /** Whether the details on hand are those of what is open. @param {MachineState} S */
 export function hasDetails({ details, opened, data, step }) {
-  return details !== null && details.seq === data.seq && details.opened.block === opened.block
-    && details.opened.head === opened.head && (!data.stepwise || details.step === step + 1);
+  return (
+    details !== null &&
+    details.seq === data.seq &&
+    details.opened.block === opened.block &&
+    details.opened.head === opened.head &&
+    (!data.stepwise || details.step === step + 1)
+  );
 }
 
 /** An array of the open block; undefined until it has come. @param {MachineState} S @param {string} name @returns {Numbers | undefined} */
@@ -68,7 +76,9 @@ export const ask = (S) => S.source.report(reportOf(S));
 
 /** Leads to another page, from what is open. @param {MachineState} S @param {string} place */
 export function leave(S, place) {
-  const block = blockOf(S, S.opened.block), [queries] = block ? sidesOf(block.attention) : ["target"], row = rowFor(S, queries);
+  const block = blockOf(S, S.opened.block);
+  const [queries] = block ? sidesOf(block.attention) : ["target"];
+  const row = rowFor(S, queries);
   const weights = block?.attention ? weightsRow(S, block) : [];
   const column = weights.length ? weights.indexOf(Math.max(...weights)) : 0;
   S.source.ask("go", { seq: S.data.seq, place, ...S.opened, step: S.step + 1, row: row + 1, column: column + 1 });
@@ -83,4 +93,5 @@ export function weightsRow(S, block) {
 }
 
 /** The row of a picture that is framed: that of the token. @param {MachineState} S @param {MachineBlock} block */
-export const markedRow = (S, block) => (isTarget(block) ? S.step : block.stack === "source" || block.stack === "encoder" ? S.row : -1);
+export const markedRow = (S, block) =>
+  isTarget(block) ? S.step : block.stack === "source" || block.stack === "encoder" ? S.row : -1;

@@ -42,7 +42,8 @@ export function levelOf(weight, { top, log }) {
 
 /** The positions of weights on the logarithmic scale. In a loop of its own, as `fillRow`. @param {ArrayLike<number>} weights */
 function logLevels(weights) {
-  const levels = new Uint8ClampedArray(weights.length), unit = 255 / -Math.log(FAINTEST); // which rounds and clamps
+  const levels = new Uint8ClampedArray(weights.length);
+  const unit = 255 / -Math.log(FAINTEST); // which rounds and clamps
   for (let i = 0, count = weights.length; i < count; i++) levels[i] = 255 + unit * Math.log(weights[i]);
   return levels;
 }
@@ -82,7 +83,9 @@ function fillRow(pixels, at, values, from, count, unit, mask, { inks, grey }) {
 
 /** Paints one map over a whole canvas, a pixel for each cell. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {Cells} cells @param {ArrayLike<number>} values @param {Scale} scale */
 export function paintCells(canvas, theme, { keys, queries, mask }, values, scale) {
-  setPixels(canvas, keys, queries, (pixels) => fillRow(pixels, 0, values, 0, keys * queries, 255 / scale.top, mask, theme));
+  setPixels(canvas, keys, queries, (pixels) =>
+    fillRow(pixels, 0, values, 0, keys * queries, 255 / scale.top, mask, theme),
+  );
 }
 
 /**
@@ -96,12 +99,21 @@ export function paintCells(canvas, theme, { keys, queries, mask }, values, scale
  */
 export function sheetOf(theme, { keys, queries, mask }, maps, scale = UNIT) {
   // One pixel between maps keeps their colours from mixing when they are scaled down.
-  const wide = keys + 1, across = clamp(Math.floor(4096 / wide), 1, maps.length), width = across * wide, canvas = make("canvas");
-  const corners = maps.map((_, i) => /** @type {[number, number]} */ ([(i % across) * wide, Math.floor(i / across) * (queries + 1)]));
-  setPixels(canvas, width, Math.ceil(maps.length / across) * (queries + 1), (pixels) => maps.forEach((weights, i) => {
-    const [x, y] = corners[i], values = scale.log ? logLevels(weights) : weights;
-    for (let q = 0; q < queries; q++) fillRow(pixels, (y + q) * width + x, values, q * keys, keys, scale.log ? 1 : 255 / scale.top, mask, theme);
-  }));
+  const wide = keys + 1;
+  const across = clamp(Math.floor(4096 / wide), 1, maps.length);
+  const width = across * wide;
+  const canvas = make("canvas");
+  const corners = maps.map(
+    (_, i) => /** @type {[number, number]} */ ([(i % across) * wide, Math.floor(i / across) * (queries + 1)]),
+  );
+  setPixels(canvas, width, Math.ceil(maps.length / across) * (queries + 1), (pixels) =>
+    maps.forEach((weights, i) => {
+      const [x, y] = corners[i];
+      const values = scale.log ? logLevels(weights) : weights;
+      for (let q = 0; q < queries; q++)
+        fillRow(pixels, (y + q) * width + x, values, q * keys, keys, scale.log ? 1 : 255 / scale.top, mask, theme);
+    }),
+  );
   return { canvas, corners };
 }
 
@@ -128,7 +140,8 @@ function shorten(ctx, text, most) {
   if (ctx.measureText(text).width <= most + 2) return text;
   let parts = [...text];
   const cut = () => `${parts.join("")}…`;
-  while (parts.length && ctx.measureText(cut()).width > most) parts = parts.slice(0, -Math.max(1, Math.ceil(parts.length / 9)));
+  while (parts.length && ctx.measureText(cut()).width > most)
+    parts = parts.slice(0, -Math.max(1, Math.ceil(parts.length / 9)));
   return cut();
 }
 
@@ -141,16 +154,25 @@ function shorten(ctx, text, most) {
  * @param {number} [most] maximum length of a label, in pixels
  */
 export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL) {
-  const ctx = contextOf(canvas), fit = (/** @type {string} */ text) => shorten(ctx, text, most);
+  const ctx = contextOf(canvas);
+  const fit = (/** @type {string} */ text) => shorten(ctx, text, most);
   // Its position tells repeated words apart.
   const label = (/** @type {string} */ token, /** @type {number} */ i) => fit(`${i + 1} ${isolated(token)}`);
-  const widest = (/** @type {string[]} */ texts) => Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
+  const widest = (/** @type {string[]} */ texts) =>
+    Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
   ctx.font = `700 12px ${font}`; // those of the row and the column in view are bold
-  const names = rows.map(label), keys = columns.map(label), left = AXIS + widest(names) + 10, wideKeys = widest(keys);
+  const names = rows.map(label);
+  const keys = columns.map(label);
+  const left = AXIS + widest(names) + 10;
+  const wideKeys = widest(keys);
   ctx.font = `12px ${font}`;
-  const others = ends.map(fit), right = ends.length ? widest(others) + 10 : 0;
+  const others = ends.map(fit);
+  const right = ends.length ? widest(others) + 10 : 0;
   // Tilted labels of the last keys reach beyond the map.
-  const over = Math.max(0, ...keys.map((key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 1 - k)));
+  const over = Math.max(
+    0,
+    ...keys.map((key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 1 - k)),
+  );
   return { names, others, keys, left, right, over, wideKeys, above: AXIS + wideKeys * Math.sin(TILT) + 18 };
 }
 
@@ -165,7 +187,8 @@ export const leadsTo = (token) => `→ ${isolated(token)}`;
  * @returns {Plot}
  */
 export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell) {
-  const flat = cell > wideKeys + 5, top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
+  const flat = cell > wideKeys + 5;
+  const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
   return { left, top, cell, flat, width, height: top + Math.max(queries * cell + 4, LEAST + 20) };
 }
@@ -197,7 +220,12 @@ export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell)
  * @param {number} [zoom] how much the page magnifies the canvas
  */
 export function paintMap(canvas, theme, plot, picture, zoom) {
-  const ctx = paper(canvas, plot.width, plot.height, zoom), { left, top, cell } = plot, { cells: { keys, mask }, rows } = picture;
+  const ctx = paper(canvas, plot.width, plot.height, zoom);
+  const { left, top, cell } = plot;
+  const {
+    cells: { keys, mask },
+    rows,
+  } = picture;
   const pen = { ctx, theme, ...plot, keys, mask, rows, wide: keys * cell, high: rows * cell };
   Object.assign(ctx, { fillStyle: theme.ink, strokeStyle: theme.ink, lineWidth: 1, textBaseline: "middle" });
   writeLabels(pen, picture);
@@ -224,8 +252,12 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  * @param {Pen} pen
  * @param {Picture} picture
  */
-function writeLabels({ ctx, theme, left, top, cell, flat, keys, mask, rows, wide }, { labels, titles, row = null, column = null }) {
-  const every = Math.ceil(10 / cell), size = clamp(cell, 10, 12);
+function writeLabels(
+  { ctx, theme, left, top, cell, flat, keys, mask, rows, wide },
+  { labels, titles, row = null, column = null },
+) {
+  const every = Math.ceil(10 / cell);
+  const size = clamp(cell, 10, 12);
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
   const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
     ctx.save();
@@ -248,7 +280,8 @@ function writeLabels({ ctx, theme, left, top, cell, flat, keys, mask, rows, wide
   for (let k = 0; k < keys; k++) {
     // A word that the decoder has not read yet has no label at this step.
     if (!isNamed(k, column) || mask[(rows - 1) * keys + k] === FUTURE) continue;
-    const x = left + (k + 0.5) * cell, weight = k === column ? 700 : 400;
+    const x = left + (k + 0.5) * cell;
+    const weight = k === column ? 700 : 400;
     if (flat) write(labels.keys[k], x, top - 10, "center", size, 1, weight);
     else write(labels.keys[k], x, top - 6, "left", size, 1, weight, -TILT);
   }
@@ -289,10 +322,17 @@ function writeNumbers({ ctx, theme, left, top, cell, keys, mask, rows }, { value
 
 /** Fades the cells outside the marked rows and columns. @param {Pen} pen @param {NonNullable<Picture["brush"]>} brush */
 function fade({ ctx, theme, left, top, cell, keys, rows }, { rows: [first, end], columns: [start, last] }) {
-  const bottom = Math.min(end, rows - 1), high = bottom - first + 1;
+  const bottom = Math.min(end, rows - 1);
+  const high = bottom - first + 1;
   Object.assign(ctx, { fillStyle: theme.ground, globalAlpha: 0.72 });
-  const boxes = [[0, 0, keys, first], [0, bottom + 1, keys, rows - bottom - 1], [0, first, start, high], [last + 1, first, keys - last - 1, high]];
-  for (const [x, y, w, h] of boxes) if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * cell, w * cell, h * cell);
+  const boxes = [
+    [0, 0, keys, first],
+    [0, bottom + 1, keys, rows - bottom - 1],
+    [0, first, start, high],
+    [last + 1, first, keys - last - 1, high],
+  ];
+  for (const [x, y, w, h] of boxes)
+    if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * cell, w * cell, h * cell);
 }
 
 /**
@@ -302,15 +342,21 @@ function fade({ ctx, theme, left, top, cell, keys, rows }, { rows: [first, end],
  * @param {Mark} mark
  */
 function drawMark({ ctx, theme, left, top, cell, wide, high }, { row, column, colour, dashed }) {
-  const x = left + (column ?? 0) * cell, y = top + (row ?? 0) * cell;
+  const x = left + (column ?? 0) * cell;
+  const y = top + (row ?? 0) * cell;
   if (column === undefined && cell <= FRAMED) {
     ctx.fillStyle = colour;
     for (const end of [left - 5, left + wide + 1]) ctx.fillRect(end, y, 4, cell);
     return;
   }
-  const out = cell <= FRAMED && row !== undefined ? 2 : 0, w = column === undefined ? wide : cell, h = row === undefined ? high : cell;
+  const out = cell <= FRAMED && row !== undefined ? 2 : 0;
+  const w = column === undefined ? wide : cell;
+  const h = row === undefined ? high : cell;
   if (dashed) ctx.setLineDash([4, 3]);
-  for (const [lineWidth, strokeStyle] of /** @type {[number, string][]} */ ([[4, theme.ground], [2, colour]])) {
+  for (const [lineWidth, strokeStyle] of /** @type {[number, string][]} */ ([
+    [4, theme.ground],
+    [2, colour],
+  ])) {
     Object.assign(ctx, { lineWidth, strokeStyle });
     ctx.strokeRect(x - out, y - out, w + 2 * out, h + 2 * out);
   }

@@ -25,7 +25,8 @@ function addressOf(name, text, made) {
  * @param {{ run?: (mount: any) => any, end?: () => void, latest?: any, dressed?: boolean, failed?: Element }} slot
  */
 export async function start(pack, entry, root, slot) {
-  const { default: run } = await link(pack, entry), look = pack.looks[entry];
+  const { default: run } = await link(pack, entry);
+  const look = pack.looks[entry];
   if (slot.run || !slot.latest) return; // an earlier call has started it, or it has been unmounted meanwhile
   slot.failed?.remove();
   if (look && !slot.dressed) {

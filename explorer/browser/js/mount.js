@@ -2,14 +2,18 @@
 
 /** @param {{ parentElement: any }} mount */
 export default function (mount) {
-  const root = mount.parentElement, slot = (root.__headlight ??= {});
+  const root = mount.parentElement;
+  const slot = (root.__headlight ??= {});
   slot.latest = mount;
   if (slot.run) slot.end = slot.run(mount) ?? slot.end;
-  else load("%ADDRESS%").then(({ linker, pack }) => linker.start(pack, "%ENTRY%", root, slot)).catch((error) => {
-    const textContent = "This figure could not be loaded. Reload the page.";
-    slot.failed ??= root.appendChild(Object.assign(document.createElement("p"), { role: "alert", textContent }));
-    throw error; // to the console
-  });
+  else
+    load("%ADDRESS%")
+      .then(({ linker, pack }) => linker.start(pack, "%ENTRY%", root, slot))
+      .catch((error) => {
+        const textContent = "This figure could not be loaded. Reload the page.";
+        slot.failed ??= root.appendChild(Object.assign(document.createElement("p"), { role: "alert", textContent }));
+        throw error; // to the console
+      });
   return () => {
     slot.end?.();
     slot.run = slot.end = slot.latest = undefined;
@@ -18,11 +22,17 @@ export default function (mount) {
 
 /** @param {string} address @returns {Promise<any>} */
 function load(address) {
-  const packs = (/** @type {any} */ (globalThis).__headlightPacks ??= new Map());
-  if (!packs.has(address)) packs.set(address, fetchPack(address).catch((error) => {
-    packs.delete(address); // the next mount tries again
-    throw error;
-  }));
+  /** @type {any} */
+  const page = globalThis;
+  const packs = (page.__headlightPacks ??= new Map());
+  if (!packs.has(address))
+    packs.set(
+      address,
+      fetchPack(address).catch((error) => {
+        packs.delete(address); // the next mount tries again
+        throw error;
+      }),
+    );
   return packs.get(address);
 }
 
@@ -30,7 +40,8 @@ function load(address) {
 async function fetchPack(address) {
   // Wherever the app is served from, Streamlit's own scripts lie beside ours.
   const { src } = /** @type {HTMLScriptElement} */ (document.querySelector("script[src*='/static/']"));
-  const answer = await fetch(src.slice(0, src.indexOf("/static/") + 1) + address), pack = await answer.json();
+  const answer = await fetch(src.slice(0, src.indexOf("/static/") + 1) + address);
+  const pack = await answer.json();
   const first = URL.createObjectURL(new Blob([pack.modules[0][1]], { type: "text/javascript" }));
   return { pack, linker: await import(first) };
 }

@@ -25,27 +25,41 @@ export const atOne = ({ heat }) => heat?.temperatures.indexOf(1) ?? 0;
 
 /** Draws the token that is predicted next, and the likeliest tokens to choose from. @param {StepperState} S */
 export function drawNext(S) {
-  const { target, alternatives, heat } = S.data, row = S.step;
+  const { target, alternatives, heat } = S.data;
+  const row = S.step;
   S.find("section.next").hidden = !target.probabilities;
   if (!target.probabilities) return;
-  const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
-  const word = tokenName(target.predicted[row], "target"), picked = target.chosen.includes(row);
+  const ids = alternatives.ids[row];
+  const chosen = target.predicted_ids[row];
+  const word = tokenName(target.predicted[row], "target");
+  const picked = target.chosen.includes(row);
   const read = numbered(target.tokens, row, "target");
   sayAll(S.find(".reads"), "reads ", read, picked ? ` → ${target.by}: ` : " → predicts ", word);
   const at = (/** @type {number} */ p) => heated(heat, row, S.heat, p);
-  const options = ids.map((id, i) => ({ id, text: alternatives.tokens[row][i], p: at(alternatives.probabilities[row][i]) }));
+  const options = ids.map((id, i) => ({
+    id,
+    text: alternatives.tokens[row][i],
+    p: at(alternatives.probabilities[row][i]),
+  }));
   // A chosen or sampled token may not be among the likeliest.
-  if (!ids.includes(chosen)) options.push({ id: chosen, text: target.predicted[row], p: at(target.probabilities[row]) });
+  if (!ids.includes(chosen))
+    options.push({ id: chosen, text: target.predicted[row], p: at(target.probabilities[row]) });
   drawOthers(S, Math.max(0, 1 - options.reduce((sum, { p }) => sum + p, 0)), ids.length < LISTED);
   const list = children(S.find(".options"), S.optionRows, () => {
     const bar = make("span", "bar", make("i"));
-    return make("li", "", makeButton("option", make("span", "mark"), make("bdi", "token"), bar, make("span", "number")));
+    return make(
+      "li",
+      "",
+      makeButton("option", make("span", "mark"), make("bdi", "token"), bar, make("span", "number")),
+    );
   });
   list.forEach((item, i) => {
-    const option = options[i], button = /** @type {HTMLButtonElement} */ (item.firstChild);
+    const option = options[i];
+    const button = /** @type {HTMLButtonElement} */ (item.firstChild);
     item.style.visibility = option ? "" : "hidden";
     if (!option) return;
-    const current = option.id === chosen, [mark, token, bar, number] = button.children;
+    const current = option.id === chosen;
+    const [mark, token, bar, number] = button.children;
     say(mark, current ? "▸" : "");
     say(token, option.text);
     token.classList.toggle("special", SPECIALS.includes(option.text));
@@ -56,7 +70,11 @@ export function drawNext(S) {
     else button.removeAttribute("aria-current");
     const taken = picked ? `The token ${target.by} here, not the likeliest` : "The token predicted here";
     button.disabled = !current && !S.source.canFork(row + 1, option.id);
-    button.title = current ? taken : button.disabled ? "No continuation of this token was recorded" : "Continue decoding from this token instead";
+    button.title = current
+      ? taken
+      : button.disabled
+        ? "No continuation of this token was recorded"
+        : "Continue decoding from this token instead";
     button.onclick = () => {
       if (!current) fork(S, option.id, button);
     };
@@ -79,7 +97,9 @@ function drawOthers(S, rest, none) {
 
 /** @param {StepperState} S */
 function drawHeat(S) {
-  const { heat } = S.data, one = atOne(S.data), t = heat?.temperatures[S.heat] ?? 1;
+  const { heat } = S.data;
+  const one = atOne(S.data);
+  const t = heat?.temperatures[S.heat] ?? 1;
   S.find(".heat").hidden = !heat;
   /** @type {HTMLInputElement} */
   const slider = S.find(".heat input");
@@ -88,9 +108,15 @@ function drawHeat(S) {
   slider.style.setProperty("--done", `${(100 * S.heat) / Number(slider.max)}%`);
   slider.setAttribute("aria-valuetext", `${t}`);
   say(S.find(".heat b"), `${t}`);
-  const picks = S.data.alternatives.ids[S.step].some((id) => S.source.canFork(S.step + 1, id)) ? "Pick another word to see where the translation goes." : "";
-  say(S.find(".next .hint"), S.heat === one ? picks
-    : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The translation stays as it is.`);
+  const picks = S.data.alternatives.ids[S.step].some((id) => S.source.canFork(S.step + 1, id))
+    ? "Pick another word to see where the translation goes."
+    : "";
+  say(
+    S.find(".next .hint"),
+    S.heat === one
+      ? picks
+      : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The translation stays as it is.`,
+  );
 }
 
 /**

@@ -20,8 +20,7 @@ export function wholePercent(weight) {
 export const decimals = (weight) => (weight > 0 && weight < 0.0005 ? "< 0.001" : weight.toFixed(3));
 
 /** A weight with four decimals; a smaller one in scientific notation. @param {number} weight */
-export const fourDecimals = (weight) =>
-  weight > 0 && weight < 0.00005 ? weight.toExponential(2) : weight.toFixed(4);
+export const fourDecimals = (weight) => (weight > 0 && weight < 0.00005 ? weight.toExponential(2) : weight.toFixed(4));
 
 /**
  * A weight short enough for a cell of a map: ".42", ">.99", "0" or "1"; nothing where two decimals would make it 0.

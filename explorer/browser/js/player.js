@@ -40,7 +40,8 @@ export const stepAfter = (name, step, last) =>
  */
 export function drawSteps({ find, step, last, player }, meaning, counter = `step ${step + 1} of ${last + 1}`) {
   /** @type {HTMLInputElement} */
-  const slider = find(".steps"), playing = player.playing();
+  const slider = find(".steps");
+  const playing = player.playing();
   slider.max = `${last + 1}`;
   slider.value = `${step + 1}`;
   slider.disabled = !last;
@@ -58,4 +59,5 @@ export function drawSteps({ find, step, last, player }, meaning, counter = `step
 }
 
 /** A step of a decoding, for a screen reader. @param {Decoding} data @param {number} step */
-export const stepName = ({ target: { tokens, predicted } }, step) => `${step + 1}: reads ${tokens[step]}, predicts ${predicted[step]}`;
+export const stepName = ({ target: { tokens, predicted } }, step) =>
+  `${step + 1}: reads ${tokens[step]}, predicts ${predicted[step]}`;

@@ -31,9 +31,10 @@ export function listenToPresent(box, button, redraw) {
   };
   const toggle = () => {
     if (presenting(box)) document.exitFullscreen();
-    else box.requestFullscreen().catch((error) => {
-      button.title = `This browser does not allow full screen: ${error.message}`;
-    });
+    else
+      box.requestFullscreen().catch((error) => {
+        button.title = `This browser does not allow full screen: ${error.message}`;
+      });
   };
   button.onclick = toggle;
   box.onfullscreenchange = fit;
@@ -52,8 +53,10 @@ const BELOW = 116; // caption, title of the table, and the row that opens panels
  * @param {boolean} alone whether nothing is shown below the views
  */
 export function roomBelow(element, alone) {
-  const by = magnification(element), high = innerHeight / by;
-  const page = element.closest(":fullscreen") ?? document.querySelector("main"), { top: edge } = (page ?? document.documentElement).getBoundingClientRect();
+  const by = magnification(element);
+  const high = innerHeight / by;
+  const page = element.closest(":fullscreen") ?? document.querySelector("main");
+  const { top: edge } = (page ?? document.documentElement).getBoundingClientRect();
   const top = (element.getBoundingClientRect().top - edge) / by + (page?.scrollTop ?? 0);
   return (top < high / 2 ? high - top : 0.85 * high) - (alone ? 60 : BELOW);
 }

@@ -23,9 +23,11 @@ export default function ({ data, parentElement: root, setStateValue }) {
  * an earlier visit left is never lost. What this tab itself wrote is no news, on any page.
  */
 function create() {
-  const page = /** @type {{ __headlightProgress?: string }} */ (globalThis), S = /** @type {State} */ ({});
+  const page = /** @type {{ __headlightProgress?: string }} */ (globalThis);
+  const S = /** @type {State} */ ({});
   S.synchronise = () => {
-    const kept = recall(NAME), { text, seen } = S.data;
+    const kept = recall(NAME);
+    const { text, seen } = S.data;
     if (kept === null) {
       S.setStateValue("blocked", true);
     } else if (kept !== seen && kept !== page.__headlightProgress) {

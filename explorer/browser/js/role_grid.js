@@ -18,7 +18,8 @@ import { readMessage } from "./wire.js";
 export default function ({ data, parentElement: root, setTriggerValue }) {
   /** @type {HTMLElement} */
   const box = finder(root)(".rolegrid");
-  const { header, arrays } = readMessage(data), theme = readTheme(box);
+  const { header, arrays } = readMessage(data);
+  const theme = readTheme(box);
   const colours = getComputedStyle(box).getPropertyValue("--st-chart-categorical-colors").split(",");
   box.classList.toggle("choosing", header.choosing);
   const boxes = children(box, header.grids.length, makeGrid);
@@ -49,7 +50,9 @@ function makeGrid() {
  */
 function drawGrid(box, grid, levels, choosing, theme, colours) {
   const [title, tiles, legend, caption] = /** @type {HTMLElement[]} */ ([...box.children]);
-  const { kind, layers, heads, bins } = grid, area = bins * bins, maps = { keys: bins, queries: bins, mask: new Uint8Array(area) };
+  const { kind, layers, heads, bins } = grid;
+  const area = bins * bins;
+  const maps = { keys: bins, queries: bins, mask: new Uint8Array(area) };
   say(title, capitalised(kind));
   say(caption, grid.caption);
   const [least, , largest] = legend.children[0].children;
@@ -59,13 +62,21 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
   tiles.style.setProperty("--heads", `${heads}`);
   const cells = children(tiles, layers * (heads + 1), () => make("div"));
   const buttons = grid.tiles.map((tile, i) => {
-    const layer = Math.floor(i / heads), head = i % heads, cell = cells[layer * (heads + 1) + head + 1];
+    const layer = Math.floor(i / heads);
+    const head = i % heads;
+    const cell = cells[layer * (heads + 1) + head + 1];
     const button = buttonIn(cell);
     button.value = `${kind} ${layer + 1} ${head + 1}`;
     if (choosing) button.ariaPressed = `${tile.chosen}`;
     writeTile(button, kind, tile, head + 1, colours[tile.colour] ?? "");
     // One pixel for each cell; the style sheet enlarges them.
-    paintCells(/** @type {HTMLCanvasElement} */ (button.querySelector("canvas")), theme, maps, levels.subarray(i * area, (i + 1) * area), BYTES);
+    paintCells(
+      /** @type {HTMLCanvasElement} */ (button.querySelector("canvas")),
+      theme,
+      maps,
+      levels.subarray(i * area, (i + 1) * area),
+      BYTES,
+    );
     return button;
   });
   for (let layer = 0; layer < layers; layer++) {
@@ -80,7 +91,13 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
 function buttonIn(cell) {
   if (cell.firstElementChild?.tagName !== "BUTTON") {
     cell.className = "";
-    cell.replaceChildren(makeButton("tile", make("span", "names", make("small"), make("b")), make("span", "map", make("canvas"), make("em"))));
+    cell.replaceChildren(
+      makeButton(
+        "tile",
+        make("span", "names", make("small"), make("b")),
+        make("span", "map", make("canvas"), make("em")),
+      ),
+    );
   }
   return /** @type {HTMLButtonElement} */ (cell.firstChild);
 }
@@ -97,4 +114,5 @@ function writeTile(button, kind, tile, head, colour) {
 }
 
 /** What a thumbnail is called: "Encoder L1 H2: previous token, off". @param {string} kind @param {RoleTile} tile */
-const titleOf = (kind, { name, role, mark }) => `${capitalised(kind)} ${name}: ${[role, mark].filter(Boolean).join(", ")}`;
+const titleOf = (kind, { name, role, mark }) =>
+  `${capitalised(kind)} ${name}: ${[role, mark].filter(Boolean).join(", ")}`;

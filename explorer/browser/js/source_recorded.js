@@ -13,7 +13,8 @@ export function recordedSource({ forks }, moved, open) {
   return {
     report: ({ place }) => moved(place),
     ask: (what, value) => {
-      const { place, token_id: token } = /** @type {ForkReport} */ (value), to = forks[place.step - 1]?.[token];
+      const { place, token_id: token } = /** @type {ForkReport} */ (value);
+      const to = forks[place.step - 1]?.[token];
       if (what === "fork" && to !== undefined) open(to, place.step);
     },
     canFork: (step, token) => token in (forks[step - 1] ?? {}),

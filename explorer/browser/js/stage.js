@@ -20,30 +20,41 @@ const FAINT = 0.02; // thinner curves are not drawn; the chip still says the wei
 
 /** Where the chips are, after their text or the width has changed. @param {StepperState} S */
 export function measureStage(S) {
-  const stage = S.find(".stage"), frame = stage.getBoundingClientRect(), by = frame.width / stage.offsetWidth || 1;
+  const stage = S.find(".stage");
+  const frame = stage.getBoundingClientRect();
+  const by = frame.width / stage.offsetWidth || 1;
   S.boxes = { source: [], target: [] };
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
-    const list = S.find(`.${side} .chips`), seen = list.getBoundingClientRect();
+    const list = S.find(`.${side} .chips`);
+    const seen = list.getBoundingClientRect();
     S.boxes[side] = [...list.children].map((slot) => {
       const { left, right, top, bottom } = /** @type {Element} */ (slot.firstChild).getBoundingClientRect();
       const hidden = bottom < seen.top + 4 || top > seen.bottom - 4 || right < seen.left + 4 || left > seen.right - 4; // scrolled out of sight
-      return { left: (left - frame.left) / by, right: (right - frame.left) / by, top: (top - frame.top) / by,
-        bottom: (bottom - frame.top) / by, hidden };
+      return {
+        left: (left - frame.left) / by,
+        right: (right - frame.left) / by,
+        top: (top - frame.top) / by,
+        bottom: (bottom - frame.top) / by,
+        hidden,
+      };
     });
   }
   // Curves to a second line of chips would end at the first: there, they are drawn over the chips, in their gaps.
-  const broken = (/** @type {{ top: number }[]} */ boxes) => boxes.length > 1 && boxes[boxes.length - 1].top > boxes[0].top + 8;
+  const broken = (/** @type {{ top: number }[]} */ boxes) =>
+    boxes.length > 1 && boxes[boxes.length - 1].top > boxes[0].top + 8;
   stage.classList.toggle("over", broken(S.boxes.source) || broken(S.boxes.target));
   S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
   S.scrolled = scrolledTo(S);
 }
 
 /** How far the words are scrolled. @param {StepperState} S */
-const scrolledTo = (S) => [".source .chips", ".target .chips"].map((list) => [S.find(list).scrollLeft, S.find(list).scrollTop].join()).join();
+const scrolledTo = (S) =>
+  [".source .chips", ".target .chips"].map((list) => [S.find(list).scrollLeft, S.find(list).scrollTop].join()).join();
 
 /** What the stage shows now. @param {StepperState} S */
 function viewOf(S) {
-  const { layer, head } = S.pick[S.kind], m = S.maps[S.kind];
+  const { layer, head } = S.pick[S.kind];
+  const m = S.maps[S.kind];
   const map = { values: weightsOf(m, layer, head), mask: m.mask, keys: m.keys };
   return stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
 }
@@ -78,29 +89,58 @@ const curvesOf = (S, view) => view.lines.flatMap((line) => curveOf(S, view, line
  */
 function curveOf(S, { from, column }, line) {
   if (line.weight < FAINT) return null;
-  const a = boxOf(S, from.side, from.span), b = boxOf(S, line.side, line.span);
+  const a = boxOf(S, from.side, from.span);
+  const b = boxOf(S, line.side, line.span);
   if (!a || !b) return null;
-  const x0 = (a.left + a.right) / 2, x1 = (b.left + b.right) / 2;
+  const x0 = (a.left + a.right) / 2;
+  const x1 = (b.left + b.right) / 2;
   const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
   if (from.side !== line.side) {
     const end = (/** @type {Side} */ side, /** @type {import("./types").Box} */ box, /** @type {Span} */ span) => {
       const gaps = gapsFrom(S.boxes[side], box, side);
       return { gaps, ...meeting(box, side, gaps, side === "target" && span[1] === S.step + 2) };
     };
-    const start = end(from.side, a, from.span), goal = end(line.side, b, line.span);
-    return { id, x0: start.x, y0: start.y, x1: goal.x, y1: goal.y, bend: 0, weight: line.weight, from: from.side, to: line.side,
-      out: start.gaps, home: goal.gaps };
+    const start = end(from.side, a, from.span);
+    const goal = end(line.side, b, line.span);
+    return {
+      id,
+      x0: start.x,
+      y0: start.y,
+      x1: goal.x,
+      y1: goal.y,
+      bend: 0,
+      weight: line.weight,
+      from: from.side,
+      to: line.side,
+      out: start.gaps,
+      home: goal.gaps,
+    };
   }
   // Arcs within a sentence use the room between the two: below the source, above the target.
-  const below = from.side === "source", y0 = below ? a.bottom : a.top, y1 = below ? b.bottom : b.top;
+  const below = from.side === "source";
+  const y0 = below ? a.bottom : a.top;
+  const y1 = below ? b.bottom : b.top;
   const bend = (below ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(x1 - x0), 84);
   const loop = Math.abs(x1 - x0) < 2 ? 7 : 0; // a token that looks at itself
-  return { id, x0: x0 + loop, y0, x1: x1 - loop, y1, bend, weight: line.weight, from: from.side, to: line.side, out: [], home: [] };
+  return {
+    id,
+    x0: x0 + loop,
+    y0,
+    x1: x1 - loop,
+    y1,
+    bend,
+    weight: line.weight,
+    from: from.side,
+    to: line.side,
+    out: [],
+    home: [],
+  };
 }
 
 /** @param {StepperState} S @param {Side} side @param {Span} span */
 function boxOf(S, side, [start, end]) {
-  const first = S.boxes[side][start], last = S.boxes[side][end - 1];
+  const first = S.boxes[side][start];
+  const last = S.boxes[side][end - 1];
   if (!first || !last || first.hidden) return null;
   // A word that is broken between two lines is met at its beginning.
   return last.top > first.top + 2 ? first : { ...first, right: last.right };
@@ -121,7 +161,8 @@ function moveTo(S, curves) {
   }
   const begun = performance.now();
   const tick = (/** @type {number} */ now) => {
-    const part = Math.min(1, Math.max(0, (now - begun) / MOVE)), ease = 1 - (1 - part) ** 3;
+    const part = Math.min(1, Math.max(0, (now - begun) / MOVE));
+    const ease = 1 - (1 - part) ** 3;
     S.curves = part < 1 ? pairs.map(({ start, goal }) => between(start, goal, ease)) : curves;
     paint(S);
     if (part < 1) S.moving = requestAnimationFrame(tick);
@@ -136,22 +177,28 @@ const MOVES = ["x0", "y0", "x1", "y1", "bend", "weight"];
 const differ = (a, b) => MOVES.some((name) => Math.abs(a[name] - b[name]) > 1e-6);
 
 /** @param {Curve} a @param {Curve} b @param {number} part @returns {Curve} */
-const between = (a, b, part) =>
-  ({ ...b, ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])) });
+const between = (a, b, part) => ({
+  ...b,
+  ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])),
+});
 
 /** @param {StepperState} S */
 function paint(S) {
-  const { width, height } = S.stageSize, canvas = /** @type {HTMLCanvasElement} */ (S.find(".curves"));
+  const { width, height } = S.stageSize;
+  const canvas = /** @type {HTMLCanvasElement} */ (S.find(".curves"));
   const ctx = paper(canvas, width, height, S.zoom);
   ctx.lineCap = "round";
   // Heavy curves last, so that thin ones do not cross them out.
-  for (const { x0, y0, x1, y1, bend, weight, from, to, out, home } of [...S.curves].sort((a, b) => a.weight - b.weight)) {
+  for (const { x0, y0, x1, y1, bend, weight, from, to, out, home } of [...S.curves].sort(
+    (a, b) => a.weight - b.weight,
+  )) {
     ctx.beginPath();
     ctx.moveTo(x0, y0);
     if (bend) ctx.bezierCurveTo(x0, y0 + bend, x1, y1 + bend, x1, y1);
     else {
       // Through the gaps of its own sentence, over to the other, and through the gaps of that one from outside to inside.
-      let x = x0, y = y0;
+      let x = x0;
+      let y = y0;
       const curveTo = (/** @type {number} */ toX, /** @type {number} */ toY) => {
         const middle = (y + toY) / 2;
         ctx.bezierCurveTo(x, middle, toX, middle, toX, toY);
@@ -166,7 +213,8 @@ function paint(S) {
       for (const gap of [...home].reverse()) pass(gap, gap.far, gap.near);
       curveTo(x1, y1);
     }
-    const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1), alpha = 0.2 + 0.7 * weight;
+    const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
+    const alpha = 0.2 + 0.7 * weight;
     ink.addColorStop(0, `rgb(${rgb(S.theme[from])} / ${alpha})`.replaceAll(",", " "));
     ink.addColorStop(1, `rgb(${rgb(S.theme[to])} / ${alpha})`.replaceAll(",", " "));
     Object.assign(ctx, { strokeStyle: ink, lineWidth: 1 + 9 * weight });
@@ -196,7 +244,7 @@ export function listenToStage(S, go) {
       return chip ? [...list.children].indexOf(/** @type {Element} */ (chip.parentNode)) : -1;
     };
     const look = (/** @type {number} */ at) => {
-      if (S.look?.held || (S.look?.at ?? -1) === at && S.look?.side === side) return;
+      if (S.look?.held || ((S.look?.at ?? -1) === at && S.look?.side === side)) return;
       S.look = at < 0 ? null : { side, at, held: false };
       redraw(S);
     };
@@ -227,7 +275,8 @@ export function listenToStage(S, go) {
       redraw(S);
     };
     list.onkeydown = (event) => {
-      const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key], chips = buttonsOf(S.find, `.${side} .chips`);
+      const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const chips = buttonsOf(S.find, `.${side} .chips`);
       if (side !== "source" || !way) return;
       const next = /** @type {HTMLElement | null} */ (chips[under(event) + way]?.firstChild ?? null);
       event.preventDefault();
@@ -258,7 +307,8 @@ function makeChip() {
  * @param {Record<string, boolean>} classes
  */
 function setChip(slot, position, text, share, classes) {
-  const chip = /** @type {HTMLButtonElement} */ (slot.firstChild), [name, meter] = chip.children;
+  const chip = /** @type {HTMLButtonElement} */ (slot.firstChild);
+  const [name, meter] = chip.children;
   const [place, token, seen] = name.children;
   say(place, position);
   say(token, text);
@@ -290,7 +340,8 @@ export function drawChips(S, view) {
   // Among whole words, a chip has the number of its word, as the rows and columns of the maps have.
   const numberOf = (/** @type {Side} */ side, /** @type {number} */ i) => {
     if (!S.words) return `${i + 1}`;
-    const spans = S.spans[side], at = spans.findIndex(([start]) => start === i);
+    const spans = S.spans[side];
+    const at = spans.findIndex(([start]) => start === i);
     return at >= 0 ? `${at + 1}` : i === S.data[side].tokens.length ? `${spans.length + 1}` : "";
   };
   children(S.find(".source .chips"), source.tokens.length, makeChip).forEach((slot, i) => {
@@ -306,7 +357,8 @@ export function drawChips(S, view) {
     chip.tabIndex = i === S.rove ? 0 : -1;
     chip.setAttribute("aria-pressed", `${S.look?.held === true && S.look.side === "source" && S.look.at === i}`);
   });
-  const n = target.tokens.length, chips = S.find(".target .chips");
+  const n = target.tokens.length;
+  const chips = S.find(".target .chips");
   const slots = children(chips, n + 1, makeChip);
   slots.forEach((slot, i) => {
     const next = i === S.step + 1;
@@ -336,12 +388,15 @@ export function drawChips(S, view) {
   chips.scrollLeft = Math.max(0, offsetLeft + offsetWidth + EDGE - chips.offsetLeft - chips.clientWidth);
   chips.classList.toggle("cut", chips.scrollLeft > 0);
   const best = view.lines.filter(({ side }) => side === "source").sort((a, b) => b.weight - a.weight)[0];
-  if (best && S.look?.side !== "source") scrollTo(S.find(".source .chips"), S.find(".source .chips").children[best.span[0]]);
+  if (best && S.look?.side !== "source")
+    scrollTo(S.find(".source .chips"), S.find(".source .chips").children[best.span[0]]);
 }
 
 /** Scrolls a list by as little as brings the slot into view. @param {HTMLElement} list @param {Element} slot */
 function scrollTo(list, slot) {
-  const { offsetTop, offsetHeight } = /** @type {HTMLElement} */ (slot), top = offsetTop - list.offsetTop;
+  const { offsetTop, offsetHeight } = /** @type {HTMLElement} */ (slot);
+  const top = offsetTop - list.offsetTop;
   if (top < list.scrollTop) list.scrollTop = top;
-  else if (top + offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top + offsetHeight - list.clientHeight;
+  else if (top + offsetHeight > list.scrollTop + list.clientHeight)
+    list.scrollTop = top + offsetHeight - list.clientHeight;
 }

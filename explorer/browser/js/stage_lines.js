@@ -30,12 +30,19 @@ export function stageView(kind, map, spans, step, current, look) {
   const at = (/** @type {Span[]} */ list, /** @type {number} */ token) => list.findIndex(([, end]) => token < end);
   if (kind === "encoder") {
     const query = look?.side === "source" ? at(spans.source, look.at) : current;
-    return { from: { side: "source", span: spans.source[query] }, query, column: -1, lines: keysOf(map, query, "source", spans.source) };
+    return {
+      from: { side: "source", span: spans.source[query] },
+      query,
+      column: -1,
+      lines: keysOf(map, query, "source", spans.source),
+    };
   }
   if (kind === "cross" && look?.side === "source") {
-    const column = at(spans.source, look.at), last = at(spans.target, step);
+    const column = at(spans.source, look.at);
+    const last = at(spans.target, step);
     const lines = spans.target.slice(0, last + 1).map((span, query) => {
-      const written = Math.min(span[1] - 1, step) + 1, i = query * map.keys + column;
+      const written = Math.min(span[1] - 1, step) + 1;
+      const i = query * map.keys + column;
       return stageLine("target", query, [written, written + 1], map.values[i], map.mask[i]);
     });
     return { from: { side: "source", span: spans.source[column] }, query: -1, column, lines };
@@ -43,7 +50,8 @@ export function stageView(kind, map, spans, step, current, look) {
   const written = look?.side === "target" ? look.at : step + 1;
   const from = { side: /** @type {const} */ ("target"), span: /** @type {Span} */ ([written, written + 1]) };
   if (written < 1) return { from, query: -1, column: -1, lines: [] };
-  const query = at(spans.target, Math.min(written - 1, step)), side = kind === "cross" ? "source" : "target";
+  const query = at(spans.target, Math.min(written - 1, step));
+  const side = kind === "cross" ? "source" : "target";
   return { from, query, column: -1, lines: keysOf(map, query, side, spans[side]) };
 }
 
@@ -54,7 +62,9 @@ export function stageView(kind, map, spans, step, current, look) {
  * @param {Span[]} spans
  */
 const keysOf = (map, query, side, spans) =>
-  rankedRow(map.values, map.mask, query, map.keys).cells.map((c) => stageLine(side, c.key, spans[c.key], c.weight, c.mask));
+  rankedRow(map.values, map.mask, query, map.keys).cells.map((c) =>
+    stageLine(side, c.key, spans[c.key], c.weight, c.mask),
+  );
 
 /**
  * @param {"source" | "target"} side
@@ -68,8 +78,10 @@ const stageLine = (side, index, span, weight, mask) => ({ side, index, span, wei
 
 /** Which head speaks. @param {StepperState} S */
 function speaker(S) {
-  const { layer, head } = S.pick[S.kind], heads = S.maps[S.kind].heads;
-  const mean = `mean of ${heads} head${heads > 1 ? "s" : ""}`, which = head ? `head ${head}` : mean;
+  const { layer, head } = S.pick[S.kind];
+  const heads = S.maps[S.kind].heads;
+  const mean = `mean of ${heads} head${heads > 1 ? "s" : ""}`;
+  const which = head ? `head ${head}` : mean;
   return `layer ${layer}, ${which}`;
 }
 
@@ -80,21 +92,38 @@ function speaker(S) {
  * @returns {Content[]}
  */
 export function sentenceOf(S, { from, query, column, lines }) {
-  const m = S.maps[S.kind], { target } = S.data;
+  const m = S.maps[S.kind];
+  const { target } = S.data;
   if (column >= 0) {
-    const best = lines.filter(({ mask, weight }) => !mask && weight >= 0.1).sort((a, b) => b.weight - a.weight).slice(0, 3);
+    const best = lines
+      .filter(({ mask, weight }) => !mask && weight >= 0.1)
+      .sort((a, b) => b.weight - a.weight)
+      .slice(0, 3);
     const name = numbered(m.columns, column, "source");
     if (!best.length) return ["No word written so far put 10 % of its weight on ", name, ` (${speaker(S)}).`];
-    const words = best.flatMap(({ span: [at], weight }, i) =>
-      [i ? ", " : " ", tokenName(writtenAt(S, at), "target"), ` ${wholePercent(weight)}`]);
+    const words = best.flatMap(({ span: [at], weight }, i) => [
+      i ? ", " : " ",
+      tokenName(writtenAt(S, at), "target"),
+      ` ${wholePercent(weight)}`,
+    ]);
     return [name, " was looked at to write", ...words, ` (${speaker(S)}).`];
   }
-  if (query < 0) return [tokenName(target.tokens[0], "target"), " is given at the start: nothing was looked at to write it."];
-  const [side, keySide] = SIDES[S.kind], keys = looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3);
+  if (query < 0)
+    return [tokenName(target.tokens[0], "target"), " is given at the start: nothing was looked at to write it."];
+  const [side, keySide] = SIDES[S.kind];
+  const keys = looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3);
   if (side === "source") return [numbered(m.rows, query, side), ...keys, ` (Encoder, ${speaker(S)}.)`];
   const word = tokenName(writtenAt(S, from.span[0]), "target");
   const where = S.kind === "cross" ? "cross-attention" : "decoder self-attention";
-  return ["To write ", word, ", having read ", numbered(m.rows, query, side), `, ${where}`, ...keys, ` (${capital(speaker(S))}.)`];
+  return [
+    "To write ",
+    word,
+    ", having read ",
+    numbered(m.rows, query, side),
+    `, ${where}`,
+    ...keys,
+    ` (${capital(speaker(S))}.)`,
+  ];
 }
 
 /** The word at this place of the target, as far as it is written. @param {StepperState} S @param {number} at */
@@ -115,10 +144,13 @@ const PAST = 4; // how far beyond the last word of a line a curve passes, in pix
  * @returns {Gap[]}
  */
 export function gapsFrom(boxes, from, side) {
-  const up = side === "target", edge = (/** @type {Box} */ box) => (up ? -box.top : box.top);
+  const up = side === "target";
+  const edge = (/** @type {Box} */ box) => (up ? -box.top : box.top);
   /** @type {Box[][]} */
   const lines = [];
-  for (const box of boxes.filter((each) => !each.hidden && edge(each) > edge(from) + SAME).sort((a, b) => edge(a) - edge(b) || a.left - b.left)) {
+  for (const box of boxes
+    .filter((each) => !each.hidden && edge(each) > edge(from) + SAME)
+    .sort((a, b) => edge(a) - edge(b) || a.left - b.left)) {
     const line = lines[lines.length - 1];
     if (line && Math.abs(line[0].top - box.top) < SAME) line.push(box);
     else lines.push([box]);
@@ -126,8 +158,10 @@ export function gapsFrom(boxes, from, side) {
   let at = (from.left + from.right) / 2;
   return lines.map((line) => {
     const [top, bottom] = [Math.min(...line.map((box) => box.top)), Math.max(...line.map((box) => box.bottom))];
-    const wanted = at;  // beside the last word of a line, everything is free
-    const gaps = line.map((box, i) => (i + 1 < line.length ? (box.right + line[i + 1].left) / 2 : Math.max(box.right + PAST, wanted)));
+    const wanted = at; // beside the last word of a line, everything is free
+    const gaps = line.map((box, i) =>
+      i + 1 < line.length ? (box.right + line[i + 1].left) / 2 : Math.max(box.right + PAST, wanted),
+    );
     at = gaps.reduce((best, gap) => (Math.abs(gap - at) < Math.abs(best - at) ? gap : best));
     return { x: at, near: up ? bottom : top, far: up ? top : bottom };
   });

@@ -22,14 +22,16 @@ const VIEWS = { steps: "Step by step", heads: "Heads" };
 /** Draws the page whose parts standalone.html has. */
 export default function start() {
   const pack = /** @type {{ __headlightPack: Uint8Array }} */ (/** @type {unknown} */ (globalThis)).__headlightPack;
-  const { header, arrays } = readMessage(pack), dark = matchMedia("(prefers-color-scheme: dark)");
+  const { header, arrays } = readMessage(pack);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
   /** @type {StandaloneHeader} */
   const data = header;
   const [first, ...others] = Object.values(arrays).map(({ values }) => /** @type {Uint8Array} */ (values));
   for (const other of others) restore(other, first);
   for (const message of [first, ...others]) take(message, true);
   const P = stateOf(data, dark.matches);
-  const tabs = byId("views"), forced = document.documentElement.dataset.theme;
+  const tabs = byId("views");
+  const forced = document.documentElement.dataset.theme;
   if (forced) P.dark = forced === "dark";
   // The theme is that of the browser until somebody chooses one.
   else dark.onchange = () => setTheme(P, dark.matches);
@@ -53,8 +55,10 @@ export default function start() {
 function restore(message, first) {
   const theirs = placesOf(first);
   for (const [name, { kind, shape, at }] of Object.entries(placesOf(message))) {
-    const other = theirs[name], width = other?.kind === kind ? Number(kind[1]) : 0;
-    if (width && shape.length === other.shape.length) undo(0, at, other.at, width, { message, first, shape, other: other.shape });
+    const other = theirs[name];
+    const width = other?.kind === kind ? Number(kind[1]) : 0;
+    if (width && shape.length === other.shape.length)
+      undo(0, at, other.at, width, { message, first, shape, other: other.shape });
   }
 }
 
@@ -64,7 +68,8 @@ function restore(message, first) {
  * @param {{ message: Uint8Array, first: Uint8Array, shape: number[], other: number[] }} arrays
  */
 function undo(axis, at, from, width, arrays) {
-  const { message, first, shape, other } = arrays, common = Math.min(shape[axis], other[axis]);
+  const { message, first, shape, other } = arrays;
+  const common = Math.min(shape[axis], other[axis]);
   if (axis === shape.length - 1) {
     for (let i = 0; i < common * width; i++) message[at + i] ^= first[from + i];
     return;
@@ -74,8 +79,16 @@ function undo(axis, at, from, width, arrays) {
 }
 
 /** @param {StandaloneHeader} data @param {boolean} dark */
-const stateOf = (data, dark) =>
-  ({ data, at: data.at, view: data.view, place: data.place, turn: 0, mounted: /** @type {Mounted | null} */ (null), unmount: () => {}, dark });
+const stateOf = (data, dark) => ({
+  data,
+  at: data.at,
+  view: data.view,
+  place: data.place,
+  turn: 0,
+  mounted: /** @type {Mounted | null} */ (null),
+  unmount: () => {},
+  dark,
+});
 
 /** An element of standalone.html. @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -90,7 +103,8 @@ const decoding = (P) => /** @type {Decoding} */ (decodingOf(shown(P).seq));
 function setTheme(P, dark) {
   P.dark = dark;
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  const button = byId("theme"), other = dark ? "Light" : "Dark";
+  const button = byId("theme");
+  const other = dark ? "Light" : "Dark";
   say(button, other);
   button.title = `${other} colours`;
   remember(P);
@@ -114,7 +128,9 @@ function remember(P) {
 /** Draws the chosen view anew: in a tree of its own, so that its styles meet nothing else. @param {StandaloneState} P */
 function mount(P) {
   P.unmount();
-  const host = make("div", "host"), box = byId("view"), steps = P.view === "steps";
+  const host = make("div", "host");
+  const box = byId("view");
+  const steps = P.view === "steps";
   box.replaceChildren(host);
   const root = host.attachShadow({ mode: "open" });
   root.append(/** @type {HTMLTemplateElement} */ (byId(steps ? "stepper" : "heads")).content.cloneNode(true));
@@ -128,13 +144,25 @@ function mount(P) {
 
 /** Draws the recording on screen in the view that is mounted. @param {StandaloneState} P */
 function show(P) {
-  const recording = shown(P), { order, shapes, target } = decoding(P), { place } = P;
-  const kind = order.includes(place.kind) ? place.kind : order[order.length - 1], same = kind === place.kind;
-  const last = Math.max(target.tokens.length, 1), step = clamp(place.step, 1, last);
+  const recording = shown(P);
+  const { order, shapes, target } = decoding(P);
+  const { place } = P;
+  const kind = order.includes(place.kind) ? place.kind : order[order.length - 1];
+  const same = kind === place.kind;
+  const last = Math.max(target.tokens.length, 1);
+  const step = clamp(place.step, 1, last);
   const start = { ...place, kind, step, layer: same ? place.layer : shapes[kind].layers, head: same ? place.head : 0 };
-  const source = recordedSource(recording, (at) => heard(P, at), (to, at) => open(P, to, at));
+  const source = recordedSource(
+    recording,
+    (at) => heard(P, at),
+    (to, at) => open(P, to, at),
+  );
   const data = { seq: recording.seq, turn: P.turn, start, explains: false, compact: false };
-  P.unmount = (P.view === "steps" ? mountStepper : mountHeads)({ data, parentElement: /** @type {any} */ (P.mounted), source });
+  P.unmount = (P.view === "steps" ? mountStepper : mountHeads)({
+    data,
+    parentElement: /** @type {any} */ (P.mounted),
+    source,
+  });
 }
 
 /** A view reports where it is. @param {StandaloneState} P @param {import("./structs").Position} at */
@@ -155,16 +183,19 @@ function open(P, at, step) {
 
 /** The recorded decodings of the sentence, to choose from. @param {StandaloneState} P */
 function drawPaths(P) {
-  const { recordings } = P.data, box = byId("paths");
+  const { recordings } = P.data;
+  const box = byId("paths");
   say(byId("text"), shown(P).text);
   box.hidden = recordings.length < 2;
   if (box.hidden) return;
   if (!box.children.length) {
-    box.append(...recordings.map(({ text, detail, step }, at) => {
-      const button = makeButton("", make("b", "", text), ` ${detail}`);
-      button.onclick = () => open(P, at, step);
-      return make("li", "", button);
-    }));
+    box.append(
+      ...recordings.map(({ text, detail, step }, at) => {
+        const button = makeButton("", make("b", "", text), ` ${detail}`);
+        button.onclick = () => open(P, at, step);
+        return make("li", "", button);
+      }),
+    );
   }
   [...box.children].forEach((item, at) => item.firstElementChild?.setAttribute("aria-pressed", `${at === P.at}`));
 }

@@ -3,9 +3,11 @@
 
 /** Starts the program; says why where that is impossible. */
 async function start() {
-  const packed = /** @type {HTMLElement} */ (document.getElementById("packed")), text = packed.textContent ?? "";
+  const packed = /** @type {HTMLElement} */ (document.getElementById("packed"));
+  const text = packed.textContent ?? "";
   try {
-    const bytes = await inflate(bytesOf(text.trim())), end = 4 + new DataView(bytes.buffer).getUint32(0, true);
+    const bytes = await inflate(bytesOf(text.trim()));
+    const end = 4 + new DataView(bytes.buffer).getUint32(0, true);
     /** @type {{ __headlightPack?: Uint8Array }} */ (globalThis).__headlightPack = bytes.subarray(end);
     /** @type {import("./types").Pack} */
     const program = JSON.parse(new TextDecoder().decode(bytes.subarray(4, end)));
@@ -18,7 +20,8 @@ async function start() {
       document.body.append(template);
     }
     const first = URL.createObjectURL(new Blob([program.modules[0][1]], { type: "text/javascript" }));
-    const { link } = await import(first), { default: run } = await link(program, "standalone");
+    const { link } = await import(first);
+    const { default: run } = await link(program, "standalone");
     run();
   } catch (error) {
     const said = /** @type {HTMLElement} */ (document.getElementById("failed"));
@@ -30,9 +33,12 @@ async function start() {
 /** What base64 text stands for. @param {string} text */
 function bytesOf(text) {
   // Browsers of 2025 and later do it by themselves, ten times as fast.
-  const own = /** @type {{ fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }} */ (/** @type {unknown} */ (Uint8Array));
+  const own = /** @type {{ fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }} */ (
+    /** @type {unknown} */ (Uint8Array)
+  );
   if (own.fromBase64) return own.fromBase64(text);
-  const characters = atob(text), bytes = new Uint8Array(characters.length);
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
   return bytes;
 }

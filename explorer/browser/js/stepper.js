@@ -14,7 +14,14 @@ import { listenToPresent } from "./present.js";
 import { serverSource } from "./source_server.js";
 import { drawStage, drawWords, listenToStage, measureStage } from "./stage.js";
 import {
-  drawCaption, drawChecks, drawKeys, drawMap, drawPick, drawReadout, layOut, listenToMap,
+  drawCaption,
+  drawChecks,
+  drawKeys,
+  drawMap,
+  drawPick,
+  drawReadout,
+  layOut,
+  listenToMap,
 } from "./stepper_maps.js";
 import { chooseMaps, pick, reportOf } from "./stepper_state.js";
 import { decodingOf, isWhole, listen } from "./store.js";
@@ -69,17 +76,42 @@ function fit(S) {
 
 /** The state before the first data arrive; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
-  const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
-  const S = /** @type {StepperState} */ (/** @type {unknown} */ ({
-    find, details, box: find(".stepper"), pick: {}, cell: null, frame: 0, figures: {}, sort: { by: 0, sign: 1 },
-    words: false, draw: () => draw(S), reportOf: () => reportOf(S), look: null, rove: 0, boxes: { source: [], target: [] }, curves: [], moving: 0, hurried: false,
-    stageSize: { width: 0, height: 0 }, speed: 1, still: matchMedia("(prefers-reduced-motion: reduce)").matches,
-  }));
+  const find = finder(root);
+  const details = /** @type {HTMLDetailsElement} */ (find("details"));
+  const S = /** @type {StepperState} */ (
+    /** @type {unknown} */ ({
+      find,
+      details,
+      box: find(".stepper"),
+      pick: {},
+      cell: null,
+      frame: 0,
+      figures: {},
+      sort: { by: 0, sign: 1 },
+      words: false,
+      draw: () => draw(S),
+      reportOf: () => reportOf(S),
+      look: null,
+      rove: 0,
+      boxes: { source: [], target: [] },
+      curves: [],
+      moving: 0,
+      hurried: false,
+      stageSize: { width: 0, height: 0 },
+      speed: 1,
+      still: matchMedia("(prefers-reduced-motion: reduce)").matches,
+    })
+  );
   for (const kind of KINDS) {
     const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
     S.figures[kind] = {
-      box: part(""), canvas: /** @type {HTMLCanvasElement} */ (part("canvas")), title: part("b"), about: part("small"),
-      caption: part("p"), readout: part(".readout"), plot: NOWHERE,
+      box: part(""),
+      canvas: /** @type {HTMLCanvasElement} */ (part("canvas")),
+      title: part("b"),
+      about: part("small"),
+      caption: part("p"),
+      readout: part(".readout"),
+      plot: NOWHERE,
     };
     listenToMap(S, kind);
   }
@@ -126,10 +158,21 @@ function create(root) {
  * @param {Decoding} data
  */
 function load(S, data) {
-  const { order, source, target, alternatives } = data, { step, kind, layer, head } = S.mount.start;
-  Object.assign(S, { data, cell: null, look: null, single: null, width: S.box.clientWidth, last: target.tokens.length - 1 });
+  const { order, source, target, alternatives } = data;
+  const { step, kind, layer, head } = S.mount.start;
+  Object.assign(S, {
+    data,
+    cell: null,
+    look: null,
+    single: null,
+    width: S.box.clientWidth,
+    last: target.tokens.length - 1,
+  });
   S.heat ??= atOne(data);
-  S.optionRows = Math.max(1, ...alternatives.ids.map((ids, row) => ids.length + Number(!ids.includes(target.predicted_ids[row]))));
+  S.optionRows = Math.max(
+    1,
+    ...alternatives.ids.map((ids, row) => ids.length + Number(!ids.includes(target.predicted_ids[row]))),
+  );
   if (opensAnew(S, S.mount)) {
     Object.assign(S, { step: step - 1, kind });
     S.pick[kind] = { layer, head };
@@ -170,7 +213,8 @@ function draw(S) {
 
 /** @param {StepperState} S */
 function drawSpeed(S) {
-  const button = S.find(".speed"), name = { 1: "normal", 2: "fast", 0.5: "slow" }[S.speed];
+  const button = S.find(".speed");
+  const name = { 1: "normal", 2: "fast", 0.5: "slow" }[S.speed];
   say(S.find(".speed span"), S.speed === 0.5 ? "½×" : `${S.speed}×`);
   button.title = `Tempo: ${name}. Click for the next of three.`;
   button.setAttribute("aria-label", `Tempo: ${name}`);

@@ -21,7 +21,12 @@ const LOW = 3; // minimum size of a cell, in pixels
 export function layOut(S) {
   const sizes = S.data.order.map((kind) => {
     const labels = namesOf(S, kind);
-    return { f: S.figures[kind], m: S.maps[kind], labels, beside: labels.left + Math.max(labels.right, labels.over) + 3 };
+    return {
+      f: S.figures[kind],
+      m: S.maps[kind],
+      labels,
+      beside: labels.left + Math.max(labels.right, labels.over) + 3,
+    };
   });
   // Side by side only where the small maps have room for their smallest cells.
   const needed = Math.max(...sizes.map(({ m, beside }) => beside + m.keys * LOW));
@@ -30,48 +35,79 @@ export function layOut(S) {
   S.laidOut = S.kind;
   for (const kind of S.data.order) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
   // The choice of head is beside the maps, or where they are below each other, next to the stage that it changes.
-  const home = S.find(single ? ".walk" : ".side"), choice = S.find(".choice");
+  const home = S.find(single ? ".walk" : ".side");
+  const choice = S.find(".choice");
   if (choice.parentNode !== home) {
     if (single) home.append(choice);
     else home.prepend(choice);
   }
   // On a small laptop the map in question can be seen as a whole.
-  const most = Math.max(232, windowHeight(S.box) - 540), least = Math.max(160, windowHeight(S.box) / 4);
+  const most = Math.max(232, windowHeight(S.box) - 540);
+  const least = Math.max(160, windowHeight(S.box) / 4);
   for (const { f, m, labels, beside } of sizes) {
     const tall = single || f === S.figures[S.kind] ? most : least;
-    const across = (f.box.clientWidth - beside) / m.keys, fair = Math.min(across, tall / m.queries);
+    const across = (f.box.clientWidth - beside) / m.keys;
+    const fair = Math.min(across, tall / m.queries);
     // With many rows, a taller plot is better than cells too small to see.
     const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 5), 46));
     f.plot = plotOf(labels, m, cell);
   }
   // On a phone, the form of the translation depends on the kind.
   S.find(".stage").dataset.kind = S.kind;
-  S.scrolls = [".source .chips", ".target .chips"].map((list) => S.find(list))
+  S.scrolls = [".source .chips", ".target .chips"]
+    .map((list) => S.find(list))
     .some((list) => list.scrollHeight > list.clientHeight || list.scrollWidth > list.clientWidth);
 }
 
 /** The heads of a layer, after their mean. @param {StepperState} S @param {Kind} kind @param {number} layer */
 export function sheetFor(S, kind, layer) {
-  const name = `${kind} ${layer}`, m = S.maps[kind];
-  const sheet = S.sheets.get(name) ?? sheetOf(S.theme, m, Array.from({ length: m.heads + 1 }, (_, head) => weightsOf(m, layer, head)));
+  const name = `${kind} ${layer}`;
+  const m = S.maps[kind];
+  const sheet =
+    S.sheets.get(name) ??
+    sheetOf(
+      S.theme,
+      m,
+      Array.from({ length: m.heads + 1 }, (_, head) => weightsOf(m, layer, head)),
+    );
   S.sheets.set(name, sheet);
   return sheet;
 }
 
 /** The labels of a map; a row of the decoder in question also says what it writes. @param {StepperState} S @param {Kind} kind */
 function namesOf(S, kind) {
-  const { rows, columns } = S.maps[kind], writes = kind === S.kind && kind !== "encoder";
+  const { rows, columns } = S.maps[kind];
+  const writes = kind === S.kind && kind !== "encoder";
   const ends = writes ? rows.map((_, row) => leadsTo(S.data.target.predicted[lastRead(S, row)])) : [];
   return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns });
 }
 
 /** @param {StepperState} S @param {Kind} kind */
 export function drawMap(S, kind) {
-  const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], now = frontier(S);
-  const rows = shownRows(S, kind), row = currentRow(S, kind), c = S.cell?.kind === kind ? S.cell : null;
+  const f = S.figures[kind];
+  const m = S.maps[kind];
+  const { layer, head } = S.pick[kind];
+  const now = frontier(S);
+  const rows = shownRows(S, kind);
+  const row = currentRow(S, kind);
+  const c = S.cell?.kind === kind ? S.cell : null;
   const drawn = [
-    S.seq, layer, head, rows, row, now, S.words, S.step * Number(S.words || kind === S.kind), kind === S.kind, ...Object.values(f.plot), S.zoom,
-    devicePixelRatio, S.theme.ground, S.theme.font, c?.query, c?.key,
+    S.seq,
+    layer,
+    head,
+    rows,
+    row,
+    now,
+    S.words,
+    S.step * Number(S.words || kind === S.kind),
+    kind === S.kind,
+    ...Object.values(f.plot),
+    S.zoom,
+    devicePixelRatio,
+    S.theme.ground,
+    S.theme.font,
+    c?.query,
+    c?.key,
   ].join();
   if (f.drawn === drawn) return;
   f.drawn = drawn;
@@ -79,10 +115,24 @@ export function drawMap(S, kind) {
   const marks = kind === "encoder" ? [] : [{ row: now, colour: S.theme.target }];
   if (kind === "encoder" || row !== now) marks.push({ row, colour: S.theme[SIDES[kind][0]], dashed: true });
   if (c) marks.push({ row: c.query, column: c.key, colour: S.theme.ink });
-  paintMap(f.canvas, S.theme, f.plot, {
-    cells: m, rows, sheet: sheetFor(S, kind, layer), at: head, values: weightsOf(m, layer, head), labels: namesOf(S, kind),
-    titles: AXES[kind], row, ruled: true, marks,
-  }, S.zoom);
+  paintMap(
+    f.canvas,
+    S.theme,
+    f.plot,
+    {
+      cells: m,
+      rows,
+      sheet: sheetFor(S, kind, layer),
+      at: head,
+      values: weightsOf(m, layer, head),
+      labels: namesOf(S, kind),
+      titles: AXES[kind],
+      row,
+      ruled: true,
+      marks,
+    },
+    S.zoom,
+  );
 }
 
 /**
@@ -93,7 +143,8 @@ export function drawMap(S, kind) {
  * @returns {ChosenCell | null}
  */
 function cellAt(S, kind, event) {
-  const { canvas, plot } = S.figures[kind], { query, key } = cellUnder(canvas, event, plot);
+  const { canvas, plot } = S.figures[kind];
+  const { query, key } = cellUnder(canvas, event, plot);
   const inside = query >= 0 && key >= 0 && query < shownRows(S, kind) && key < S.maps[kind].keys;
   return inside ? { kind, query, key, locked: false } : null;
 }
@@ -111,20 +162,23 @@ export function listenToMap(S, kind) {
   };
   canvas.onpointermove = (event) => {
     if (event.pointerType === "touch" || S.cell?.locked) return;
-    const cell = cellAt(S, kind, event), old = S.cell;
+    const cell = cellAt(S, kind, event);
+    const old = S.cell;
     if (cell?.key !== old?.key || cell?.query !== old?.query || cell?.kind !== old?.kind) choose(cell);
   };
   canvas.onpointerleave = canvas.onblur = () => {
     if (!S.cell?.locked) choose(null);
   };
   canvas.onclick = (event) => {
-    const cell = cellAt(S, kind, event), old = S.cell;
+    const cell = cellAt(S, kind, event);
+    const old = S.cell;
     const again = old?.locked && cell && old.kind === kind && old.query === cell.query && old.key === cell.key;
     choose(cell && { ...cell, locked: !again });
     if (cell && S.kind !== kind) pick(S, kind, {});
   };
   canvas.onkeydown = (event) => {
-    const m = S.maps[kind], row = currentRow(S, kind);
+    const m = S.maps[kind];
+    const row = currentRow(S, kind);
     const old = S.cell?.kind === kind ? S.cell : null;
     let { query, key, locked } = old ?? { query: row, key: rowOf(S, kind, row).seen[0]?.key ?? 0, locked: false };
     const way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
@@ -146,7 +200,8 @@ export function listenToMap(S, kind) {
 
 /** Draws the choice of kind, layer and head. @param {StepperState} S */
 export function drawPick(S) {
-  const m = S.maps[S.kind], { layer, head } = S.pick[S.kind];
+  const m = S.maps[S.kind];
+  const { layer, head } = S.pick[S.kind];
   for (const tab of buttonsOf(S.find, ".kinds")) tab.setAttribute("aria-pressed", `${tab.value === S.kind}`);
   children(S.find(".layers"), m.layers, makeButton).forEach((b, i) => {
     say(b, `${i + 1}`);
@@ -154,7 +209,10 @@ export function drawPick(S) {
     b.setAttribute("aria-pressed", `${i + 1 === layer}`);
     b.onclick = () => pick(S, S.kind, { layer: i + 1 });
   });
-  const shown = shownRows(S, S.kind), side = m.heads > 7 ? 26 : 42, scale = side / Math.max(m.keys, m.queries), sheet = sheetFor(S, S.kind, layer);
+  const shown = shownRows(S, S.kind);
+  const side = m.heads > 7 ? 26 : 42;
+  const scale = side / Math.max(m.keys, m.queries);
+  const sheet = sheetFor(S, S.kind, layer);
   children(S.find(".heads"), m.heads + 1, () => makeButton("", make("canvas"), make("span"))).forEach((b, h) => {
     const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale, S.zoom);
     drawCells(ctx, sheet, h, m.keys, shown, { left: 0, top: 0, wide: scale, high: scale });
@@ -167,19 +225,28 @@ export function drawPick(S) {
 
 /** "*Hund* looks at *dog* 62 %, *a* 21 %", from the numbers of the row. @param {StepperState} S @param {Kind} kind */
 export function drawCaption(S, kind) {
-  const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], encoder = kind === "encoder";
+  const f = S.figures[kind];
+  const m = S.maps[kind];
+  const { layer, head } = S.pick[kind];
+  const encoder = kind === "encoder";
   const which = head ? `${nameInLayer(head)} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
   sayKind(f.title, kind, TITLES[kind]);
-  say(f.about, `${layerName(layer)} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`)
-    + (f.plot.cell >= ROOMY ? " · no number: below 0.005" : ""));
+  say(
+    f.about,
+    `${layerName(layer)} · ${which} · ${S.data.model}` +
+      (encoder ? "" : ` · step ${S.step + 1}`) +
+      (f.plot.cell >= ROOMY ? " · no number: below 0.005" : ""),
+  );
   // Written here, after all maps are drawn: drawing text on a canvas makes the browser compute what has changed so far.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);
-  const query = currentRow(S, kind), [side, keySide] = SIDES[kind];
+  const query = currentRow(S, kind);
+  const [side, keySide] = SIDES[kind];
   const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];
   // At most two lines, so that nothing below moves.
   const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3);
-  const last = encoder ? 0 : lastRead(S, query), { predicted, chosen } = S.data.target;
+  const last = encoder ? 0 : lastRead(S, query);
+  const { predicted, chosen } = S.data.target;
   const writes = encoder ? [] : [chosen.includes(last) ? " → chosen " : " → ", tokenName(predicted[last], "target")];
   sayAll(f.caption, numbered(m.rows, query, side), ...writes, ...how, ...keys);
 }
@@ -187,31 +254,43 @@ export function drawCaption(S, kind) {
 /** Describes the chosen cell. @param {StepperState} S */
 export function drawReadout(S) {
   for (const kind of S.data.order) {
-    const f = S.figures[kind], c = S.cell;
+    const f = S.figures[kind];
+    const c = S.cell;
     f.readout.replaceChildren();
     if (c?.kind !== kind) continue;
-    const m = S.maps[kind], { cells, seen } = rowOf(S, kind, c.query), { weight, mask, rank } = cells[c.key];
-    const [side, keySide] = SIDES[kind], { predicted } = S.data.target;
+    const m = S.maps[kind];
+    const { cells, seen } = rowOf(S, kind, c.query);
+    const { weight, mask, rank } = cells[c.key];
+    const [side, keySide] = SIDES[kind];
+    const { predicted } = S.data.target;
     const predicts = kind === "encoder" ? [] : [" → ", tokenName(predicted[lastRead(S, c.query)], "target")];
     f.readout.replaceChildren(
       line("query", numbered(m.rows, c.query, side), ...predicts),
       line("key", numbered(m.columns, c.key, keySide)),
-      mask ? make("div", "", WHY_MASKED[mask])
+      mask
+        ? make("div", "", WHY_MASKED[mask])
         : line("weight", make("b", "", decimals(weight)), ` · rank ${rank} of ${seen.length}`),
       make("div", "hint", c.locked ? "locked · Esc to unlock" : "click or Enter to lock"),
     );
-    const { left, top, cell } = f.plot, scrolled = /** @type {Element} */ (f.canvas.parentNode).scrollLeft;
+    const { left, top, cell } = f.plot;
+    const scrolled = /** @type {Element} */ (f.canvas.parentNode).scrollLeft;
     // Below the cell's row, so that it never hides the row that it describes.
     const x = Math.min(left + c.key * cell - scrolled, f.box.clientWidth - f.readout.offsetWidth);
     f.readout.style.transform = `translate(${Math.max(0, x)}px,${f.canvas.offsetTop + top + (c.query + 1) * cell + 6}px)`;
   }
 }
 
-const COLUMNS = [{ name: "key", first: 1 }, { name: "weight", first: -1 }, { name: "rank", first: 1 }];
+const COLUMNS = [
+  { name: "key", first: 1 },
+  { name: "weight", first: -1 },
+  { name: "rank", first: 1 },
+];
 
 /** Draws the table of the current row's keys. @param {StepperState} S */
 export function drawKeys(S) {
-  const m = S.maps[S.kind], query = currentRow(S, S.kind), [side, keySide] = SIDES[S.kind];
+  const m = S.maps[S.kind];
+  const query = currentRow(S, S.kind);
+  const [side, keySide] = SIDES[S.kind];
   sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}, row `, numbered(m.rows, query, side));
   if (!S.details.open) return;
   drawTable(S.find, COLUMNS, keyRows([rowOf(S, S.kind, query)], m.columns, keySide), S.sort, (sort) => {
@@ -222,7 +301,8 @@ export function drawKeys(S) {
 
 /** Draws the checks over all heads of all layers, and the badges. @param {StepperState} S */
 export function drawChecks(S) {
-  const { error, leaks, heads } = S.data.checks, good = error < 1e-4 && !leaks;
+  const { error, leaks, heads } = S.data.checks;
+  const good = error < 1e-4 && !leaks;
   const sums = error < 1e-4 ? "rows sum to 1" : `rows do not sum to 1 (off by ${error})`;
   const zeros = leaks ? `${plural(leaks, "masked cell")} not 0` : "masked cells exactly 0";
   say(S.find(".checks"), `${good ? "✓" : "✗"} ${sums} · ${zeros} · ${plural(heads, "head")} checked`);

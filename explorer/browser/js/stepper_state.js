@@ -13,7 +13,8 @@ import { joinedNames, mergeWords, rankedRow, weightsOf } from "./weights.js";
  * @param {StepperState} S
  */
 export function chooseMaps(S) {
-  const { maps, forms } = S.data, step = S.words ? S.step : -1;
+  const { maps, forms } = S.data;
+  const step = S.words ? S.step : -1;
   if (S.shown?.data === S.data && S.shown.step === step) return;
   S.shown = { data: S.data, step };
   S.sheets = new Map();
@@ -27,7 +28,8 @@ export function chooseMaps(S) {
 
 /** @param {StepperState} S @param {Kind} kind @returns {AttentionMap} */
 function mapOfWords(S, kind) {
-  const m = S.data.maps[kind], [rows, columns] = SIDES[kind].map((side) => S.spans[side]);
+  const m = S.data.maps[kind];
+  const [rows, columns] = SIDES[kind].map((side) => S.spans[side]);
   const read = kind === "encoder" ? m.queries : S.step + 1;
   return {
     ...m,
@@ -68,7 +70,8 @@ export function covers(S, side, index, i) {
 
 /** A row of the head in view. @param {StepperState} S @param {Kind} kind @param {number} query */
 export function rowOf(S, kind, query) {
-  const m = S.maps[kind], { layer, head } = S.pick[kind];
+  const m = S.maps[kind];
+  const { layer, head } = S.pick[kind];
   return rankedRow(weightsOf(m, layer, head), m.mask, query, m.keys);
 }
 
@@ -86,7 +89,8 @@ export function currentRow(S, kind) {
 
 /** @param {StepperState} S @returns {import("./structs").Position} */
 function placeOf(S) {
-  const step = S.step + 1, row = S.kind === "encoder" ? 1 : step;
+  const step = S.step + 1;
+  const row = S.kind === "encoder" ? 1 : step;
   return { kind: S.kind, ...S.pick[S.kind], step, row, column: null, options: null };
 }
 

@@ -37,8 +37,11 @@ function recent(seq) {
 
 /** Takes a message, unless it is the one that was taken last for the same; `keep` it whatever else comes. @param {Uint8Array} bytes @param {boolean} [keep] */
 export function take(bytes, keep = false) {
-  const message = readMessage(bytes), { seq, part, forms } = message.header, { text } = headerOf(bytes);
-  const entry = recent(seq) ?? { parts: new Map(), read: new Map(), size: 0, keep }, what = part ?? Object.keys(forms).join();
+  const message = readMessage(bytes);
+  const { seq, part, forms } = message.header;
+  const { text } = headerOf(bytes);
+  const entry = recent(seq) ?? { parts: new Map(), read: new Map(), size: 0, keep };
+  const what = part ?? Object.keys(forms).join();
   if (entry.read.get(what) === text) return;
   held.set(seq, entry);
   if (!entry.read.has(what)) entry.size += bytes.length;
@@ -70,18 +73,27 @@ function add(entry, { header, arrays }) {
 
 /** A decoding from its header; of one that was known, the numbers that do not come anew stay. @param {string} seq @param {import("./structs").DecodingHeader} header @param {Decoding | undefined} known @param {Message["arrays"]} arrays @returns {Decoding} */
 function begin(seq, header, known, arrays) {
-  const maps = Object.fromEntries(KINDS.map((kind) => [kind, (!arrays[kind] && known?.maps[kind]) || emptyMap(header, kind)]));
+  const maps = Object.fromEntries(
+    KINDS.map((kind) => [kind, (!arrays[kind] && known?.maps[kind]) || emptyMap(header, kind)]),
+  );
   const order = KINDS.filter((kind) => header.shapes[kind].layers);
   return { ...header, seq, order, forms: known?.forms ?? {}, maps: /** @type {Decoding["maps"]} */ (maps) };
 }
 
 /** @param {import("./structs").DecodingHeader} header @param {Kind} kind @returns {AttentionMap} */
 function emptyMap(header, kind) {
-  const shape = header.shapes[kind], [rows, columns] = SIDES[kind].map((side) => header[side].tokens);
+  const shape = header.shapes[kind];
+  const [rows, columns] = SIDES[kind].map((side) => header[side].tokens);
   const arrived = !shape.layers; // nothing will come of a kind that the model does not have
   return {
-    ...shape, kind, area: shape.queries * shape.keys, weights: arrived ? new Float32Array(0) : undefined,
-    mask: new Uint8Array(shape.queries * shape.keys), means: new Map(), rows, columns,
+    ...shape,
+    kind,
+    area: shape.queries * shape.keys,
+    weights: arrived ? new Float32Array(0) : undefined,
+    mask: new Uint8Array(shape.queries * shape.keys),
+    means: new Map(),
+    rows,
+    columns,
   };
 }
 

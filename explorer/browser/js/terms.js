@@ -14,7 +14,9 @@ const finders = new WeakMap();
 function finderOf(terms) {
   const known = finders.get(terms);
   if (known) return known;
-  const forms = Object.keys(terms).sort((a, b) => b.length - a.length).map((form) => form.replace(new RegExp("[^\\w\\s]", "g"), "\\$&"));
+  const forms = Object.keys(terms)
+    .sort((a, b) => b.length - a.length)
+    .map((form) => form.replace(new RegExp("[^\\w\\s]", "g"), "\\$&"));
   const made = new RegExp(`(?<![\\w-])(?:${forms.join("|") || "(?!)"})(?![\\w-])`, "gi");
   finders.set(terms, made);
   return made;
@@ -42,7 +44,9 @@ export function splitAtTerms(text, terms, said = new Set()) {
 
 /** A text whose terms are links. @param {string} text @param {Record<string, string>} terms @param {Set<string>} [said] @returns {(string | HTMLElement)[]} */
 export const withTerms = (text, terms, said) =>
-  splitAtTerms(text, terms, said).map(({ text: part, address }) => (address ? Object.assign(make("a", "term", part), { href: address }) : part));
+  splitAtTerms(text, terms, said).map(({ text: part, address }) =>
+    address ? Object.assign(make("a", "term", part), { href: address }) : part,
+  );
 
 /**
  * Names a kind of attention in an element, as a link to its explanation.

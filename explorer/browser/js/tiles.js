@@ -19,7 +19,8 @@ export function giveTabStop(grid, buttons, preferred) {
 
 /** Arrow keys move between thumbnails; Enter opens one. @param {KeyboardEvent} event */
 export function moveInGrid(event) {
-  const here = tileOf(event.target), { key } = event;
+  const here = tileOf(event.target);
+  const { key } = event;
   if (!here || !(key.startsWith("Arrow") || key === "Home" || key === "End")) return;
   event.preventDefault();
   /** @type {HTMLButtonElement[]} */

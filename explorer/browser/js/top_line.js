@@ -6,7 +6,8 @@ import { recalls } from "./memory.js";
 
 /** @param {{ parentElement: ParentNode, setTriggerValue: (name: string, value: unknown) => void }} mount */
 export default function ({ parentElement: root, setTriggerValue }) {
-  const button = /** @type {HTMLButtonElement} */ (root.querySelector("button")), first = !recalls("tour");
+  const button = /** @type {HTMLButtonElement} */ (root.querySelector("button"));
+  const first = !recalls("tour");
   button.classList.toggle("first", first);
   say(button.lastChild, "Show me");
   button.onclick = () => setTriggerValue("tour", true);

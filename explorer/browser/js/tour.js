@@ -36,20 +36,33 @@ export default function ({ data, parentElement: root }) {
 
 /** A tour of a stepper, and where that was before. @param {Find} find @param {StepperState} stepper */
 const stateOf = (find, stepper) => ({
-  find, box: find(".tour"), at: 0, stepper, before: { step: stepper.step, kind: stepper.kind, pick: structuredClone(stepper.pick) },
-  seen: /** @type {Decoding | null} */ (null), watching: 0, stop: () => {},
+  find,
+  box: find(".tour"),
+  at: 0,
+  stepper,
+  before: { step: stepper.step, kind: stepper.kind, pick: structuredClone(stepper.pick) },
+  seen: /** @type {Decoding | null} */ (null),
+  watching: 0,
+  stop: () => {},
 });
 
 /** Starts as soon as the stepper is there. @param {Root} root */
 function start(root) {
   const { stepper } = hub;
   if (root.__tour || !stepper) return;
-  const T = stateOf(finder(root), stepper), { box, find } = T;
+  const T = stateOf(finder(root), stepper);
+  const { box, find } = T;
   root.__tour = T;
   const onKey = (/** @type {KeyboardEvent} */ event) => {
-    const way = KEYS[event.key], typing = event.composedPath()[0];
+    const way = KEYS[event.key];
+    const typing = event.composedPath()[0];
     if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
-    if (typing instanceof Element && typing.matches("input:not([type=range]),textarea,select") && event.key !== "Escape") return;
+    if (
+      typing instanceof Element &&
+      typing.matches("input:not([type=range]),textarea,select") &&
+      event.key !== "Escape"
+    )
+      return;
     event.preventDefault();
     event.stopImmediatePropagation();
     go(root, way);
@@ -95,7 +108,8 @@ function go(root, way) {
 
 /** @param {TourState} T */
 function show(T) {
-  const { at, stepper, find } = T, stop = STOPS[at];
+  const { at, stepper, find } = T;
+  const stop = STOPS[at];
   T.seen = stepper.data;
   cancelAnimationFrame(stepper.frame);
   stepper.draw(); // what the card says is then on screen as well
@@ -104,7 +118,8 @@ function show(T) {
   sayAll(find(".words"), ...stop.words(stepper));
   find("[value=back]").hidden = !at;
   say(find("[value=next]"), at + 1 < STOPS.length ? "Next →" : "Done");
-  const target = /** @type {HTMLElement | null} */ (stop.place(stepper)), narrow = innerWidth <= 640;
+  const target = /** @type {HTMLElement | null} */ (stop.place(stepper));
+  const narrow = innerWidth <= 640;
   if (target && !fits(target, narrow)) {
     target.style.scrollMarginTop = narrow ? "64px" : "90px";
     target.scrollIntoView({ block: narrow || target.offsetHeight > innerHeight / 2 ? "start" : "center" });
@@ -120,15 +135,23 @@ function fits(target, narrow) {
 
 /** Puts the frame around the element, and the card beside it. @param {TourState} T */
 function place({ at, stepper, find }) {
-  const target = STOPS[at].place(stepper), ring = find(".ring"), card = find(".card");
+  const target = STOPS[at].place(stepper);
+  const ring = find(".ring");
+  const card = find(".card");
   const { left, top, right, bottom } = target?.getBoundingClientRect() ?? new DOMRect();
   const { offsetWidth: wide, offsetHeight: high } = card;
-  const least = Math.max(top, 0), most = Math.min(bottom, innerHeight);
+  const least = Math.max(top, 0);
+  const most = Math.min(bottom, innerHeight);
   Object.assign(ring.style, {
-    left: `${left - INSET}px`, top: `${top - INSET}px`, width: `${right - left + 2 * INSET}px`, height: `${bottom - top + 2 * INSET}px`,
+    left: `${left - INSET}px`,
+    top: `${top - INSET}px`,
+    width: `${right - left + 2 * INSET}px`,
+    height: `${bottom - top + 2 * INSET}px`,
   });
-  const within = (/** @type {number} */ x, /** @type {number} */ size, /** @type {number} */ room) => clamp(x, NEAR, Math.max(NEAR, room - size - NEAR));
-  let x = left, y = most + NEAR;
+  const within = (/** @type {number} */ x, /** @type {number} */ size, /** @type {number} */ room) =>
+    clamp(x, NEAR, Math.max(NEAR, room - size - NEAR));
+  let x = left;
+  let y = most + NEAR;
   if (y + high > innerHeight - NEAR) {
     // Not below it: above, else on that side of it that has more room.
     y = least - high - NEAR;
@@ -166,15 +189,25 @@ const written = (S) => tokenName(S.data.target.predicted[S.step], "target");
 /** "*football* 64 %, *park* 21 %" of the step on screen. @param {StepperState} S @param {number} most @returns {Content[]} */
 function keysNow(S, most) {
   const best = rowOf(S, "cross", frontier(S)).seen.filter(({ weight }, i) => i < most && (weight >= 0.1 || !i));
-  return best.flatMap((cell, i) => [i ? ", " : "", numbered(S.maps.cross.columns, cell.key, "source"), ` ${wholePercent(cell.weight)}`]);
+  return best.flatMap((cell, i) => [
+    i ? ", " : "",
+    numbered(S.maps.cross.columns, cell.key, "source"),
+    ` ${wholePercent(cell.weight)}`,
+  ]);
 }
 
 /** What each of the first heads looks at most. @param {StepperState} S @returns {Content[]} */
 function heads(S) {
-  const m = S.maps.cross, { layer } = S.pick.cross;
+  const m = S.maps.cross;
+  const { layer } = S.pick.cross;
   return Array.from({ length: Math.min(m.heads, 3) }, (_, h) => h + 1).flatMap((head) => {
     const [best] = rankedRow(weightsOf(m, layer, head), m.mask, frontier(S), m.keys).seen;
-    return [head > 1 ? "; " : "", `head ${head} looks most at `, numbered(m.columns, best.key, "source"), ` (${wholePercent(best.weight)})`];
+    return [
+      head > 1 ? "; " : "",
+      `head ${head} looks most at `,
+      numbered(m.columns, best.key, "source"),
+      ` (${wholePercent(best.weight)})`,
+    ];
   });
 }
 
@@ -185,45 +218,84 @@ export const STOPS = [
     place: (S) => S.find(".line.source"),
     words: ({ data: { source } }) => [
       `The model reads the whole sentence at once, as ${plural(source.tokens.length, "token")}: words, or pieces of words. The last one, `,
-      tokenName(source.tokens[source.tokens.length - 1], "source"), ", marks the end. You can type any sentence in the field above.",
+      tokenName(source.tokens[source.tokens.length - 1], "source"),
+      ", marks the end. You can type any sentence in the field above.",
     ],
   },
   {
     title: "The translation grows word by word",
     place: (S) => S.find(".line.target"),
     words: (S) => {
-      const so = S.data.target.predicted.slice(0, S.step).flatMap((text, i) => [i ? " " : "", tokenName(text, "target")]);
-      return [...(so.length ? ["So far it has written ", ...so, ". "] : ["Nothing is written yet. "]), "The word that it is writing now is ", written(S), "."];
+      const so = S.data.target.predicted
+        .slice(0, S.step)
+        .flatMap((text, i) => [i ? " " : "", tokenName(text, "target")]);
+      return [
+        ...(so.length ? ["So far it has written ", ...so, ". "] : ["Nothing is written yet. "]),
+        "The word that it is writing now is ",
+        written(S),
+        ".",
+      ];
     },
   },
   {
     title: "It looks back while it writes",
     place: (S) => S.find(".stage"),
-    words: (S) => ["To write ", written(S), ", it looks at ", ...keysNow(S, 3), ". The heavier a curve, the larger the weight. This is ",
-      make("b", "", "attention"), ", and these are the very numbers that the model computed with."],
+    words: (S) => [
+      "To write ",
+      written(S),
+      ", it looks at ",
+      ...keysNow(S, 3),
+      ". The heavier a curve, the larger the weight. This is ",
+      make("b", "", "attention"),
+      ", and these are the very numbers that the model computed with.",
+    ],
   },
   {
     title: "One step further",
     ahead: 1,
     place: (S) => S.find(".controls"),
-    words: (S) => ["Now it writes ", written(S), " and looks at ", ...keysNow(S, 2), ". After the tour, ", key("←"), " and ", key("→"),
-      " step and ", key("Space"), " plays the whole sentence."],
+    words: (S) => [
+      "Now it writes ",
+      written(S),
+      " and looks at ",
+      ...keysNow(S, 2),
+      ". After the tour, ",
+      key("←"),
+      " and ",
+      key("→"),
+      " step and ",
+      key("Space"),
+      " plays the whole sentence.",
+    ],
   },
   {
     title: "It could have said something else",
     place: (S) => S.find(".options"),
     words: (S) => {
-      const { tokens, probabilities } = S.data.alternatives, best = tokens[S.step].slice(0, 3);
-      const list = best.flatMap((text, i) => [i ? ", " : "", tokenName(text, "target"), ` ${percent(probabilities[S.step][i])}`]);
-      return ["Every word that it knows gets a probability: ", ...list, ". Click another one: the translation goes on from there, and a button takes you back."];
+      const { tokens, probabilities } = S.data.alternatives;
+      const best = tokens[S.step].slice(0, 3);
+      const list = best.flatMap((text, i) => [
+        i ? ", " : "",
+        tokenName(text, "target"),
+        ` ${percent(probabilities[S.step][i])}`,
+      ]);
+      return [
+        "Every word that it knows gets a probability: ",
+        ...list,
+        ". Click another one: the translation goes on from there, and a button takes you back.",
+      ];
     },
   },
   {
     title: "Several heads, each with weights of its own",
     place: (S) => S.find(".heads"),
     words: (S) => {
-      const { layer } = S.pick.cross, m = S.maps.cross;
-      const all = m.heads > 1 ? ` has ${m.heads} heads; “mean” is their average. At this step, ` : " has a single head. At this step, ";
+      const { layer } = S.pick.cross;
+      const m = S.maps.cross;
+      const all =
+        m.heads > 1
+          ? ` has ${m.heads} heads; “mean” is their average. At this step, `
+          : " has a single head. At this step, ";
       return [`Layer ${layer}`, all, ...heads(S), "."];
     },
   },
@@ -231,22 +303,43 @@ export const STOPS = [
     title: "Where in the model",
     place: (S) => S.find(".model"),
     words: (S) => {
-      const n = S.data.order.length, { layer } = S.pick.cross;
-      const all = n > 1 ? " Words of the source look at each other in the encoder, words of the translation at each other in the decoder, and cross-attention connects the two." : "";
-      return [`This model has ${NUMBERS[n]} kind${n > 1 ? "s" : ""} of attention.${all} You are at ${TITLES.cross.toLowerCase()}, layer ${layer} of ${S.maps.cross.layers}; click a block to go elsewhere.`];
+      const n = S.data.order.length;
+      const { layer } = S.pick.cross;
+      const all =
+        n > 1
+          ? " Words of the source look at each other in the encoder, words of the translation at each other in the decoder, and cross-attention connects the two."
+          : "";
+      return [
+        `This model has ${NUMBERS[n]} kind${n > 1 ? "s" : ""} of attention.${all} You are at ${TITLES.cross.toLowerCase()}, layer ${layer} of ${S.maps.cross.layers}; click a block to go elsewhere.`,
+      ];
     },
   },
   {
     title: "The same numbers as a map",
     place: (S) => S.find("figure.cross .sheet"),
-    words: (S) => ["Each row is a step, each column a word of the source; the stronger a cell’s colour, the larger the weight. The framed row reads ",
-      numbered(S.maps.cross.rows, frontier(S), SIDES.cross[0]), " and predicts ", written(S), ". Each row sums to 1. Point at a cell for its number."],
+    words: (S) => [
+      "Each row is a step, each column a word of the source; the stronger a cell’s colour, the larger the weight. The framed row reads ",
+      numbered(S.maps.cross.rows, frontier(S), SIDES.cross[0]),
+      " and predicts ",
+      written(S),
+      ". Each row sums to 1. Point at a cell for its number.",
+    ],
   },
   {
     title: "Where to go on",
-    place: () => [...document.querySelectorAll("[data-testid=stSidebarNav],[data-testid=stExpandSidebarButton]")]
-      .find((element) => element.getBoundingClientRect().right > 0) ?? null, // on a phone the sidebar is folded away
-    words: () => [make("b", "", "Lessons"), " ask and answer questions step by step. ", make("b", "", "Attention"),
-      " shows all heads at once, ", make("b", "", "Inside"), " every operation. ", key("?"), " lists the keys. Have fun."],
+    place: () =>
+      [...document.querySelectorAll("[data-testid=stSidebarNav],[data-testid=stExpandSidebarButton]")].find(
+        (element) => element.getBoundingClientRect().right > 0,
+      ) ?? null, // on a phone the sidebar is folded away
+    words: () => [
+      make("b", "", "Lessons"),
+      " ask and answer questions step by step. ",
+      make("b", "", "Attention"),
+      " shows all heads at once, ",
+      make("b", "", "Inside"),
+      " every operation. ",
+      key("?"),
+      " lists the keys. Have fun.",
+    ],
   },
 ];

@@ -2,14 +2,38 @@
 // is the mean over the heads of its layer. Steps, rows and columns count from 0, as in arrays.
 
 import type {
-  Block as MachineBlock, DecodingHeader, FilmHeader, ForkReport, FormOfMap, FrameHeader, Heat, MachineDetails,
-  MachineMessage, MachineMount, MachinePicture,
-  ModelDiagram as Diagram, Opened as MachineOpened, Position, Shape, ViewMount, ViewOptions,
+  Block as MachineBlock,
+  DecodingHeader,
+  FilmHeader,
+  ForkReport,
+  FormOfMap,
+  FrameHeader,
+  Heat,
+  MachineDetails,
+  MachineMessage,
+  MachineMount,
+  MachinePicture,
+  ModelDiagram as Diagram,
+  Opened as MachineOpened,
+  Position,
+  Shape,
+  ViewMount,
+  ViewOptions,
 } from "./structs";
 import type { listenToKeys } from "./keys";
 import type { Sheet } from "./maps";
 import type { createPlayer } from "./player";
-export type { Diagram, ForkReport, Heat, MachineBlock, MachineDetails, MachineMount, MachineOpened, MachinePicture, Position };
+export type {
+  Diagram,
+  ForkReport,
+  Heat,
+  MachineBlock,
+  MachineDetails,
+  MachineMount,
+  MachineOpened,
+  MachinePicture,
+  Position,
+};
 
 export type Kind = "encoder" | "decoder" | "cross";
 export type Side = "source" | "target";
@@ -171,7 +195,7 @@ export interface Decoding extends DecodingHeader {
 export type Stored = Float32Array | Uint8Array;
 export interface Message {
   header: any;
-  arrays: Record<string, { values: Stored, shape: number[] }>;
+  arrays: Record<string, { values: Stored; shape: number[] }>;
 }
 
 export interface MapCell {
@@ -298,11 +322,7 @@ export interface StepperState extends ViewState {
 // Views of heads
 
 /** One kind of attention as the views of heads draw it: between tokens or between words. */
-export type KindMap = AttentionMap & FormOfMap & {
-  form: string;
-  weights: Float32Array;
-  largest?: number;
-};
+export type KindMap = AttentionMap & FormOfMap & { form: string; weights: Float32Array; largest?: number };
 
 /** A row or a column that is looked at. */
 export interface Toward {
@@ -440,7 +460,7 @@ export interface Wiring {
 export type Formula = string | [string, ...Formula[]];
 
 /** A decoding with its machine. */
-export type MachineData = Decoding & MachineMessage & { diagram: Diagram, target: { probabilities: number[] } };
+export type MachineData = Decoding & MachineMessage & { diagram: Diagram; target: { probabilities: number[] } };
 /** An array of numbers with its axes. */
 export interface Numbers {
   values: Float32Array;

@@ -16,7 +16,8 @@ export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
 /** Reports the place once the person pauses, and during playback only if the page follows it. @param {ViewState} S */
 export function report(S) {
   clearTimeout(S.reporting);
-  if (S.followed || !S.player.playing()) S.reporting = setTimeout(() => S.source.report(S.reportOf()), S.pause?.() ?? PAUSE);
+  if (S.followed || !S.player.playing())
+    S.reporting = setTimeout(() => S.source.report(S.reportOf()), S.pause?.() ?? PAUSE);
 }
 
 /** Draws and reports a change. @param {ViewState} S */
@@ -68,7 +69,12 @@ export function listenToSteps(S, tempo, run) {
 
 /** Gives a view its keys, beside those that step. @param {ViewState} S @param {KeyUser} user */
 export function listenToViewKeys(S, { commands, help, run, escape }) {
-  S.keys = listenToKeys(S.box, { commands: { ...STEPPING, ...commands }, help: [...STEPPING_HELP, ...help], run, escape });
+  S.keys = listenToKeys(S.box, {
+    commands: { ...STEPPING, ...commands },
+    help: [...STEPPING_HELP, ...help],
+    run,
+    escape,
+  });
   S.find(".keys").onclick = S.keys.showHelp;
 }
 
@@ -96,7 +102,8 @@ export function keepWithin(S) {
   const { order, shapes } = S.data;
   S.step = clamp(S.step, 0, S.last);
   for (const kind of order) {
-    const { layers, heads } = shapes[kind], had = S.pick[kind];
+    const { layers, heads } = shapes[kind];
+    const had = S.pick[kind];
     S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
   }
 }

@@ -10,7 +10,8 @@
  * @returns {ArrayLike<number>}
  */
 export function weightsOf(m, layer, head) {
-  const weights = /** @type {Float32Array} */ (m.weights), first = (layer - 1) * m.heads * m.area;
+  const weights = /** @type {Float32Array} */ (m.weights);
+  const first = (layer - 1) * m.heads * m.area;
   if (head) return weights.subarray(first + (head - 1) * m.area, first + head * m.area);
   const known = m.means.get(layer);
   if (known) return known;
@@ -42,8 +43,12 @@ function addWeights(values, weights, from, share) {
 export function rankedRow(values, mask, query, keys) {
   const at = query * keys;
   /** @type {Cell[]} */
-  const cells = Array.from({ length: keys }, (_, key) =>
-    ({ key, weight: values[at + key], mask: mask[at + key], rank: 0 }));
+  const cells = Array.from({ length: keys }, (_, key) => ({
+    key,
+    weight: values[at + key],
+    mask: mask[at + key],
+    rank: 0,
+  }));
   const seen = cells.filter((c) => !c.mask).sort((a, b) => b.weight - a.weight || a.key - b.key);
   seen.forEach((c, i) => (c.rank = i && seen[i - 1].weight === c.weight ? seen[i - 1].rank : i + 1));
   return { cells, seen };
@@ -77,7 +82,10 @@ export const joins = (words, i) => i > 0 && words[i] >= 0 && words[i] === words[
 
 /** The index of the span that holds a token, at least 0. @param {Span[]} spans @param {number} token */
 export const spanWith = (spans, token) =>
-  Math.max(0, spans.findIndex(([start, end]) => token >= start && token < end));
+  Math.max(
+    0,
+    spans.findIndex(([start, end]) => token >= start && token < end),
+  );
 
 /**
  * The words. A word that has been read only in part is named by the tokens read so far.
@@ -97,17 +105,21 @@ export const joinedNames = (tokens, spans, read) =>
  * @param {number} read
  */
 export function mergeWords(m, rows, columns, read) {
-  const area = rows.length * columns.length, heads = m.layers * m.heads;
-  const weights = new Float32Array(heads * area), mask = new Uint8Array(area);
+  const area = rows.length * columns.length;
+  const heads = m.layers * m.heads;
+  const weights = new Float32Array(heads * area);
+  const mask = new Uint8Array(area);
   rows.forEach(([top, end], r) => {
     const bottom = Math.max(top + 1, Math.min(end, read));
     columns.forEach(([left, right], c) => {
-      const at = r * columns.length + c, sums = new Float64Array(heads);
+      const at = r * columns.length + c;
+      const sums = new Float64Array(heads);
       let code = 9;
-      for (let q = top; q < bottom; q++) for (let k = left; k < right; k++) {
-        code = Math.min(code, m.mask[q * m.keys + k]);
-        for (let h = 0; h < heads; h++) sums[h] += m.weights[h * m.area + q * m.keys + k];
-      }
+      for (let q = top; q < bottom; q++)
+        for (let k = left; k < right; k++) {
+          code = Math.min(code, m.mask[q * m.keys + k]);
+          for (let h = 0; h < heads; h++) sums[h] += m.weights[h * m.area + q * m.keys + k];
+        }
       mask[at] = code;
       sums.forEach((sum, h) => (weights[h * area + at] = sum / (bottom - top)));
     });

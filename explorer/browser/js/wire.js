@@ -4,7 +4,9 @@
 
 /** The header of a message and its arrays by name. @param {Uint8Array} bytes @returns {Message} */
 export function readMessage(bytes) {
-  const { text, start } = headerOf(bytes), header = JSON.parse(text), end = bytes.byteOffset + start;
+  const { text, start } = headerOf(bytes);
+  const header = JSON.parse(text);
+  const end = bytes.byteOffset + start;
   // Copied where its numbers do not start at a multiple of 4 in their buffer, as a float32 view must.
   const [buffer, first] = end % 4 ? [bytes.slice(start).buffer, 0] : [bytes.buffer, end];
   let at = first;
@@ -14,7 +16,10 @@ export function readMessage(bytes) {
     const count = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
     const stored = new TYPES[/** @type {keyof typeof TYPES} */ (type)](/** @type {ArrayBuffer} */ (buffer), at, count);
     at += Math.ceil(stored.byteLength / 4) * 4;
-    arrays[name] = { shape, values: unit === 1 ? /** @type {Stored} */ (stored) : Float32Array.from(stored, (value) => value / unit) };
+    arrays[name] = {
+      shape,
+      values: unit === 1 ? /** @type {Stored} */ (stored) : Float32Array.from(stored, (value) => value / unit),
+    };
   }
   return { header, arrays };
 }
@@ -35,7 +40,9 @@ export function placesOf(bytes) {
   const places = {};
   for (const [name, kind, shape] of JSON.parse(text).arrays) {
     places[name] = { kind, shape, at };
-    at += Math.ceil((shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1) * Number(kind[1])) / 4) * 4;
+    at +=
+      Math.ceil((shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1) * Number(kind[1])) / 4) *
+      4;
   }
   return places;
 }

@@ -7,7 +7,9 @@ import { fourDecimals, wholePercent } from "./numbers.js";
 
 /** Why a cell has no weight, by mask code. */
 export const WHY_MASKED = [
-  "", "masked (future): the decoder may not look at later positions", "masked (padding): filler, not a word",
+  "",
+  "masked (future): the decoder may not look at later positions",
+  "masked (padding): filler, not a word",
 ];
 /** The same, for a table. */
 const MASKED = ["", "masked: future", "masked: padding"];
@@ -26,8 +28,7 @@ export const line = (name, ...content) => make("div", "", make("span", "name", n
 export function looksAt({ seen }, columns, side, most) {
   if (!seen.length) return [" sees nothing: every key is masked."];
   const best = seen.filter((c, i) => i < most && (c.weight >= 0.1 || i < 1));
-  const keys = best.flatMap((c, i) =>
-    [i ? ", " : " ", numbered(columns, c.key, side), ` ${wholePercent(c.weight)}`]);
+  const keys = best.flatMap((c, i) => [i ? ", " : " ", numbered(columns, c.key, side), ` ${wholePercent(c.weight)}`]);
   return [" looks at", ...keys, "."];
 }
 
@@ -39,8 +40,11 @@ export function looksAt({ seen }, columns, side, most) {
  */
 export function keyRows(heads, columns, side) {
   return columns.map((_, key) => {
-    const cells = heads.map((row) => row.cells[key]), { mask, rank } = cells[0], ranked = cells.length < 2;
-    const weights = cells.map(({ weight }) => (mask ? null : weight)), texts = cells.map(({ weight }) => (mask ? MASKED[mask] : fourDecimals(weight)));
+    const cells = heads.map((row) => row.cells[key]);
+    const { mask, rank } = cells[0];
+    const ranked = cells.length < 2;
+    const weights = cells.map(({ weight }) => (mask ? null : weight));
+    const texts = cells.map(({ weight }) => (mask ? MASKED[mask] : fourDecimals(weight)));
     return {
       at: [key, ...weights, ...(ranked ? [mask ? null : rank] : [])],
       cells: [numbered(columns, key, side), ...texts, ...(ranked ? [mask ? "–" : `${rank}`] : [])],
