@@ -24,7 +24,7 @@ from tests.paths import ROOT
 
 DEPLOY = ROOT / "deploy"
 KNOWN = {"FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "CMD"}
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -73,7 +73,7 @@ def test_the_build_gets_the_projects_files_and_no_more() -> None:
             assert source == "." or source in taken
 
 
-def test_compose_and_the_readme_agree() -> None:
+def test_compose_and_the_documentation_agree() -> None:
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
     app, proxy = services["services"]["headlight"], services["services"]["proxy"]
     assert (DEPLOY / app["build"]["context"] / app["build"]["dockerfile"]).resolve() == DEPLOY / "Dockerfile"
@@ -85,7 +85,7 @@ def test_compose_and_the_readme_agree() -> None:
         lines = {line.split("#")[0].strip() for line in text.splitlines()}
         return {line for line in lines if line and not re.match("server_name|ssl_|auth_basic_user|proxy_pass", line)}
 
-    (told,) = re.findall(r"```nginx\n(.*?)```", README, re.DOTALL)
+    (told,) = re.findall(r"```nginx\n(.*?)```", SERVING, re.DOTALL)
     ours = template.read_text(encoding="utf-8")
     assert rules(told) == rules(ours)
     assert f"proxy_pass http://headlight:{only('EXPOSE')};" in ours

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks import results
+from tests.benchmarks import performance, results
 from tests.benchmarks.registry import Row
 
 
@@ -64,3 +64,13 @@ def test_growth_has_a_curve_for_ours_and_each_peer(tmp_path: Path) -> None:
 @pytest.mark.skipif(not results.TABLE.exists(), reason="no results are kept yet")
 def test_results_md_is_what_the_kept_lines_say() -> None:
     assert results.TABLE.read_text(encoding="utf-8") == results.table(results.read())
+
+
+def test_the_page_shows_the_slowest_of_the_newest_figures() -> None:
+    entry = performance.Entry("a step", "step", "a step", "painted")
+    older = line("2026-01-01", 30.0, measure="a step, painted")
+    newer = [line("2026-01-02", ours, measure=f"a step {ours}, painted") for ours in (9.0, 12.0)]
+    other = line("2026-01-03", 99.0, measure="a step, sent")
+    assert entry.newest([older, *newer, other])["ours"] == 12.0
+    with pytest.raises(LookupError, match="a step"):
+        entry.newest([other])

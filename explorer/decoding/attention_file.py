@@ -1,7 +1,7 @@
 """Attention of any model from a file: the arrays of `model/trace.py`, most of which are optional.
 
-An `.npz` file holds arrays, a JSON file an object of nested lists, under the names of :data:`CONTENT`; the
-README's table is made from it. Any rectangular map fits as `cross`. Depths and head counts may differ.
+An `.npz` file holds arrays, a JSON file an object of nested lists, under the names of :data:`CONTENT`; a
+table in docs/formats.md is made from it. Any rectangular map fits as `cross`. Depths and head counts may differ.
 
 Nothing is unpickled, and the declared size of each array is checked before it is read.
 """

@@ -15,7 +15,7 @@ from tests.benchmarks import results
 from tests.benchmarks.registry import BENCHMARKS, MissingPeer, Row, machine
 from tests.paths import ROOT
 
-NOT_BENCHMARKS = {"__init__", "__main__", "registry", "results"}
+NOT_BENCHMARKS = {"__init__", "__main__", "performance", "registry", "results"}
 
 
 def load() -> None:
@@ -55,7 +55,9 @@ def main(arguments: list[str]) -> int:
         description="Measure Headlight against a peer or a baseline, in one run on this machine.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)} (default: all)")
-    parser.add_argument("--write", action="store_true", help="store the rows in results/ and rewrite RESULTS.md")
+    parser.add_argument(
+        "--write", action="store_true", help="store the rows in results/, and renew RESULTS.md and docs/performance.md"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per row on standard output")
     asked = parser.parse_args(arguments)
     unknown = sorted(set(asked.names) - set(BENCHMARKS))

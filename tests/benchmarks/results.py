@@ -1,5 +1,7 @@
 """Stored results: JSON lines in results/, and the table in RESULTS.md made from them.
 
+docs/performance.md shows the newest of them, chosen and worded by performance.py.
+
 A line is what `--json` prints: a row with its benchmark, machine, command, day and commit. Lines printed by the
 benchmarks of older commits may be added: the table shows the oldest and the newest figure of each measure.
 """
@@ -11,8 +13,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.paths import ROOT
+
 HERE = Path(__file__).parent
-FOLDER, TABLE, PLOT = HERE / "results", HERE / "RESULTS.md", HERE / "growth.svg"
+FOLDER, TABLE = HERE / "results", HERE / "RESULTS.md"
+PAGE, PLOT = ROOT / "docs" / "performance.md", ROOT / "docs" / "images" / "growth.svg"
 Line = dict[str, Any]
 
 HEAD = """# Measured
@@ -78,7 +83,8 @@ def table(lines: Sequence[Line]) -> str:
         for line in (first, last):
             facts = ", ".join(f"{key} {value}" for key, value in line["machine"].items())
             runs[line["when"], line["benchmark"]] = f"- {line['when']}, {line['commit']}: `{line['command']}` ({facts})"
-    plot = f"## Growth with length\n\n![Milliseconds of a recorded decoding by its number of tokens]({PLOT.name})"
+    picture = f"../../{PLOT.relative_to(ROOT).as_posix()}"
+    plot = f"## Growth with length\n\n![Milliseconds of a recorded decoding by its number of tokens]({picture})"
     parts = [HEAD.rstrip(), "\n".join(rows), *([plot] if growth(lines) else [])]
     parts += ["## Details", "\n".join(details), "## Runs", "\n".join(runs.values())]
     return "\n\n".join(parts) + "\n"
@@ -112,9 +118,12 @@ def draw(curves: dict[str, list[tuple[int, float]]], path: Path = PLOT) -> None:
 
 
 def write() -> None:
-    """Write the table and the plot from the stored lines."""
+    """Write the table, the plot and the page in docs/ from the stored lines."""
+    from tests.docs.generated import renewed
+
     lines = read()
     TABLE.write_text(table(lines), encoding="utf-8")
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     if curves := growth(lines):
         draw(curves)
 

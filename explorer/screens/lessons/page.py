@@ -65,7 +65,7 @@ def _draw_list(lessons: Library) -> None:
     for problem in lessons.problems:
         st.warning(plain(t("A lesson cannot be read. {problem}", problem=problem)))
     if not lessons.lessons:
-        st.info(t("There is no lesson here yet. The README explains how to write one."))
+        st.info(t("There is no lesson here yet. The documentation (docs/lessons.md) explains how to write one."))
     st.html(_LIST)
     for number, lesson in enumerate(lessons.lessons, start=1):
         _draw_entry(number, lesson)

@@ -16,8 +16,8 @@ from tests.paths import ROOT
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##s")
 
 
-def test_page_and_readme_print_the_same_lines() -> None:
-    assert EXAMPLE in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_page_and_documentation_print_the_same_lines() -> None:
+    assert EXAMPLE in (ROOT / "docs" / "other-models.md").read_text(encoding="utf-8")
     assert len(EXAMPLE.splitlines()) == 3
 
 

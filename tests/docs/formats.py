@@ -1,7 +1,4 @@
-"""The documentation of the JSON files of a model folder, made from their checks.
-
-`python -m model.format_documentation` prints it; the README holds it, and a test compares the two.
-"""
+"""The tables of file formats in docs/formats.md, made from the checks that read the files."""
 
 from __future__ import annotations
 
@@ -11,20 +8,68 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from model.file_formats import Config, Evaluation, Note, Status, StoredPair
+from explorer.decoding.attention_file import CONTENT
+from explorer.decoding.selection import LinkParameters
+from explorer.files.manifest import ManifestFile
+from explorer.lessons.lesson_format import Front, StepParts
+from explorer.probing.measured import LAST_AXES, About
+from model.file_formats import Config, Evaluation, Headings, Note, Pair, Status, StoredPair
 
-FILES: dict[str, type[msgspec.Struct]] = {
+MODEL_FOLDER: dict[str, type[msgspec.Struct]] = {
     "config.json": Config,
     "status.json": Status,
     "metrics.jsonl, a line": Evaluation,
     "data.jsonl, a line": StoredPair,
     "note.json": Note,
 }
+OTHERS: dict[str, type[msgspec.Struct]] = {
+    "a link, after the question mark": LinkParameters,
+    "a manifest (JSON)": ManifestFile,
+    "a lesson, between the lines `+++` (TOML)": Front,
+    "a lesson, a step": StepParts,
+    "a table of sentence pairs (TSV, CSV, JSONL), its first row": Headings,
+    "a table of sentence pairs, or two files line by line: a pair": Pair,
+    "heads.npz, its entry `about` (JSON)": About,
+}
+_HEAD = ["| file | parts | what each may hold |", "| --- | --- | --- |"]
 
 
-def table(files: Mapping[str, type[msgspec.Struct]] = FILES) -> str:
-    """The parts of each file that are checked, and what they may hold; one row for those that may hold the same."""
-    rows = ["| file | parts | what each may hold |", "| --- | --- | --- |"]
+def model_folders() -> str:
+    """The files of a model folder."""
+    return _table(MODEL_FOLDER)
+
+
+def other_formats() -> str:
+    """Links, manifests, lessons, sentence pairs and measured heads."""
+    return "\n".join([_table(OTHERS), *_measured_arrays()])
+
+
+def attention_files() -> str:
+    """The parts of an attention file."""
+    rows = list(_HEAD)
+    file = "an attention file (NPZ, JSON)"
+    for holds in dict.fromkeys(CONTENT.values()):
+        names = ", ".join(f"`{name}`" for name in CONTENT if CONTENT[name] == holds)
+        rows.append(f"| {file} | {names} | {holds} |")
+        file = ""
+    return "\n".join(rows)
+
+
+def _measured_arrays() -> Iterator[str]:
+    """A row for the arrays of heads.npz that have the same last axes."""
+    parts: dict[tuple[str, ...], list[str]] = {}
+    for part, axes in LAST_AXES.items():
+        parts.setdefault(axes, []).append(f"`{part}`")
+    file = "heads.npz, its arrays, by the last part of their names"
+    for axes, names in parts.items():
+        holds = f"real numbers, the last axes {' × '.join(axes)}" if axes else "real numbers"
+        yield f"| {file} | {', '.join(names)} | {holds} |"
+        file = ""
+
+
+def _table(files: Mapping[str, type[msgspec.Struct]]) -> str:
+    """The checked parts of each file and their limits; parts with the same limits share a row."""
+    rows = list(_HEAD)
     for file, kind in files.items():
         parts: dict[str, list[str]] = {}
         for part, holds in _parts(inspect.type_info(kind), ""):
@@ -36,7 +81,7 @@ def table(files: Mapping[str, type[msgspec.Struct]] = FILES) -> str:
 
 
 def _parts(kind: Any, before: str) -> Iterator[tuple[str, str]]:
-    """The parts of a structure and of the structures in it, each with what it may hold."""
+    """The parts of a structure and of the structures in it, each with its limits in words."""
     for field in kind.fields:
         name = f"{before}{field.encode_name}"
         found = _without_none(field.type)
@@ -55,7 +100,7 @@ def _without_none(kind: Any) -> Any:
 
 
 def _holds(kind: Any) -> str:
-    """What a part may hold, in words: those of its type's description, if it has one."""
+    """The limits of a part in words: its type's own description, if there is one."""
     if isinstance(kind, inspect.Metadata):
         described: str = (kind.extra_json_schema or {})["description"]
         return described
@@ -85,7 +130,3 @@ def _range(kind: Any) -> str:
         return "" if kind.lt is None else f" from {kind.ge:,} to {kind.lt - 1:,}"
     most = next((f"{base}^{n}" for base in (10, 2) for n in range(9, 64) if kind.le == base**n), f"{kind.le:,.10g}")
     return f" from {kind.ge:,} to {most}"
-
-
-if __name__ == "__main__":
-    print(table())

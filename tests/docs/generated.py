@@ -1,0 +1,87 @@
+"""The parts of the documentation that are made from the code, between two comments in the Markdown.
+
+`<!-- generated: NAME -->` begins a part and `<!-- /generated -->` ends it. :data:`PARTS` names their functions.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from explorer.lessons.checks import CHECKS
+from explorer.lessons.exercises import EXERCISES
+from explorer.lessons.library import lesson_files, read_library
+from model.experiments.catalogue import EXPERIMENTS
+from tests.benchmarks import performance
+from tests.docs import commands, formats
+from tests.paths import ROOT
+
+APP = "http://localhost:8501"
+_PART = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- /generated -->)", re.DOTALL)
+
+
+def documents() -> list[Path]:
+    """The README and all pages of docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def renewed(text: str) -> str:
+    """A document with its generated parts as the code makes them now."""
+    return _PART.sub(lambda part: f"{part[1]}\n{PARTS[part[2]]()}\n\n{part[3]}", text)
+
+
+def lessons() -> str:
+    """The lessons in their order, with links that open them."""
+    library = read_library(lesson_files(ROOT / "explorer" / "lessons" / "content"))
+    rows = ["| lesson | minutes | about |", "| --- | --- | --- |"]
+    rows += [
+        f"| [{lesson.title}]({APP}/lessons?lesson={lesson.name}&at=1) | {lesson.minutes} | {lesson.about} |"
+        for lesson in library.lessons
+        if lesson.language == "en"
+    ]
+    return "\n".join(rows)
+
+
+def experiments() -> str:
+    """The experiments with their questions."""
+    rows = ["| experiment | question |", "| --- | --- |"]
+    rows += [f"| `{experiment.name}` | {experiment.question} |" for experiment in EXPERIMENTS.values()]
+    return "\n".join(rows)
+
+
+def checks() -> str:
+    """The checks that a lesson may name."""
+    return _functions("check", "what it returns", CHECKS)
+
+
+def exercises() -> str:
+    """The exercises that a lesson may ask for."""
+    return _functions("exercise", "when it is done", EXERCISES)
+
+
+def _functions(heading: str, result: str, registry: Mapping[str, Any]) -> str:
+    rows = [f"| {heading} | parameters | {result} |", "| --- | --- | --- |"]
+    for name, entry in registry.items():
+        needed = ", ".join(f"`{each}`" for each in entry.needs)
+        others = ", ".join(f"`{each}`" for each in entry.kinds if each not in entry.needs)
+        optional = f"optional: {others}" if entry.needs and others else others
+        sentence = (inspect.getdoc(entry.function) or "").split("\n\n")[0].replace("\n", " ")
+        rows.append(f"| `{name}` | {', '.join(filter(None, (needed, optional)))} | {sentence} |")
+    return "\n".join(rows)
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "attention files": formats.attention_files,
+    "checks": checks,
+    "commands": commands.reference,
+    "exercises": exercises,
+    "experiments": experiments,
+    "formats": formats.other_formats,
+    "headlight": commands.overview,
+    "lessons": lessons,
+    "model folders": formats.model_folders,
+    "performance": performance.table,
+}

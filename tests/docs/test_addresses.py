@@ -1,0 +1,61 @@
+"""The addresses of the app in the documentation open what they name: page, model, sentence and lesson."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.decoding.selection import LinkParameters
+from explorer.lessons.lesson_file import read_lesson
+from tests.docs.generated import APP, documents
+from tests.docs.markdown import links
+from tests.pages.teaching import words
+from tests.pages.test_every_page import SHOWN, kinds, opened
+from tests.paths import ROOT
+
+DOCUMENTED = [link for path in documents() for link in links(path.read_text(encoding="utf-8")) if link.startswith(APP)]
+# The table of lessons has a link to each, and tests/pages opens all lessons; one of them is enough here.
+ADDRESSES = [link for link in dict.fromkeys(DOCUMENTED) if "lesson=" not in link or "lesson=attention" in link]
+
+
+def values(at: AppTest, *types: str) -> set[object]:
+    """The values of the widgets of these types."""
+    return {getattr(element, "value", None) for kind in types for element in at.get(kind)}
+
+
+@pytest.mark.parametrize("address", [link for link in ADDRESSES if urlsplit(link).path])
+def test_an_address_opens_what_it_names(address: str) -> None:
+    parts = urlsplit(address)
+    query = dict(parse_qsl(parts.query))
+    page = f"pages{parts.path}.py"
+    at = opened(page, **query)
+    assert not at.exception
+    assert not at.error
+    assert not at.warning, "a part of the link was left out"
+    assert SHOWN[page] in kinds(at)
+    here = {name: value[-1] if isinstance(value, list) else value for name, value in at.query_params.items()}
+    asked = {name: value for name, value in query.items() if value != getattr(LinkParameters(), name, None)}
+    assert asked.items() <= here.items(), "the page is at another place"
+    if "model" in query:
+        assert query["model"] in values(at, "selectbox")
+    if "text" in query:
+        assert query["text"] in values(at, "text_input", "text_area")
+    if "lesson" in query:
+        assert read_lesson(_lesson_file(query["lesson"])).title in words(at)
+
+
+def _lesson_file(name: str) -> Path:
+    return ROOT / "explorer" / "lessons" / "content" / f"{name}.md"
+
+
+def test_a_wrong_address_is_noticed() -> None:
+    at = opened("pages/attention.py", model="reverse", text="hello", cell="none")
+    assert at.warning
+
+
+def test_the_readme_has_five_addresses() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len({urlsplit(link).path for link in links(text) if link.startswith(f"{APP}/")}) == 5

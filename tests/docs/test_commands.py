@@ -1,0 +1,96 @@
+"""Every command in the documentation runs, shortened to one update of training, or says why it is not run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+import model
+from tests.docs.generated import documents
+from tests.docs.markdown import blocks
+from tests.own_data import word_reversal
+from tests.paths import CHECKPOINTS
+
+BLOCKS = [block for path in documents() for language in ("sh", "python") for block in blocks(path, language)]
+RUN = {
+    name: list(group)
+    for name, group in groupby((block for block in BLOCKS if not block.excuse), key=lambda block: block.document)
+}
+MODELS = ("adjective-swap", "dates", "phrases-en-de", "reverse")
+# Where the main function of a module is not in the module itself.
+MAINS = {"model.experiments": "model.experiments.__main__", "explorer.site": "explorer.files.site"}
+FEW_UPDATES = ("--set", "max_steps=1", "eval_every=1", "eval_sentences=2", "snapshots=0")
+
+
+@pytest.fixture
+def folder(few_sentences: None, tmp_path: Path) -> Path:
+    """A folder as a reader has it, with models, sentence pairs, and the attention of one sentence."""
+    for name in MODELS:
+        shutil.copytree(CHECKPOINTS / name, tmp_path / "checkpoints" / name, ignore=shutil.ignore_patterns("snapshots"))
+    pairs = word_reversal(60)
+    (tmp_path / "pairs.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+    for i, side in enumerate(("source", "target")):
+        (tmp_path / f"{side}.txt").write_text("".join(f"{pair[i]}\n" for pair in pairs), encoding="utf-8")
+    model.load("reverse").translate("attention").trace.save_npz(tmp_path / "red.npz")
+    return tmp_path
+
+
+def commands(text: str) -> list[list[str]]:
+    """The commands of a block as words, without comments."""
+    return [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
+
+
+def main_of(words: Sequence[str]) -> Callable[[Sequence[str]], int]:
+    """The main function of `python -m MODULE …`.
+
+    Raises:
+        ValueError: it is another command, which no test runs.
+    """
+    if list(words[:2]) != ["python", "-m"]:
+        raise ValueError(f"'{shlex.join(words)}' is not run by a test: say why, in a comment before its block")
+    return import_module(MAINS.get(words[2], words[2])).main
+
+
+def shortened(module: str, arguments: Sequence[str]) -> list[str]:
+    """The same command with fewer updates, if it trains."""
+    if module != "model.train" or "--dry-run" in arguments:
+        return list(arguments)
+    if "--resume" in arguments:
+        return ["2" if given == "--steps" else word for given, word in zip(["", *arguments], arguments, strict=False)]
+    return [*arguments, *FEW_UPDATES]
+
+
+@pytest.mark.slow  # a dozen short runs
+@pytest.mark.parametrize("document", RUN)
+def test_the_commands_of_a_document_run(document: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    for block in RUN[document]:
+        if block.language == "python":
+            exec(block.text, {})
+            continue
+        for words in commands(block.text):
+            assert main_of(words)(shortened(words[2], words[3:])) == 0, shlex.join(words)
+
+
+def test_a_command_that_no_test_runs_is_refused() -> None:
+    with pytest.raises(ValueError, match="say why"):
+        main_of(["docker", "build", "."])
+    assert commands("# a comment\npython -m model.train --name a # b\n") == [
+        ["python", "-m", "model.train", "--name", "a"]
+    ]
+
+
+def test_commands_that_are_not_run_say_why() -> None:
+    """Also those in a block that is left out have to be written for modules and files that exist."""
+    assert [block for block in BLOCKS if block.excuse and len(block.excuse.split()) < 4] == []
+    modules = set(re.findall(r"python -m ((?:model|explorer|tests)[\w.]*)", "".join(block.text for block in BLOCKS)))
+    assert len(modules) > 8
+    for module in modules:
+        import_module(MAINS.get(module, module))
