@@ -1,7 +1,7 @@
-"""Aggregated attention: over heads, over layers, through residual connections, and weighted by norms.
+"""Aggregate attention: over heads, over layers, through residual connections, and weighted by norms.
 
-Pure functions of recorded numbers, whose layers and heads are axes that count from 0; and the ways to put heads and
-layers together, each by its name in the address, with its meaning and its map.
+Pure functions of recorded numbers, whose layers and heads are axes that count from 0; and a table of the aggregates,
+each by its name in the address, with its meaning and its map.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def encoder_rollout(weights: Floats, *, residual: bool = True) -> Floats:
     Without residual connections Ã = A. A row that attends to nothing keeps its previous mixture.
     """
     n = weights.shape[-1]
-    arrived = np.eye(n)
+    rollout = np.eye(n)
     after_layer = []
-    for attention in _mean_over_heads(weights):
-        arrived = _mix(attention, residual) @ arrived
-        after_layer.append(arrived)
+    for layer in _mean_over_heads(weights):
+        rollout = _mix(layer, residual) @ rollout
+        after_layer.append(rollout)
     return _stack(after_layer, (n, n))
 
 
@@ -68,16 +68,16 @@ def decoder_rollout(decoder: Floats, cross: Floats, encoder: Floats, *, residual
     memory = encoder_rollout(encoder, residual=residual)[-1].astype(np.float64) if len(encoder) else np.eye(n_src)
     from_target, from_source = np.eye(n_tgt), np.zeros((n_tgt, n_src))
     targets, sources = [], []
-    for attention, reading in zip(_mean_over_heads(decoder), _mean_over_heads(cross), strict=True):
-        mixed = _mix(attention, residual)
+    for self_attention, cross_attention in zip(_mean_over_heads(decoder), _mean_over_heads(cross), strict=True):
+        mixed = _mix(self_attention, residual)
         from_target, from_source = mixed @ from_target, mixed @ from_source
         residual_share = 1.0 if residual else 0.0
-        total = residual_share + reading.sum(axis=-1, keepdims=True)
+        total = residual_share + cross_attention.sum(axis=-1, keepdims=True)
         blind = total == 0  # nothing to read and no residual connection: the row stays as it was
         divisor = np.where(blind, 1.0, total)
         stays = np.where(blind, 1.0, residual_share / divisor)
         from_target = stays * from_target
-        from_source = stays * from_source + (reading / divisor) @ memory
+        from_source = stays * from_source + (cross_attention / divisor) @ memory
         targets.append(from_target)
         sources.append(from_source)
     return _stack(targets, (n_tgt, n_tgt)), _stack(sources, (n_tgt, n_src))
@@ -106,9 +106,9 @@ def _stack(layers: Sequence[NDArray[np.float64]], shape: tuple[int, int]) -> Flo
 def contributions(details: HeadDetails) -> list[Floats]:
     """α·f(x) of one head: what each key adds to each query's output, after W_O (Kobayashi et al. 2020, §3, eq. 5).
 
-    f(x) = (x·W_V + b_V)·W_O with the head's slices of the matrices; a gate of the query multiplies the value before
-    W_O. Summed over keys and heads, plus the bias of W_O,
-    these vectors are the output of the attention sublayer.
+    f(x) = (x·W_V + b_V)·W_O with the head's slices of the matrices; in gated models, the query's gate multiplies the
+    value before W_O. Summed over keys and heads, plus the bias of W_O, these vectors are the output of the attention
+    sublayer.
 
     Shapes:
         returns: one array [key, d_model] per query; a decoder row has only the keys that it could see.
@@ -141,7 +141,7 @@ def _norms(rows: Sequence[Floats], n_keys: int) -> Floats:
 
 
 def shares(norms: Floats) -> Floats:
-    """Each row divided by its sum, so that norms can be compared with weights on the scale from 0 to 1."""
+    """Divide each row by its sum, so that norms can be compared with weights on the scale from 0 to 1."""
     total = norms.sum(axis=-1, keepdims=True)
     return np.divide(norms, total, out=np.zeros_like(norms), where=total > 0)
 
@@ -161,19 +161,19 @@ AGGREGATES = {
         "The length of the vector that each key adds, instead of the size of its weight.",
     ),
     "norm-share": ("norm-weighted as shares", "The same, each row divided by its sum."),
-    "norm-layer": ("norm-weighted, all heads", "Heads that write against each other cancel here."),
+    "norm-layer": ("norm-weighted, all heads", "Heads that write in opposite directions cancel here."),
 }
-"""Name and meaning of each way to put heads and layers together, by its name in the address."""
+"""Name and meaning of each aggregate, by its name in the address."""
 
 
 def aggregate(name: str, maps: AttentionMaps, at: Place, numbers: Callable[[Source], Floats]) -> LabelledMap:
     """The map of an aggregate, for the layer and head of a place.
 
-    `numbers` gives what is not in `maps`: the rollout [layer, query, key] after each layer, and norm-weighted attention
-    of each head [layer, head, query, key] or of all heads of a layer together [layer, query, key].
+    `numbers` computes what is not in `maps`: the rollout [layer, query, key] after each layer, and norm-weighted
+    attention of each head [layer, head, query, key] or of all heads of a layer together [layer, query, key].
 
     Raises:
-        NoSingleHead: the aggregate is of one head, and the place is the mean over the heads.
+        NoSingleHead: the aggregate needs a single head, and the place is the mean over the heads.
     """
     layer, head = layer_name(at.layer), name_in_kind(at.layer, at.head).capitalize()
     if name.startswith(("mean", "max")):
@@ -212,7 +212,7 @@ _DECODER_ROLLOUT: dict[AttentionKind, str] = {
 
 
 def meaning(name: str, kind: AttentionKind) -> str:
-    """What an aggregate shows, in a sentence or two, with its source if it has one."""
+    """What an aggregate shows, in one or two sentences, with its reference if it has one."""
     _, text = AGGREGATES[name]
     if name == "rollout" and kind != "encoder":
         text += f" Here: {_DECODER_ROLLOUT[kind]}. We extended it to decoders; it is defined for encoders."

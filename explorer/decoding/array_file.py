@@ -1,4 +1,4 @@
-"""Arrays from untrusted files: sizes are checked before anything is allocated, and nothing is unpickled."""
+"""Read arrays from untrusted files: sizes are checked before anything is allocated, and nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_MEMBERS = 1000
 
 
 class FileError(UserError):
-    """A file without usable arrays; the message says why."""
+    """The file has no usable arrays; the message says why."""
 
 
 def read_npz(
@@ -33,7 +33,7 @@ def read_npz(
         FileError: the file is not an archive of arrays, is damaged or too large, or holds objects or other types.
     """
     arrays: dict[str, NDArray[Any]] = {}
-    left = max_numbers
+    remaining = max_numbers
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
@@ -46,32 +46,32 @@ def read_npz(
                     if name in texts:
                         arrays[name] = _texts_of(name, _array(member, name, "US", max_texts, 4 * _MAX_LABEL), max_texts)
                     else:
-                        arrays[name] = _array(member, name, "buif", left, 8)
-                        left -= arrays[name].size
+                        arrays[name] = _array(member, name, "buif", remaining, 8)
+                        remaining -= arrays[name].size
     except FileError:
         raise
-    except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds for files that are cut, damaged or foreign
+    except Exception as error:  # zipfile, zlib and numpy raise a dozen types for truncated, damaged or foreign files
         [reason, *_] = str(error)[:120].splitlines() or [type(error).__name__]
         raise FileError(f"it is not a readable .npz file ({reason}).") from None
     return arrays
 
 
-def _array(member: IO[bytes], name: str, kinds: str, most: int, widest: int) -> NDArray[Any]:
-    """One `.npy` file of an archive; at most `most` entries of at most `widest` bytes each are read."""
+def _array(member: IO[bytes], name: str, kinds: str, max_entries: int, max_bytes: int) -> NDArray[Any]:
+    """One `.npy` file of an archive; at most `max_entries` of at most `max_bytes` each are read."""
     version = np.lib.format.read_magic(member)
     if version not in ((1, 0), (2, 0)):
         raise FileError(f"{name} has an unknown .npy version.")
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(member)
-    if dtype.hasobject or dtype.kind not in kinds or dtype.itemsize > widest:
+    if dtype.hasobject or dtype.kind not in kinds or dtype.itemsize > max_bytes:
         wanted = "strings of bounded length" if "U" in kinds else "numbers of at most 64 bits"
         raise FileError(f"{name} must hold {wanted}, not {str(dtype)[:40]}.")
     if any(length < 0 for length in shape):
         raise FileError(f"{name} has an axis of negative length.")
     count = math.prod(shape)
-    if count > most:
+    if count > max_entries:
         declared = f"{count:,}" if count < 10**15 else "far too many"
-        raise FileError(f"{name} declares {declared} entries, but only {most:,} fit.")
+        raise FileError(f"{name} declares {declared} entries, but only {max_entries:,} fit.")
     size = count * dtype.itemsize
     raw = member.read(size)
     if len(raw) != size:
@@ -79,23 +79,23 @@ def _array(member: IO[bytes], name: str, kinds: str, most: int, widest: int) -> 
     return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def _texts_of(name: str, array: NDArray[Any], most: int) -> NDArray[Any]:
+def _texts_of(name: str, array: NDArray[Any], max_entries: int) -> NDArray[Any]:
     if array.ndim != 1:
         raise FileError(f"{name} must be a plain list of strings, but has {array.ndim} axes.")
     try:
         entries = array.tolist()
-    except SystemError:  # what Python says to a number that is no character
-        raise FileError(f"{name} holds numbers that are no characters.") from None
-    return _texts(name, [e.decode("utf-8", "replace") if isinstance(e, bytes) else e for e in entries], most)
+    except SystemError:  # raised by Python for a number that is no code point
+        raise FileError(f"{name} holds numbers that are not characters.") from None
+    return _texts(name, [e.decode("utf-8", "replace") if isinstance(e, bytes) else e for e in entries], max_entries)
 
 
-def _texts(name: str, entries: Any, most: int) -> NDArray[Any]:
+def _texts(name: str, entries: Any, max_entries: int) -> NDArray[Any]:
     """A list of strings as an array of objects; fixed-width strings would lose trailing zero characters."""
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
         raise FileError(f"{name} must be a plain list of strings.")
-    if len(entries) > most:
-        raise FileError(f"{name} has {len(entries):,} tokens; at most {most:,} are shown.")
-    # A lone surrogate is no text and could not be sent to the browser.
+    if len(entries) > max_entries:
+        raise FileError(f"{name} has {len(entries):,} tokens; at most {max_entries:,} are shown.")
+    # Lone surrogates are not valid text and could not be sent to the browser.
     clean = [entry[:_MAX_LABEL].encode("utf-8", "replace").decode("utf-8") for entry in entries]
     array = np.empty(len(clean), dtype=object)
     array[:] = clean
@@ -105,7 +105,7 @@ def _texts(name: str, entries: Any, most: int) -> NDArray[Any]:
 def read_json(
     content: bytes, *, texts: Collection[str], numbers: Collection[str], max_numbers: int, max_texts: int
 ) -> dict[str, NDArray[Any]]:
-    """The same from a JSON object of nested lists, whose size is limited by the length of the file.
+    """Read the same arrays from a JSON object of nested lists; the length of the file limits their size.
 
     Raises:
         FileError: the file is not a JSON object, or a list is not rectangular, is too long, or holds other values.
@@ -119,7 +119,7 @@ def read_json(
     if not isinstance(values, dict):
         raise FileError("its JSON is not an object of named arrays.")
     arrays: dict[str, NDArray[Any]] = {}
-    left = max_numbers
+    remaining = max_numbers
     for name in (*texts, *numbers):
         if name not in values:
             continue
@@ -127,8 +127,8 @@ def read_json(
             arrays[name] = _texts(name, values[name], max_texts)
             continue
         arrays[name] = _numbers(name, values[name])
-        left -= arrays[name].size
-        if left < 0:
+        remaining -= arrays[name].size
+        if remaining < 0:
             raise FileError(f"its arrays hold more than {max_numbers:,} numbers.")
     return arrays
 

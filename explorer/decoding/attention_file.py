@@ -1,7 +1,7 @@
-"""Attention of any model from a file: the arrays of `model/trace.py`, most of which are optional.
+"""Read attention of any model from a file: the arrays of `model/trace.py`, most of which are optional.
 
-An `.npz` file holds arrays, a JSON file an object of nested lists, under the names of :data:`CONTENT`; a
-table in docs/formats.md is made from it. Any rectangular map fits as `cross`. Depths and head counts may differ.
+An `.npz` file holds arrays, a JSON file an object of nested lists, under the names of :data:`CONTENT`, of which
+the table in docs/formats.md is made. Any rectangular map fits as `cross`. Kinds may differ in layers and heads.
 
 Nothing is unpickled, and the declared size of each array is checked before it is read.
 """
@@ -30,7 +30,7 @@ MAX_CELLS = 16_000_000  # of all weights together: 64 MB
 MAX_TOKENS = 1024  # a side
 MAX_CHARACTERS = 60  # of a token's label
 SUM_TOLERANCE = 0.02  # allows for half precision and rounded JSON
-UNKNOWN = "?"  # shown as the predicted token where the file has none
+UNKNOWN = "?"  # the predicted token where the file has none
 
 
 _WEIGHTS = (
@@ -40,7 +40,7 @@ _WEIGHTS = (
 _MASK = "[query, key]: 0 visible, 1 future, 2 padding"
 _TOKENS = (
     f"at most {MAX_TOKENS:,} texts: decoder row *t* reads `read_tokens[t]` (first `<sos>`) and predicts "
-    "`predicted_tokens[t]`; the axes of the weights need theirs"
+    "`predicted_tokens[t]`; each axis of the weights needs its list of tokens"
 )
 _WORDS = "the number of the word that each token belongs to; −1 for specials"
 _PROBABILITIES = "from 0 to 1, of each predicted token"
@@ -51,7 +51,7 @@ CONTENT: dict[str, str] = {
     **dict.fromkeys(("src_words", "tgt_words"), _WORDS),
     "probabilities": _PROBABILITIES,
 }
-"""The names of an attention file that are read, and what each holds; at least one kind of weights must be there.
+"""The arrays that are read from an attention file, and what each holds; at least one kind of weights is required.
 
 A decoder without a mask whose weights are 0 above the diagonal counts as causal.
 """
@@ -67,15 +67,15 @@ _AXES: dict[AttentionKind, tuple[str, str]] = {
 
 
 class OwnAttentionError(UserError):
-    """A file that cannot be shown; the message says why."""
+    """The file cannot be shown; the message says why."""
 
 
 def read_own(content: bytes, name: str) -> Decoding:
     """Read an attention file; its format is :data:`CONTENT`.
 
-    The decoding is named by a hash of the content, and has the name of the file in the place of the model's. Kinds
-    missing from the file have no layers in the trace; `model.trace.kinds_of` names the others. Without predicted tokens
-    or probabilities in the file, `predicted_tokens` are `UNKNOWN` and `probabilities` NaN.
+    The decoding is named by a hash of the content, and its model by the name of the file. Kinds missing from the file
+    have no layers in the trace; `model.trace.kinds_of` names the others. Without predicted tokens or probabilities in
+    the file, `predicted_tokens` are `UNKNOWN` and `probabilities` NaN.
 
     Raises:
         OwnAttentionError: the file has another format, is too large, or its parts do not fit together.
@@ -97,9 +97,9 @@ def read_own(content: bytes, name: str) -> Decoding:
 def trace_of(
     arrays: Mapping[str, NDArray[Any]], called: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[AttentionTrace, list[str]]:
-    """The trace of arrays under the names of :data:`CONTENT`, and remarks for the reader.
+    """Build the trace from arrays named as in :data:`CONTENT`; returns it with remarks for the reader.
 
-    `called` gives the names of token lists for messages, where they are others than in a file.
+    `called` renames token lists in messages, for callers whose lists have other names than those of a file.
 
     Raises:
         OwnAttentionError, TraceError: the parts do not fit together.
@@ -117,19 +117,19 @@ def trace_of(
     src_labels, src_words = labels_and_words(src)
     read_labels, tgt_words = labels_and_words(read)
     predicted = labels_and_words(given["predicted_tokens"])[0] if "predicted_tokens" in given else ()
-    whole = {kind: weights.get(kind, _nothing(kind, len(read), len(src))) for kind in ATTENTION_KINDS}
+    all_weights = {kind: weights.get(kind, _no_weights(kind, len(read), len(src))) for kind in ATTENTION_KINDS}
     trace = AttentionTrace(
-        encoder=whole["encoder"],
-        decoder=whole["decoder"],
-        cross=whole["cross"],
+        encoder=all_weights["encoder"],
+        decoder=all_weights["decoder"],
+        cross=all_weights["cross"],
         encoder_mask=masks["encoder"],
         decoder_mask=masks["decoder"],
         cross_mask=masks["cross"],
         src_tokens=src_labels,
         read_tokens=read_labels,
         predicted_tokens=predicted or (UNKNOWN,) * len(read),
-        src_words=_whole("src_words", arrays, src_words),
-        tgt_words=_whole("tgt_words", arrays, tgt_words),
+        src_words=_word_numbers("src_words", arrays, src_words),
+        tgt_words=_word_numbers("tgt_words", arrays, tgt_words),
         probabilities=_probabilities(arrays, len(read)),
         top_ids=np.zeros((len(read), 0), np.int64),
         top_probabilities=np.zeros((len(read), 0), np.float32),
@@ -148,7 +148,7 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
         raise OwnAttentionError(
             f"{kind} must be [layer, head, query, key] without empty axes, not {list(array.shape)}."
         )
-    with np.errstate(over="ignore"):  # values too large for float32 become infinite, and are refused later
+    with np.errstate(over="ignore"):  # values too large for float32 become infinite; :func:`_check_values` refuses them
         return np.ascontiguousarray(array, dtype=np.float32)
 
 
@@ -175,7 +175,7 @@ def _check_values(kind: str, array: NDArray[np.float32]) -> None:
 
 
 def row_at(kind: str, wrong: NDArray[np.bool_]) -> str:
-    """The first place that is wrong [layer, head, row, …], as in “encoder, layer 1, head 2, row 3,”."""
+    """The first wrong place of `wrong` [layer, head, row, …], as in “encoder, layer 1, head 2, row 3,”."""
     layer, head, row = (int(i) + 1 for i in np.argwhere(wrong)[0][:3])
     return f"{kind}, layer {layer}, head {head}, row {row},"
 
@@ -183,7 +183,7 @@ def row_at(kind: str, wrong: NDArray[np.bool_]) -> str:
 def _mask(
     kind: AttentionKind, weights: NDArray[np.float32] | None, arrays: Mapping[str, NDArray[Any]], n_tgt: int, n_src: int
 ) -> NDArray[np.uint8]:
-    shape = _nothing(kind, n_tgt, n_src).shape[2:]
+    shape = _no_weights(kind, n_tgt, n_src).shape[2:]
     name = f"{kind}_mask"
     if name not in arrays:
         causal = kind == "decoder" and weights is not None and not np.triu(weights, 1).any()
@@ -199,7 +199,7 @@ def _mask(
     return mask
 
 
-def _nothing(kind: AttentionKind, n_tgt: int, n_src: int) -> NDArray[np.float32]:
+def _no_weights(kind: AttentionKind, n_tgt: int, n_src: int) -> NDArray[np.float32]:
     """The array of a missing kind: no layers, but query and key axes as long as its tokens."""
     shape = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}[kind]
     return np.zeros((0, 0, *shape), np.float32)
@@ -212,19 +212,20 @@ def _notes(
 ) -> list[str]:
     notes = []
     for kind, array in weights.items():
-        seeing = (masks[kind] == VISIBLE).any(-1)
-        off = np.abs(array.sum(-1, dtype=np.float64) - 1)[..., seeing].max(initial=0.0)
-        if off > SUM_TOLERANCE:
-            notes.append(f"Rows of {kind} do not sum to 1 (off by up to {off:.2g}): these are not plain weights.")
+        has_keys = (masks[kind] == VISIBLE).any(-1)
+        error = np.abs(array.sum(-1, dtype=np.float64) - 1)[..., has_keys].max(initial=0.0)
+        if error > SUM_TOLERANCE:
+            notes.append(f"Rows of {kind} do not sum to 1 (off by up to {error:.2g}): these are not plain weights.")
     if "decoder" in weights and "decoder_mask" not in arrays and (masks["decoder"] != VISIBLE).any():
         notes.append("All decoder weights above the diagonal are 0, so those cells are shown as masked (future).")
     return notes
 
 
 def labels_and_words(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Labels without subword markers, and the number of the word of each token (-1 for specials such as [CLS]).
+    """Strip subword markers from tokens, and number the word of each token (-1 for specials such as [CLS]).
 
-    Known markers: ▁ and Ġ at the start of a word (SentencePiece, byte-level BPE), ## at its later pieces (WordPiece).
+    Recognised markers: ▁ and Ġ before the first piece of a word (SentencePiece, byte-level BPE), ## before later pieces
+    (WordPiece).
     Without markers, each token is a word of its own.
     """
     starts = any(token[:1] in ("▁", "Ġ") for token in tokens)
@@ -244,10 +245,10 @@ def labels_and_words(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[int,
     return tuple(labels), tuple(words)
 
 
-def _whole(name: str, arrays: Mapping[str, NDArray[Any]], own: tuple[int, ...]) -> tuple[int, ...]:
-    """The word numbers of the file, or without them those derived from the tokens."""
+def _word_numbers(name: str, arrays: Mapping[str, NDArray[Any]], derived: tuple[int, ...]) -> tuple[int, ...]:
+    """The word numbers from the file, or `derived` from the tokens if the file has none."""
     if name not in arrays:
-        return own
+        return derived
     given = arrays[name]
     if given.ndim != 1 or not np.array_equal(given, np.rint(given)) or np.abs(given).max(initial=0) > MAX_TOKENS:
         raise OwnAttentionError(f"{name} must be whole numbers, one per token.")

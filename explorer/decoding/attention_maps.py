@@ -1,4 +1,4 @@
-"""All heads of one kind of attention, between tokens or words, and the numbers that tell them apart at a glance.
+"""All heads of one kind of attention, between tokens or words, and numbers that summarise each head.
 
 Between words, attention is summed over the keys of a word and averaged over its queries, as in Clark et al. (2019),
 "What Does BERT Look At?", section 4.1; rows of words sum to 1, as rows of tokens do.
@@ -23,7 +23,7 @@ Spans = tuple[tuple[int, int], ...]
 Scores = NDArray[np.float64]
 MIXED = "mixed"
 PLACES = ("itself", "previous", "next", "first", "last", "diagonal", "mirror")
-_CLEAR, _ABOVE_CHANCE = 0.5, 1.5  # least share of a favourite, and least multiple of chance
+_CLEAR, _ABOVE_CHANCE = 0.5, 1.5  # a favourite has at least this share, and this multiple of chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class AttentionMaps:
         rows, predicted [query] and columns [key]: labels; `predicted` is empty for the encoder.
         row_spans, column_spans: first token and end (exclusive, from 0) of each row and column.
 
-    Scores of heads are means over those rows that had a choice, that is, more than one visible key: otherwise the
-    causal rows that see one key would make every decoder head look focused. NaN where there is no such row.
+    Scores of heads are means over the rows with a choice, that is, with more than one visible key: otherwise the first
+    causal row, which sees one key, would make every decoder head look focused. NaN if there is no such row.
     """
 
     kind: AttentionKind
@@ -56,7 +56,7 @@ class AttentionMaps:
 
     @cached_property
     def shares(self) -> dict[str, Scores]:
-        """The mean weight at each position relative to the query, 0 to 1, by name: [layer, head].
+        """The mean weight on each position relative to the query, 0 to 1, by name: [layer, head].
 
         Positions: `itself`, `previous`, `next` and `first` for self-attention; `diagonal` (equally far along the
         sentence), `mirror` (equally far from its end), `first` and `last` for cross-attention. The last source token is
@@ -78,7 +78,7 @@ class AttentionMaps:
         }
 
     def role(self, layer: int, head: int) -> str:
-        """The favourite relative position of a head (indices from 0), or `mixed` if none has half of the weight."""
+        """The favourite relative position of a head (indices from 0), or `mixed` if it has no clear favourite."""
         clear = [
             (float(share[layer, head]), name)
             for name, share in self.shares.items()
@@ -88,7 +88,7 @@ class AttentionMaps:
 
     @cached_property
     def _places(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]:
-        """The key at each relative position, by query, and the rows that have it and a choice."""
+        """By relative position: the key of each query, and which rows have such a key and a choice."""
         visible, n_keys = self.mask == 0, self.mask.shape[1]
         places = {}
         for name, keys in _places(self).items():
@@ -99,10 +99,10 @@ class AttentionMaps:
 
 
 def attention_maps(trace: AttentionTrace, kind: AttentionKind, form: Form = "tokens") -> AttentionMaps:
-    """One kind of attention of a trace, in one of three forms.
+    """Select one kind of attention of a trace, in one of three forms.
 
     `words` joins the decoder rows that read one word, `words-next` those that predict one. A token that belongs to no
-    word (a special) stays alone; so does the last predicted token, since the rest of its word is unknown.
+    word (a special) stays alone; so does the last row of `words-next`.
     """
     read, keys = trace.tokens(kind)
     predicted = () if kind == "encoder" else trace.predicted_tokens
@@ -145,7 +145,7 @@ def spans(words: Sequence[int]) -> Spans:
 def merge(
     weights: NDArray[np.float32], mask: NDArray[np.uint8], row_spans: Spans, column_spans: Spans
 ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Sum over the keys and mean over the queries of each span; a cell is masked if all the cells it joins are.
+    """Sum over the keys and average over the queries of each span; a cell is masked if all cells that it joins are.
 
     Shapes: weights [..., query, key] → [..., row span, column span] float32 (added up in float64); mask [query, key].
     """
@@ -171,14 +171,14 @@ def entropy(weights: NDArray[np.floating]) -> Scores:
     Shapes: weights [..., key] → [...].
     """
     exact = weights.astype(np.float64)
-    # The smallest number in place of 0 keeps the logarithm finite, and is quicker than leaving the zeros out.
+    # Replacing 0 by the smallest number keeps the logarithm finite, and is faster than masking the zeros.
     logs = np.log(np.maximum(exact, np.finfo(np.float64).tiny))
     total: Scores = -(exact * logs).sum(axis=-1)
     return total
 
 
 def effective_keys(weights: NDArray[np.floating]) -> Scores:
-    """exp(entropy): the number of keys that uniform attention of the same entropy looks at, from 1.
+    """exp(entropy): the number of keys over which uniform attention would have the same entropy, at least 1.
 
     Shapes: weights [..., key] → [...].
     """
@@ -187,7 +187,7 @@ def effective_keys(weights: NDArray[np.floating]) -> Scores:
 
 
 def _places(maps: AttentionMaps) -> dict[str, NDArray[np.int64]]:
-    """The key at each relative position, by query; out of range if there is none."""
+    """By relative position: the key of each query; out of range where there is none."""
     n_rows, n_keys = maps.mask.shape
     rows = np.arange(n_rows)
     if maps.kind != "cross":
@@ -204,15 +204,15 @@ def _places(maps: AttentionMaps) -> dict[str, NDArray[np.int64]]:
 
 
 def diagonal(n_rows: int, n_keys: int) -> NDArray[np.int64]:
-    """[query]: the key as far along as the row t, round(t · (keys - 1) / (rows - 1)): first to first, last to last."""
+    """[query]: the key as far along as row t, round(t · (keys - 1) / (rows - 1)): first to first, last to last."""
     keys: NDArray[np.int64] = np.rint(np.arange(n_rows) * (n_keys - 1) / max(n_rows - 1, 1)).astype(np.int64)
     return keys
 
 
 def mirror(n_rows: int, n_keys: int) -> NDArray[np.int64]:
-    """[query]: the same counted from the other end, except the last row and key (<eos>), which are paired.
+    """[query]: like :func:`diagonal` in reverse, except the last row and the last key (<eos>), which are paired.
 
-    Out of range where the source is nothing but <eos>.
+    Out of range if the source is only <eos>.
     """
     rows = np.arange(n_rows)
     keys = np.rint((n_keys - 2) - rows * (n_keys - 2) / max(n_rows - 2, 1))

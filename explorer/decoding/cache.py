@@ -1,7 +1,7 @@
-"""Results that the sessions of a server share, held within limits in bytes.
+"""Cache results for all sessions of a server, within limits in bytes.
 
-A result is either small, like the translation of a sentence, or large, like the maps of an uploaded file. Each sort has
-a limit of its own, so that one visitor's upload does not drop the translations of a whole class.
+A result is either small, like the translation of a sentence, or large, like the maps of an uploaded file. Small and
+large results have separate limits, so that one visitor's upload does not evict the translations of a whole class.
 """
 
 from __future__ import annotations
@@ -16,47 +16,47 @@ from itertools import islice
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 Result = TypeVar("Result")
 Key = tuple[Hashable, ...]
 
-LARGE = 8_000_000  # bytes from which a result counts as large
-SMALL_LIMIT, LARGE_LIMIT = 128_000_000, 160_000_000  # bytes of all small and of all large results
+LARGE = 8_000_000  # bytes; results of at least this size count as large
+SMALL_LIMIT, LARGE_LIMIT = 128_000_000, 160_000_000  # bytes of all small and all large results
 _SAMPLE = 200  # items of a long list from which its size is estimated
-_NOTHING = object()
+_MISSING = object()
 
 
 class ByteCache:
-    """Values by key within `limit` bytes in all; those that were not used for longest go first."""
+    """A least-recently-used cache of values by key, with at most `limit` bytes in total."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.bytes = limit, 0
-        self._held: OrderedDict[Key, tuple[Any, int]] = OrderedDict()
+        self._entries: OrderedDict[Key, tuple[Any, int]] = OrderedDict()
         self._guard = threading.Lock()
 
     def find(self, key: Key, default: Any = None) -> Any:
         """The value of a key, or the default."""
         with self._guard:
-            if key not in self._held:
+            if key not in self._entries:
                 return default
-            self._held.move_to_end(key)
-            return self._held[key][0]
+            self._entries.move_to_end(key)
+            return self._entries[key][0]
 
     def hold(self, key: Key, value: Any, size: int) -> None:
-        """Hold a value of this many bytes; one that exceeds the limit by itself is not held."""
+        """Store a value of `size` bytes; a value larger than the limit is not stored."""
         with self._guard:
-            self.bytes -= self._held.pop(key, (None, 0))[1]
+            self.bytes -= self._entries.pop(key, (None, 0))[1]
             if size > self.limit:
                 return
-            self._held[key] = value, size
+            self._entries[key] = value, size
             self.bytes += size
             while self.bytes > self.limit:
-                self.bytes -= self._held.popitem(last=False)[1][1]
+                self.bytes -= self._entries.popitem(last=False)[1][1]
 
     def clear(self) -> None:
         """Drop everything."""
         with self._guard:
-            self._held.clear()
+            self._entries.clear()
             self.bytes = 0
 
 
@@ -65,58 +65,58 @@ _locks: WeakValueDictionary[Key, threading.Lock] = WeakValueDictionary()
 _guard = threading.Lock()
 
 
-def cached(make: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Hold the results of a function for all sessions; two that ask for the same at the same time share one call.
+def cached(function: Callable[Params, Result]) -> Callable[Params, Result]:
+    """Cache the results of a function for all sessions; simultaneous calls with equal arguments share one computation.
 
-    Its arguments are the key, except those whose name begins with an underscore. What it raises is not held.
+    The arguments are the key, except those whose name begins with an underscore. Exceptions are not cached.
     """
-    signature = inspect.signature(make)
+    signature = inspect.signature(function)
     names = list(signature.parameters)
     keyed = [i for i, name in enumerate(names) if not name.startswith("_")]
-    name = f"{make.__module__}.{make.__qualname__}"
+    name = f"{function.__module__}.{function.__qualname__}"
 
-    @wraps(make)
-    def held(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+    @wraps(function)
+    def wrapper(*args: Params.args, **kwargs: Params.kwargs) -> Result:
         values: Any = args
         if kwargs or len(args) < len(names):
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            values = list(given.arguments.values())
-        return shared((name, *[values[i] for i in keyed]), partial(make, *args, **kwargs))
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            values = list(bound.arguments.values())
+        return shared((name, *[values[i] for i in keyed]), partial(function, *args, **kwargs))
 
-    return held
+    return wrapper
 
 
-def shared(key: Key, make: Callable[[], Result]) -> Result:
-    """The result under a key, or else made now and held for all sessions; as :func:`cached` in all else."""
+def shared(key: Key, compute: Callable[[], Result]) -> Result:
+    """Return the cached result under `key`, or compute and cache it; otherwise like :func:`cached`."""
     result: Any = _find(key)
-    if result is _NOTHING:
+    if result is _MISSING:
         with _guard:
             lock = _locks.setdefault(key, threading.Lock())
         with lock:
-            result = _find(key)  # another session may have made it meanwhile
-            if result is _NOTHING:
-                result = make()
+            result = _find(key)  # another session may have computed it meanwhile
+            if result is _MISSING:
+                result = compute()
                 size = size_of((key, result))
                 _caches[size >= LARGE].hold(key, result, size)
     return result
 
 
 def clear() -> None:
-    """Drop all results of all functions."""
+    """Drop all cached results of all functions."""
     for cache in _caches:
         cache.clear()
 
 
 def _find(key: Key) -> Any:
     for cache in _caches:
-        if (result := cache.find(key, _NOTHING)) is not _NOTHING:
+        if (result := cache.find(key, _MISSING)) is not _MISSING:
             return result
-    return _NOTHING
+    return _MISSING
 
 
 def size_of(value: Any) -> int:
-    """About how many bytes a value keeps in memory; what occurs in it several times counts once."""
+    """Estimate the bytes that a value keeps in memory; an object that it contains several times counts once."""
     seen: set[int] = set()
 
     def size(part: Any) -> int:

@@ -1,4 +1,4 @@
-"""The computation of one cell of a map, in digits that a reader can check with a pocket calculator, and in words."""
+"""Show how one cell of a map is computed, in words and in digits that a reader can check with a calculator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EDITED = 1e-5  # weights further than this from the softmax of their scores com
 
 @dataclass(frozen=True)
 class Competitor:
-    """One key of the row as shown: its score, e^(score − highest score), and its weight; '' if masked."""
+    """One key of the row as displayed: its score, e^(score − highest score), and its weight; '' if masked."""
 
     key: int
     score: str
@@ -37,20 +37,20 @@ class Competitor:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell in the order of its computation; positions count from 0, numbers are decimal strings.
+    """One cell, step by step in the order of computation; positions count from 0, numbers are decimal strings.
 
     `dimensions` has a row for each of the d_head dimensions: its number, and the query, key, product, value, weighted
-    value and head output there, under their names on screen. Strings lose no digit on the way to it.
+    value and head output there, under their names on screen. Strings keep every digit on the way there.
 
-    Each number follows from the numbers shown before it: product = query × key; total = the sum of the products;
+    Each number follows from the displayed numbers before it: product = query × key; total = the sum of the products;
     score = total ÷ divisor, plus the bias where there is one; exponential = e^(score − highest score);
     weight = exponential ÷ the sum of exponentials; weighted = weight × value; norm = √ of the sum of weighted². Numbers
-    are rounded as shown before they are used again; `reproduced` says whether this leads to the recorded float32
+    are rounded for display before they are used again; `reproduced` says whether this still gives the recorded float32
     weights of the whole row, to the last digit.
 
     `softmax` is the weight that follows from the scores; it differs from `weight` only if a head edit replaced the row.
-    `head_output` is ‖Σ weight × value‖ over the whole row; `written` is ‖weight × value × W_O‖ (Kobayashi et al. 2020),
-    where `gated` says that a gate multiplies the value before W_O.
+    `head_output` is ‖Σ weight × value‖ over the whole row; `written` is ‖weight × value × W_O‖ (Kobayashi et al. 2020);
+    `gated` says that a gate multiplies the value before W_O.
     """
 
     query: int
@@ -58,7 +58,7 @@ class Cell:
     dimensions: list[dict[str, Any]]
     total: str
     divisor: str
-    bias: str  # what ALiBi adds for the distance; '' in models without it
+    bias: str  # added by ALiBi for the distance; '' in models without it
     score: str
     row: tuple[Competitor, ...]
     weight: str
@@ -73,10 +73,10 @@ class Cell:
 
 
 def cell(details: HeadDetails, query: int, key: int) -> Cell:
-    """The computation behind one weight of one head.
+    """Show the computation of one weight of one head, with as few digits as reproduce it.
 
     Raises:
-        ValueError: there is no such query, or it could not see so many keys.
+        ValueError: there is no such query, or no such key was visible to it.
     """
     if not 0 <= query < len(details.rows):
         raise ValueError(f"This map has {plural(len(details.rows), 'row')}; there is no row {query + 1}.")
@@ -86,27 +86,29 @@ def cell(details: HeadDetails, query: int, key: int) -> Cell:
             f"Row {query + 1} can see {plural(len(row.weights), 'key')}; key {key + 1} did not exist yet when it was "
             f"computed."
         )
-    row_shown = None
-    for weight_digits, more, extra in itertools.product(_WEIGHT_DIGITS, range(5), range(1, 4)):
-        score_digits = weight_digits + more
-        row_shown = _show(details, row, query, key, _Digits(weight_digits, score_digits, score_digits + extra))
-        if row_shown.reproduced:
+    candidate = None
+    for weight_digits, score_extra, rest_extra in itertools.product(_WEIGHT_DIGITS, range(5), range(1, 4)):
+        score_digits = weight_digits + score_extra
+        candidate = _with_digits(
+            details, row, query, key, _Digits(weight_digits, score_digits, score_digits + rest_extra)
+        )
+        if candidate.reproduced:
             break
-    assert row_shown is not None
-    return row_shown
+    assert candidate is not None
+    return candidate
 
 
 @dataclass(frozen=True)
 class _Digits:
-    """Decimals of weights and lengths, of scores, and of everything else."""
+    """The number of decimals of weights and lengths, of scores, and of everything else."""
 
     weight: int
     score: int
     rest: int
 
 
-def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _Digits) -> Cell:
-    """The cell with the given decimals, computed in decimal arithmetic as with pencil and paper."""
+def _with_digits(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _Digits) -> Cell:
+    """Compute the cell in decimal arithmetic, rounding each number to the given decimals as on paper."""
     open_keys = [bool(is_open) for is_open in row.masked == row.scores]
     queries, keys, values, outputs = (
         _rounded_all(vector, digits.rest) for vector in (row.query, row.keys[key], row.values[key], row.output)
@@ -119,14 +121,14 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
     scores = _rounded_all(row.scores, digits.score)
     scores[key] = score
     exponentials = _exponentials(scores, open_keys, digits.rest)
-    raised = sum(exponentials, Decimal(0)) or Decimal(1)
-    softmax = [_rounded(exponential / raised, digits.weight) for exponential in exponentials]
+    total_exponential = sum(exponentials, Decimal(0)) or Decimal(1)
+    softmax = [_rounded(exponential / total_exponential, digits.weight) for exponential in exponentials]
     recorded = _rounded_all(row.weights, digits.weight)
     edited = _is_edited(row)
     weights = recorded if edited else softmax
     weighted = [_rounded(weights[key] * value, digits.rest) for value in values]
     norm = _rounded(sum((part * part for part in weighted), Decimal(0)).sqrt(), digits.weight)
-    # The weight shown is off by at most half of its last digit, and the length of the product by that times the value.
+    # The displayed weight is off by at most half of its last digit, and the norm by that times the norm of the value.
     slack = 10.0**-digits.weight * (1.5 + 0.5 * float(np.linalg.norm(row.values[key])))
     return Cell(
         query=query,
@@ -157,7 +159,7 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
         written=_length(row.weights[key] * (row.passed_on[key] @ details.projection), digits.weight),
         head_output=_length(row.output, digits.weight),
         gated=row.gate is not None,
-        # The recorded score is a sum of float32 numbers; the chain must agree with it within its own rounding.
+        # The recorded score was summed in float32; the decimal one must agree with it within rounding.
         reproduced=weights == recorded
         and abs(float(score) - float(row.scores[key])) <= max(10.0**-digits.score, 4e-6 * max(1.0, abs(float(score))))
         and abs(float(norm) - float(np.linalg.norm(row.weights[key] * row.values[key]))) <= slack,
@@ -166,24 +168,24 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
 
 def _exponentials(scores: Sequence[Decimal], open_keys: Sequence[bool], digits: int) -> list[Decimal]:
     """e^(score − highest visible score) of each key; 0 if masked."""
-    seen = [score for score, is_open in zip(scores, open_keys, strict=True) if is_open]
+    visible = [score for score, is_open in zip(scores, open_keys, strict=True) if is_open]
     return [
-        _rounded((score - max(seen)).exp(), digits) if is_open else Decimal(0)
+        _rounded((score - max(visible)).exp(), digits) if is_open else Decimal(0)
         for score, is_open in zip(scores, open_keys, strict=True)
     ]
 
 
 def _is_edited(row: RowDetails) -> bool:
-    """Whether the weights are not the softmax of their scores, so that an edit must have replaced the row."""
+    """Whether the weights are not the softmax of the scores, which means that an edit replaced the row."""
     open_keys = row.masked == row.scores
     if not open_keys.any():
         return bool(row.weights.any())
-    raised = np.where(open_keys, np.exp(row.scores.astype(np.float64) - row.scores[open_keys].max()), 0.0)
-    return bool(np.abs(raised / raised.sum() - row.weights).max() > _EDITED)
+    exponentials = np.where(open_keys, np.exp(row.scores.astype(np.float64) - row.scores[open_keys].max()), 0.0)
+    return bool(np.abs(exponentials / exponentials.sum() - row.weights).max() > _EDITED)
 
 
 def _rounded(value: Decimal, digits: int) -> Decimal:
-    # No digit may be lost, before or after the decimal point: scores may be large.
+    # Enough precision for large scores, so that no digit is lost before or after the decimal point.
     with localcontext(prec=60):
         return value.quantize(Decimal(1).scaleb(-digits))
 
@@ -197,12 +199,12 @@ def _length(vector: NDArray[np.float32], digits: int) -> str:
 
 
 def _text(value: Decimal) -> str:
-    """The digits as shown; a number that rounds to 0 has no sign."""
+    """The digits to display; a number that rounds to 0 has no sign."""
     return f"{abs(value) if value == 0 else value:f}"
 
 
 def cell_caption(cell: Cell, query: str, key: str) -> str:
-    """The cell in a sentence: both tokens, the score, and what the weight is made of."""
+    """Describe a cell in sentences: both tokens, the score, the weight, and the length of what it adds."""
     query, key = quoted(query), quoted(key)
     if cell.masked:
         return f"{query} may not look at {key}: the cell is masked, so its weight is exactly 0."
@@ -221,20 +223,20 @@ def cell_caption(cell: Cell, query: str, key: str) -> str:
 
 
 def softmax_line(cell: Cell) -> str:
-    """How the scores of the row become its weights."""
+    """Explain how the scores of the row become its weights, in a sentence."""
     total = sum(float(competitor.exponential) for competitor in cell.row if not competitor.masked)
     return (
-        f"Each weight is its exponential e^(score − highest score) divided by their sum, {total:.6g}. Masked keys "
-        f"have no part in it: their weight is exactly 0."
+        f"Each weight is its exponential e^(score − highest score) divided by the sum of all of them, {total:.6g}. "
+        f"Masked keys are left out: their weight is exactly 0."
     )
 
 
 def output_line(cell: Cell) -> str:
-    """What the weighted value adds to the head's output and to the residual stream."""
-    way = "the gate and the output projection W_O" if cell.gated else "the output projection W_O"
+    """State what the weighted value adds to the head's output and to the residual stream."""
+    projection = "the gate and the output projection W_O" if cell.gated else "the output projection W_O"
     return (
-        f"‖weight × value‖ = {cell.norm}; after {way} it adds a vector of length {cell.written} to the residual stream "
-        f"(Kobayashi et al. 2020). The head's output is the sum over all keys, of length {cell.head_output}."
+        f"‖weight × value‖ = {cell.norm}; after {projection} it adds a vector of length {cell.written} to the residual "
+        f"stream (Kobayashi et al. 2020). The head's output is the sum over all keys, of length {cell.head_output}."
     )
 
 
@@ -249,7 +251,7 @@ def tokens_at(trace: AttentionTrace, place: Place) -> tuple[str, str]:
 
 
 def softmax_table(cell: Cell, trace: AttentionTrace, place: Place) -> list[dict[str, Any]]:
-    """One row per key that the query could look at: score, exponential and weight; the chosen key is marked."""
+    """One table row per key of the query: score, exponential and weight; the chosen key is marked."""
     keys = numbered(trace.tokens(place.kind)[1])
     return [
         {

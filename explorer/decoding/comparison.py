@@ -1,4 +1,4 @@
-"""Two maps side by side: their difference where there is one, and a sentence on what may be compared."""
+"""Compare two maps side by side: their difference, if sizes agree, and a sentence on what may be compared."""
 
 from __future__ import annotations
 
@@ -15,64 +15,64 @@ from model.user_error import UserError
 
 
 class NothingToCompare(UserError):
-    """There is no second map; the message says what is missing."""
+    """There is no second map to compare with; the message says what is missing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two maps, B minus A where their sizes agree, and a sentence on what the difference means."""
+    """Two maps A and B, B minus A if their sizes agree, and a sentence on what the difference means."""
 
-    one: LabelledMap
-    other: LabelledMap
+    first: LabelledMap
+    second: LabelledMap
     difference: LabelledMap | None
     caption: str
 
 
-def compare(one: LabelledMap, other: LabelledMap) -> Comparison:
+def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
     """Put two maps beside each other on one colour scale.
 
     Cells are compared by their positions; the caption says if the tokens there, or the sizes, differ.
     """
-    top = max(one.scale, other.scale)
-    first, second = replace(one, top=top), replace(other, top=top)
-    return Comparison(first, second, difference(first, second, "B minus A"), _comparability(one, other))
+    top = max(a.scale, b.scale)
+    scaled_a, scaled_b = replace(a, top=top), replace(b, top=top)
+    return Comparison(scaled_a, scaled_b, difference(scaled_a, scaled_b, "B minus A"), _comparability(a, b))
 
 
-def _comparability(one: LabelledMap, other: LabelledMap) -> str:
-    """What may be compared between two maps, as a sentence."""
-    if one.values.shape != other.values.shape:
-        sizes = " and ".join(f"{len(shown.rows)} × {len(shown.columns)}" for shown in (one, other))
+def _comparability(a: LabelledMap, b: LabelledMap) -> str:
+    """State what may be compared between two maps, in a sentence."""
+    if a.values.shape != b.values.shape:
+        sizes = " and ".join(f"{len(each.rows)} × {len(each.columns)}" for each in (a, b))
         return f"The maps differ in size ({sizes}), so there is no difference to draw."
     rows, columns = (
-        sum(a != b for a, b in zip(mine, theirs, strict=True))
-        for mine, theirs in ((one.rows, other.rows), (one.columns, other.columns))
+        sum(label != other for label, other in zip(*labels, strict=True))
+        for labels in ((a.rows, b.rows), (a.columns, b.columns))
     )
     if not rows and not columns:
         return "Both maps have the same tokens."
     return (
-        f"Cells are compared by position: {rows} of {plural(len(one.rows), 'row')} and {columns} of "
-        f"{plural(len(one.columns), 'column')} have other tokens in B than in A."
+        f"Cells are compared by position: {rows} of {plural(len(a.rows), 'row')} and {columns} of "
+        f"{plural(len(a.columns), 'column')} have different tokens in A and B."
     )
 
 
 def compare_rows(trace: AttentionTrace, at: Place, other: int) -> Comparison:
-    """The row in view and another row (from 1) of the same head: two steps, or two positions of the source.
+    """Compare the row in view with another row (from 1) of the same head: two steps, or two positions of the source.
 
     Raises:
         IndexError: there is no such row.
     """
-    shown = head_map(attention_maps(trace, at.kind), at.layer, at.head)
+    map_ = head_map(attention_maps(trace, at.kind), at.layer, at.head)
     rows = [
-        replace(single_row(shown, row), title=f"{letter}: {shown.row_labels[row - 1]}")
+        replace(single_row(map_, row), title=f"{letter}: {map_.row_labels[row - 1]}")
         for letter, row in (("A", at.row), ("B", other))
     ]
     return compare(*rows)
 
 
 def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str) -> LabelledMap:
-    """The head in view in another run, under a title that begins with `title`.
+    """Find the counterpart of the head in view in the trace of another model; `title` is put before its own title.
 
-    Where the other model has fewer layers or heads, its last layer or head is taken.
+    If the other model has fewer layers or heads, its last layer or head is taken.
 
     Raises:
         NothingToCompare: the other model has no attention of this kind.
@@ -85,27 +85,27 @@ def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str) -> 
     return replace(nearest, title=f"{title}. {nearest.title}")
 
 
-def single_row(shown: LabelledMap, row: int) -> LabelledMap:
-    """One row of a map (from 1) as a map of its own, which can be compared with another row.
+def single_row(map_: LabelledMap, row: int) -> LabelledMap:
+    """Cut one row (from 1) out of a map, as a map that can be compared with another row.
 
     Raises:
         IndexError: there is no such row.
     """
-    if not 1 <= row <= len(shown.rows):
-        raise IndexError(f"This map has {plural(len(shown.rows), 'row')}; there is no row {row}.")
+    if not 1 <= row <= len(map_.rows):
+        raise IndexError(f"This map has {plural(len(map_.rows), 'row')}; there is no row {row}.")
     cut = slice(row - 1, row)
     return replace(
-        shown,
-        values=shown.values[cut],
-        mask=shown.mask[cut],
-        rows=shown.rows[cut],
-        predicted=shown.predicted[cut],
+        map_,
+        values=map_.values[cut],
+        mask=map_.mask[cut],
+        rows=map_.rows[cut],
+        predicted=map_.predicted[cut],
         first_row=row,
     )
 
 
 def with_edit(edits: HeadEdits | None, head: Place, operation: Operation) -> HeadEdits:
-    """Edits with another one of this head, in place of what was done to it before."""
+    """Add an edit of this head, replacing any earlier edits of it."""
     others = (
         edit for edit in (edits or HeadEdits()).edits if (edit.kind, edit.layer, edit.head) != (head.kind, *head.index)
     )

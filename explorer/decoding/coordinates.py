@@ -1,7 +1,7 @@
 """Coordinates in the attention of one sentence: kind, layer and head of a map, row and column of a cell.
 
 Everything that people see or type counts from 1, and so does a :class:`Place`. Arrays and recorded heads count from 0;
-the conversions stand here and nowhere else.
+the conversions are here and nowhere else.
 """
 
 from __future__ import annotations

@@ -31,10 +31,9 @@ class Line:
 class Node:
     """One token in the tree, identified by the path of token ids that leads to it; <sos> has the empty path.
 
-    `fate`: on the path that is shown; on another whole path; kept by beam search for a while; ended there with <eos>;
-    pruned at once. `probability` of the token is from 0 to 1; `total` (in nats) and `score` are known where beam search
-    scored the node. `names` are those of the lines that end here. The node is drawn in `row`, at the length of its
-    path.
+    `fate`: on the path on screen; on another whole path; kept by beam search for some steps; ended with <eos>; pruned
+    at once. `probability` of the token is from 0 to 1; `total` (in nats) and `score` are known where beam search scored
+    the node. `names` are those of the lines that end here. The node is drawn in `row`, at the length of its path.
     """
 
     path: tuple[int, ...]
@@ -49,7 +48,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Tree:
-    """The nodes, parents before children, and how many pruned ones were left out because the tree is full."""
+    """The nodes, parents before children, and the number of pruned ones left out because the tree is full."""
 
     nodes: tuple[Node, ...]
     left_out: int = 0
@@ -74,13 +73,17 @@ def tree_of(
     *,
     pruned: bool = True,
 ) -> Tree:
-    """The tree of one sentence: the model's own choice, the translation on screen, the paths that the user chose, and
-    the hypotheses and branches of a beam search, if there was one. `label` and `pruned` are as for :func:`grow`.
+    """Build the tree of one sentence from its decodings and, if there was one, its beam search.
+
+    Decodings are the model's own choice, the translation on screen and the paths that the user chose; of a beam search,
+    hypotheses and branches are added. `label` and `pruned` are as for :func:`grow`.
     """
     lines = [_line(own, "the model's own choice"), _line(shown, "on screen")]
     lines += [_line(translation, f"path {number} you chose") for number, translation in enumerate(chosen, start=1)]
     if searched is not None:
-        lines += [Line(found.path, f"hypothesis {rank}") for rank, (_, found) in enumerate(searched.hypotheses, 1)]
+        lines += [
+            Line(hypothesis.path, f"hypothesis {rank}") for rank, (_, hypothesis) in enumerate(searched.hypotheses, 1)
+        ]
     branches = branches_of(searched.beam, label) if searched is not None else ()
     return grow(lines, branches, label, shown=shown.path, pruned=pruned)
 
@@ -97,21 +100,21 @@ def grow(
     shown: tuple[int, ...] = (),
     pruned: bool = True,
 ) -> Tree:
-    """The tree of some decodings and of a beam search; paths with a common beginning share its nodes.
+    """Build the tree of some decodings and of a beam search; paths with a common prefix share its nodes.
 
-    `label` gives the text of a token id, `shown` is the path on screen; without `pruned`, pruned branches are left out.
+    `label` gives the text of a token id, `shown` is the path on screen; `pruned` False leaves out pruned branches.
     """
     nodes: dict[tuple[int, ...], Node] = {(): Node((), "<sos>", "shown")}
     for line in lines:
         for end in range(1, len(line.path) + 1):
             path = line.path[:end]
-            known = line.probabilities[end - 1] if end <= len(line.probabilities) else None
-            node = nodes.setdefault(path, Node(path, label(path[-1]), "path", known))
+            probability = line.probabilities[end - 1] if end <= len(line.probabilities) else None
+            node = nodes.setdefault(path, Node(path, label(path[-1]), "path", probability))
             if end == len(line.path) and line.name not in node.names:
                 nodes[path] = replace(node, names=(*node.names, line.name))
-    wanted = [branch for branch in branches if pruned or branch.fate != "pruned"]
-    chosen, left_out = _that_fit(wanted, MAX_NODES - len(nodes))
-    for branch in chosen:
+    candidates = [branch for branch in branches if pruned or branch.fate != "pruned"]
+    fitting, left_out = _fitting(candidates, MAX_NODES - len(nodes))
+    for branch in fitting:
         old = nodes.get(branch.path)
         nodes[branch.path] = replace(branch, fate=old.fate, names=old.names) if old else branch
     for end in range(1, len(shown) + 1):
@@ -120,8 +123,8 @@ def grow(
     return Tree(_laid_out(nodes), left_out)
 
 
-def _that_fit(branches: Sequence[Node], room: int) -> tuple[list[Node], int]:
-    """The branches that fit, without the worst pruned ones; all others are needed as parents."""
+def _fitting(branches: Sequence[Node], room: int) -> tuple[list[Node], int]:
+    """Drop the worst pruned branches until the rest fits; the others are kept, since they may be parents."""
     worst_first = sorted((b for b in branches if b.fate == "pruned"), key=lambda b: b.score or 0.0)
     excess = max(0, min(len(worst_first), len(branches) - max(room, 0)))
     left_out = {id(branch) for branch in worst_first[:excess]}
@@ -129,28 +132,28 @@ def _that_fit(branches: Sequence[Node], room: int) -> tuple[list[Node], int]:
 
 
 def _laid_out(nodes: Mapping[tuple[int, ...], Node]) -> tuple[Node, ...]:
-    """Nodes depth first, each with its row: the best child continues its parent's row, the others follow below."""
+    """Order nodes depth first and set rows: the best child continues its parent's row, the others follow below."""
     children: dict[tuple[int, ...], list[Node]] = defaultdict(list)
     for path, node in nodes.items():
         if path:
             children[path[:-1]].append(node)
     order = {"shown": 0, "path": 1, "ended": 2, "kept": 2, "pruned": 3}
     ordered: list[Node] = []
-    rows, waiting = 0, [(nodes[()], True)]
-    while waiting:  # an explicit stack: a path may be longer than Python's recursion is deep
-        node, first = waiting.pop()
+    rows, stack = 0, [(nodes[()], True)]
+    while stack:  # instead of recursion: a path may be longer than Python's recursion limit
+        node, first = stack.pop()
         if not first:
             rows += 1
         ordered.append(replace(node, row=rows))
         best_first = sorted(
             children[node.path], key=lambda n: (order[n.fate], -(n.score if n.score is not None else -math.inf))
         )
-        waiting += [(child, i == 0) for i, child in reversed(list(enumerate(best_first)))]
+        stack += [(child, i == 0) for i, child in reversed(list(enumerate(best_first)))]
     return tuple(ordered)
 
 
 def tree_caption(tree: Tree) -> str:
-    """The tree in a sentence or two: how many paths and hypotheses it has, and the best of them."""
+    """Describe the tree in one or more sentences: its paths and tokens, and the best hypothesis of the beam search."""
     paths = sum(bool(node.names) for node in tree.nodes)
     scores = {node.path: node.score for node in tree.nodes if node.score is not None}
     parts = [f"{plural(paths, 'whole path')}, {plural(len(tree.nodes) - 1, 'token')} in all."]
@@ -188,11 +191,11 @@ def tree_table(tree: Tree) -> list[dict[str, object]]:
     ]
 
 
-_FATES: dict[int, Fate] = {-1: "pruned", -2: "ended"}  # as in model.decoding.search, whose import would load torch
+_FATES: dict[int, Fate] = {-1: "pruned", -2: "ended"}  # as in model.decoding.search; importing it would load torch
 
 
 def branches_of(steps: Sequence[BeamStep], label: Callable[[int], str]) -> list[Node]:
-    """All branches of the search for one sentence, in its order."""
+    """All branches of the search for one sentence, in the order of the search."""
     paths: dict[int, tuple[int, ...]] = {0: ()}
     branches = []
     for step in steps:

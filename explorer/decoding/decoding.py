@@ -1,4 +1,4 @@
-"""One decoding: what a run of a model gave for one sentence, as everything that draws it receives it."""
+"""One decoding: what a run of a model gave for one sentence. Everything that draws it receives this value."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from model.trace import AttentionTrace, kinds_of
 
 @dataclass(frozen=True, eq=False)
 class Decoding:
-    """A decoding to draw: of one of our models (a Translation), or read from a file.
+    """A decoding to draw: made by one of our models (a Translation), or read from a file.
 
     Args:
         trace: the recorded attention of the whole decoding, `tgt` rows; kinds without weights are left out.
         seq: names this decoding, for instance a hash of model, sentence and path.
         model: the model's name, shown in titles.
-        path: id of each of the trace's `predicted_tokens` (labels of two ids may look the same); empty where they are
-            not known.
+        path: the ids of the trace's `predicted_tokens` (labels of two ids may look the same); empty if unknown.
         notes: sentences to show beside it.
-        src_unknown: which source tokens the model sees as <unk>; may leave out the final <eos>.
+        src_unknown: which source tokens the model sees as <unk>; the final <eos> may be left out.
         trained: False puts an "untrained" badge on the views.
-        chosen: rows, from 0, whose token is not the one that the model finds likeliest.
-        chosen_by: who took those tokens there: "chosen", "drawn at random", "taken by beam search".
+        chosen: rows, from 0, whose token is not the likeliest one.
+        chosen_by: how those tokens got there: "chosen", "drawn at random", "taken by beam search".
         log_sums: [tgt, temperature], for the bars at other temperatures (see model/decoding/temperature.py).
         diagram: the model as a small diagram, in which each place of attention can be chosen.
     """
@@ -47,7 +46,7 @@ class Decoding:
 
 
 def chosen_rows(trace: AttentionTrace, path: Sequence[int]) -> tuple[int, ...]:
-    """Rows, from 0, whose token on `path` [tgt] (ids) is not the one that the model finds likeliest there."""
+    """Rows, from 0, whose token on `path` [tgt] (ids) is not the likeliest one there."""
     likeliest = np.asarray(trace.top_ids)[:, 0]
     return tuple(int(row) for row in np.flatnonzero(likeliest != np.asarray(path)))
 
@@ -55,9 +54,9 @@ def chosen_rows(trace: AttentionTrace, path: Sequence[int]) -> tuple[int, ...]:
 def step_worth_seeing(trace: AttentionTrace, word: str = "") -> int:
     """The step, from 1, at which to open a translation.
 
-    It is the one that predicts `word`, if there is one; else the closest race: the smallest difference between the
-    probabilities of the likeliest token and the next, ties to the earlier step. The end of the sentence counts only
-    where nothing else is predicted.
+    This is the step that predicts `word`, if there is one; otherwise the closest race: the step with the smallest
+    difference between the probabilities of its two likeliest tokens, the earlier one on a tie. The end of the sentence
+    counts only where nothing else is predicted.
     """
     if word in trace.predicted_tokens:
         return trace.predicted_tokens.index(word) + 1
@@ -77,22 +76,22 @@ def place_in(
     step: int = 0,
     cell: tuple[int, int] | None = None,
 ) -> Place:
-    """The place in a decoding that a link, a page or a browser asks for, with every number moved into range.
+    """The place in a decoding that a link, a page or a browser asks for, with every number clamped to its range.
 
     All count from 1. Layer or step 0 means the last one, and head 0 the mean over the heads; of `cell`, (query, key),
-    key 0 means that only a row is chosen. A kind that the trace does not have becomes the last one that it has.
+    key 0 means that only a row is chosen. A kind that is missing from the trace is replaced by its last kind.
     """
     kinds = kinds_of(trace)
-    known: AttentionKind = next((one for one in kinds if one == kind), kinds[-1])
-    layers, heads, queries, keys = trace.weights(known).shape
+    present: AttentionKind = next((each for each in kinds if each == kind), kinds[-1])
+    layers, heads, queries, keys = trace.weights(present).shape
     row, column = cell or (0, 0)
-    encoder = known == "encoder"
+    encoder = present == "encoder"
     steps = len(trace.read_tokens)
     step = _within(step, 1, steps) if step else steps
     if row and not encoder:
         step = min(row, queries)
     return Place(
-        known,
+        present,
         _within(layer, 1, layers) if layer else layers,
         _within(head, 0, heads),
         row=_within(row, 1, queries) if encoder else step,

@@ -1,4 +1,4 @@
-"""What lies outside what a model can do, told from what is measured: spelling, confidence and length."""
+"""Detect sentences that a model was not trained for, from spelling, confidence and length."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from model.data import get_task
 from model.data.task import Task
 from model.folder import SHIPPED
 
-# The geometric mean of the likeliest tokens' probabilities, for models whose usual value is not known: with those of
-# Multi30k that learned from the corpus alone, 2 % to 5 % of the validation sentences lay below it. Sentences from other
-# subjects or languages have 0.2 to 0.45; for the shipped models, see Task.confidence.
+# Threshold on the geometric mean of the likeliest tokens' probabilities, for models without a measured one. For
+# Multi30k models trained on the corpus alone, 2 % to 5 % of the validation sentences lay below it; sentences on other
+# subjects or in other languages have 0.2 to 0.45. The shipped models have thresholds of their own, see Task.confidence.
 LOW = 0.38
 _BYTE = re.compile("<0x[0-9A-F]{2}>")  # how tokenizers write a byte of a character that is not in their alphabet
-MANY_PIECES = 3  # a word in so many pieces was not seen, or hardly ever
+MANY_PIECES = 3  # a word with this many pieces was hardly ever seen in training
 MOST_NAMED = 4
 LONGEST_NAMED = 24  # characters of an unknown token
 
 
-def confidence(shown: Translation) -> float:
+def confidence(translation: Translation) -> float:
     """The geometric mean over the steps of the probability of the likeliest token, from 0 to 1."""
-    likeliest = np.asarray(shown.trace.top_probabilities, dtype=np.float64).max(axis=1)
+    likeliest = np.asarray(translation.trace.top_probabilities, dtype=np.float64).max(axis=1)
     return float(np.exp(np.log(np.maximum(likeliest, np.finfo(np.float64).tiny)).mean()))
 
 
-def warning(shown: Translation, task: Task | None) -> str:
+def warning(translation: Translation, task: Task | None) -> str:
     """A sentence that says why not to trust this translation, or an empty string.
 
-    Of an edited translation nothing is said: there, low confidence may come from the edit.
+    Edited translations get no warning: their low confidence may come from the edit.
     """
-    if shown.trace.edits:
+    if translation.trace.edits:
         return ""
-    reasons = [*_unseen(shown), *_too_long(shown, task), *_unsure(shown, task)]
+    reasons = [*_unseen(translation), *_too_long(translation, task), *_unsure(translation, task)]
     if not reasons:
-        reasons = _shredded(shown, task)
+        reasons = _shredded(translation, task)
     if not reasons:
-        reasons = _not_listed(shown, task)
+        reasons = _not_listed(translation, task)
     if not reasons:
         return ""
-    known = f"Trained on {task.trained_on}: this is far from them" if task and task.trained_on else "Far from its data"
-    return f"{known}, so do not trust the answer. {' '.join(reasons)}"
+    data = f"Trained on {task.trained_on}: this is far from them" if task and task.trained_on else "Far from its data"
+    return f"{data}, so do not trust the answer. {' '.join(reasons)}"
 
 
-def _unseen(shown: Translation) -> list[str]:
-    """Tokens that are not in the vocabulary, and characters that a subword tokenizer can only spell in bytes."""
-    source = shown.source
+def _unseen(translation: Translation) -> list[str]:
+    """Name tokens that are not in the vocabulary, and characters that a subword tokenizer can only spell in bytes."""
+    source = translation.source
     unseen: list[str] = []
     for token, unknown, (start, end) in zip(source.tokens, source.unknown, source.offsets, strict=True):
         if unknown:
@@ -65,65 +65,66 @@ def _unseen(shown: Translation) -> list[str]:
     return [f"{names}{more} never occurred in training."]
 
 
-def _not_listed(shown: Translation, task: Task | None) -> list[str]:
+def _not_listed(translation: Translation, task: Task | None) -> list[str]:
     if task is None:
         return []
     if task.is_source is not None:
-        return [] if task.is_source(shown.source.text) else [task.not_a_source]
-    if not task.complete or _normal(shown.source.text) in _sources(task.name):
+        return [] if task.is_source(translation.source.text) else [task.not_a_source]
+    if not task.complete or _normal(translation.source.text) in _sources(task.name):
         return []
     return [f"It is none of the {len(_sources(task.name)):,} sentences of its task."]
 
 
 @functools.cache
 def _sources(name: str) -> frozenset[str]:
-    """Every source of a task, as compared."""
+    """Every source of a task, normalised by :func:`_normal`."""
     return frozenset(_normal(example.source) for split in get_task(name).splits.values() for example in split)
 
 
 def _normal(text: str) -> str:
-    """A text without what makes no other sentence: case, spaces and the mark at the end."""
+    """Normalise a text for comparison: case, spaces and the final punctuation mark are ignored."""
     return " ".join(text.casefold().rstrip(" .!?").split())
 
 
-def _too_long(shown: Translation, task: Task | None) -> list[str]:
-    length = len(shown.source)
+def _too_long(translation: Translation, task: Task | None) -> list[str]:
+    length = len(translation.source)
     if task is None or not task.longest or length <= task.longest:
         return []
     return [f"It has {plural(length, 'token')}; the longest in training had {task.longest}."]
 
 
-def _unsure(shown: Translation, task: Task | None) -> list[str]:
-    sure = confidence(shown)
-    # What a task's own models reach says nothing about one that somebody else has trained on it.
-    usual = task.confidence if task is not None and shown.model in SHIPPED else 0.0
-    if sure >= (usual or LOW):
+def _unsure(translation: Translation, task: Task | None) -> list[str]:
+    mean_probability = confidence(translation)
+    # A task's threshold was measured on the shipped models and does not hold for others trained on it.
+    usual = task.confidence if task is not None and translation.model in SHIPPED else 0.0
+    if mean_probability >= (usual or LOW):
         return []
-    words = [] if _reads_letters(shown) else _in_pieces(shown)
+    words = [] if _reads_letters(translation) else _in_pieces(translation)
     pieces = f" It had to spell {listed(words[:MOST_NAMED])} in small pieces." if words else ""
-    unit = "letter" if _reads_letters(shown) else "word"
+    unit = "letter" if _reads_letters(translation) else "word"
     mostly = f"; on its own data, it nearly always gives more than {percent(usual)}" if usual else ""
     return [
-        f"On average, the model gave only {percent(sure)} to its likeliest {unit} (geometric mean){mostly}.{pieces}"
+        f"On average, the model gave only {percent(mean_probability)} to its likeliest {unit} (geometric mean)"
+        f"{mostly}.{pieces}"
     ]
 
 
-def _reads_letters(shown: Translation) -> bool:
-    """Whether the model's tokens are letters, as far as this translation shows: then no word is in pieces."""
-    tokens = (*shown.source.tokens, *(token for row in shown.trace.top_tokens for token in row))
+def _reads_letters(translation: Translation) -> bool:
+    """Whether all tokens of this translation are single letters; then splitting a word into pieces means nothing."""
+    tokens = (*translation.source.tokens, *(token for row in translation.trace.top_tokens for token in row))
     return all(len(token) == 1 or token in SPECIALS for token in tokens)
 
 
-def _shredded(shown: Translation, task: Task | None) -> list[str]:
-    """Words cut into more pieces than those of nearly all validation sentences, whatever the confidence."""
-    most = task.most_pieces if task is not None and shown.model in SHIPPED else 0
-    words = _in_pieces(shown, most + 1) if most else []
+def _shredded(translation: Translation, task: Task | None) -> list[str]:
+    """Name words cut into more pieces than those of nearly all validation sentences, whatever the confidence."""
+    most = task.most_pieces if task is not None and translation.model in SHIPPED else 0
+    words = _in_pieces(translation, most + 1) if most else []
     return [f"It had to spell {listed(words[:MOST_NAMED])} in more than {plural(most, 'piece')}."] if words else []
 
 
-def _in_pieces(shown: Translation, least: int = MANY_PIECES) -> list[str]:
-    """Words of the source, in quotation marks, that have at least so many pieces."""
-    source = shown.source
+def _in_pieces(translation: Translation, least: int = MANY_PIECES) -> list[str]:
+    """Words of the source, in quotation marks, that have at least `least` pieces."""
+    source = translation.source
     words: dict[int, list[tuple[int, int]]] = {}
     for word, span in zip(source.words, source.offsets, strict=True):
         if word >= 0:

@@ -1,4 +1,4 @@
-"""Example sentences of a model: those of its task, or those that it was validated on; and their right translations."""
+"""Example sentences for a model (those of its task, or its validation samples) and their reference translations."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from model.trace import AttentionTrace
 
 N_SCENES = 4
-LAST_BYTES = 1 << 20  # of the metrics, in which the last samples are looked for; no line is longer
+LAST_BYTES = 1 << 20  # of the metrics file, searched for the last samples; no line is longer
 __all__ = ["Prompt", "borne_out", "examples_of", "hint_for", "opening_step", "word_for"]
 
-CLEAR = 0.5  # the mean weight that a head must have on the cells of a pattern
+CLEAR = 0.5  # mean weight on the cells of a pattern from which a head counts as having it
 
 
 def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
@@ -41,34 +41,34 @@ def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
 
 
 def _scenes(lang: object) -> tuple[Prompt, ...]:
-    """A few everyday descriptions for a translator from elsewhere, if it reads one of their languages."""
+    """A few scenes as examples for an imported translator, if it reads English or German."""
     if lang not in ("en", "de"):
         return ()
-    everything = scenes()
-    chosen = everything[:: len(everything) // N_SCENES][:N_SCENES]
+    all_scenes = scenes()
+    chosen = all_scenes[:: len(all_scenes) // N_SCENES][:N_SCENES]
     return tuple(Prompt(scene.english if lang == "en" else scene.german, "") for scene in chosen)
 
 
-def hint_for(text: str, prompts: tuple[Prompt, ...], shown: Translation) -> str:
-    """What to look for in `text`, as a sentence, if it is an example whose hint this translation bears out; else ""."""
+def hint_for(text: str, prompts: tuple[Prompt, ...], translation: Translation) -> str:
+    """The hint of the example `text`, as a sentence, if this translation bears it out; otherwise ""."""
     prompt = next((prompt for prompt in prompts if prompt.source == text), None)
-    if prompt is None or not prompt.note or not borne_out(prompt, shown):
+    if prompt is None or not prompt.note or not borne_out(prompt, translation):
         return ""
     return f"What to look for: {prompt.note}{'' if prompt.note[-1] in '.?!' else '.'}"
 
 
-def borne_out(prompt: Prompt, shown: Translation) -> bool:
-    """Whether a translation says and looks at what the hint of an example takes for granted."""
-    trace = shown.trace
+def borne_out(prompt: Prompt, translation: Translation) -> bool:
+    """Whether a translation has the words and the attention that the hint of an example assumes."""
+    trace = translation.trace
     return (
-        all(f" {words} " in f" {_bare(shown.text)} " for words in map(_bare, prompt.says))
+        all(f" {words} " in f" {_bare(translation.text)} " for words in map(_bare, prompt.says))
         and all(_looks(trace, written, source) for written, source in prompt.looks)
         and (not prompt.pattern or _has_pattern(trace, prompt.pattern))
     )
 
 
 def _bare(text: str) -> str:
-    """A text without its final full stop, which phrases have and hints leave out."""
+    """A text without its final full stop, which phrases have and hints do not."""
     return text.rstrip(".")
 
 
@@ -81,7 +81,7 @@ def _looks(trace: AttentionTrace, written: str, source: str) -> bool:
 
 
 def _has_pattern(trace: AttentionTrace, pattern: str) -> bool:
-    """Whether a head of cross-attention has at least half of its weight on a pattern."""
+    """Whether a head of cross-attention puts at least half of its weight on a pattern."""
     return float(np.nanmax(attention_maps(trace, "cross").shares[pattern])) >= CLEAR
 
 
@@ -90,9 +90,9 @@ def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:
     return next((prompt.word for prompt in prompts if prompt.source == text), "")
 
 
-def opening_step(summary: dict[str, Any], shown: Translation) -> int:
+def opening_step(summary: dict[str, Any], translation: Translation) -> int:
     """The step, from 1, at which a page opens a translation: the example's own, or the closest race between words."""
-    return step_worth_seeing(shown.trace, word_for(shown.source.text, examples_of(summary)))
+    return step_worth_seeing(translation.trace, word_for(translation.source.text, examples_of(summary)))
 
 
 def _samples(folder: Path) -> list[str]:
@@ -102,7 +102,7 @@ def _samples(folder: Path) -> list[str]:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - LAST_BYTES))
             lines = file.read(LAST_BYTES).splitlines()
-    except OSError:  # there are none, or not any more
+    except OSError:  # no metrics, or the run was deleted meanwhile
         return []
     for line in reversed(lines):
         try:
@@ -114,27 +114,27 @@ def _samples(folder: Path) -> list[str]:
     return []
 
 
-FILES = "files"  # the task of a person's own data, which their run keeps
+FILES = "files"  # the task of uploaded data, which are stored in the folder of the run
 
 
 def references(summary: Mapping[str, Any]) -> dict[str, str]:
-    """Each known source of a model's task with its target; empty where no data are at hand. Nothing is downloaded."""
+    """Each source of a model's task with its target; empty without the data on this machine. Nothing is downloaded."""
     task = str(summary.get("task"))
     if task not in TASKS and task != FILES:
         return {}
-    known: dict[str, str] = {}
-    with suppress(DataError):  # a corpus that is not here: what came with Headlight is known all the same
-        made = get_task(task, data_dir=Path(summary["folder"]) if task == FILES else None)
-        for split in made.own_splits:
-            known |= {example.source: example.target for example in made.split(split) or ()}
-        for examples in made.splits.values():
-            known |= {example.source: example.target for example in examples}
-    return known
+    targets: dict[str, str] = {}
+    with suppress(DataError):  # the corpus is not on this machine: only the splits that come with Headlight
+        source_task = get_task(task, data_dir=Path(summary["folder"]) if task == FILES else None)
+        for split in source_task.own_splits:
+            targets |= {example.source: example.target for example in source_task.split(split) or ()}
+        for examples in source_task.splits.values():
+            targets |= {example.source: example.target for example in examples}
+    return targets
 
 
-def reference(text: str, known: Mapping[str, str]) -> str:
-    """The target of this source, "" where it is not known; the case of letters does not matter."""
+def reference(text: str, targets: Mapping[str, str]) -> str:
+    """The reference translation of a source, ignoring case; "" if there is none."""
     text = text.strip()
-    if text in known:
-        return known[text]
-    return next((target for source, target in known.items() if source.casefold() == text.casefold()), "")
+    if text in targets:
+        return targets[text]
+    return next((target for source, target in targets.items() if source.casefold() == text.casefold()), "")

@@ -1,7 +1,7 @@
-"""Changes to heads that a person asks for, as values and as text in a link.
+"""Changes to heads that a user asks for, as values and as text in a link.
 
-A change counts layers, heads and rows from 1, as on screen. In the address bar it is a few plain words, such as
-`cross.2.1.zero`; several are joined by `~`.
+A change counts layers, heads and rows from 1, as on screen. Its text in the address looks like `cross.2.1.zero`;
+several are joined by `~`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
 OPS: tuple[Kind, ...] = get_args(Kind)
-WHOLE: tuple[Kind, ...] = ("zero", "uniform", "mean")  # these hold for any sentence
+WHOLE: tuple[Kind, ...] = ("zero", "uniform", "mean")  # these apply to any sentence
 WORDS: dict[Kind, str] = {
     "zero": "switched off",
     "uniform": "made uniform",
@@ -42,7 +42,7 @@ _WEIGHTS = re.compile(r"\d{1,4}(-\d{1,4})*")
 
 @dataclass(frozen=True)
 class Change:
-    """One change to one head. `row` and `weights` (thousandths) for a row; `other`: the sentence that is taken from."""
+    """One change to one head: `row` and `weights` (thousandths) of an edited row, `other`: the sentence copied from."""
 
     kind: AttentionKind
     layer: int
@@ -67,7 +67,7 @@ Changes = tuple[Change, ...]
 
 
 def describe(changes: Changes) -> str:
-    """All changes in one line; heads of one kind that were changed alike are named together."""
+    """Describe all changes in one line; heads of one kind with the same change are named together."""
     groups: dict[tuple[str, Kind], list[Change]] = {}
     single = []
     for change in changes:
@@ -83,7 +83,7 @@ def describe(changes: Changes) -> str:
 
 
 def added(changes: Changes, new: Sequence[Change]) -> Changes:
-    """With new changes put in; what was done to the same head before (or the same row of it) gives way to them."""
+    """Add new changes, replacing earlier ones of the same head (or of the same row of it)."""
     places = {(change.place, change.row if change.op == "row" else 0) for change in new}
     whole = {change.place for change in new if change.op != "row"}
     remaining = [
@@ -91,7 +91,7 @@ def added(changes: Changes, new: Sequence[Change]) -> Changes:
         for change in changes
         if change.place not in whole and (change.place, change.row if change.op == "row" else 0) not in places
     ]
-    # A row edited by hand means nothing in a head that is otherwise replaced.
+    # Changing a row by hand replaces any change to the whole head.
     replaced = {change.place for change in new if change.op == "row"}
     remaining = [change for change in remaining if change.op == "row" or change.place not in replaced]
     return (*remaining, *new)
@@ -103,7 +103,7 @@ def for_any_sentence(changes: Changes) -> Changes:
 
 
 def to_link(changes: Changes) -> str:
-    """The changes as the value of the link parameter `edit`."""
+    """Write changes as the value of the link parameter `edit`."""
     return "~".join(_one_to_link(change) for change in changes)
 
 
@@ -117,7 +117,7 @@ def _one_to_link(change: Change) -> str:
 
 
 def from_link(text: str) -> tuple[Changes, list[str]]:
-    """Read a link parameter, which anybody may have written; a sentence for each part that makes no sense."""
+    """Read an untrusted link parameter; returns the changes, and a sentence for each part that is not valid."""
     changes: list[Change] = []
     problems = []
     parts = [part for part in text.split("~") if part]
@@ -132,7 +132,7 @@ def from_link(text: str) -> tuple[Changes, list[str]]:
 
 
 def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
-    """The changes to heads that a model has, and a sentence for each of the others."""
+    """Split changes into those to heads that the model has, and a sentence for each of the others."""
     possible, problems = [], []
     for change in changes:
         layers, heads = config.n_layers(change.kind), config.n_heads(change.kind)
@@ -165,7 +165,7 @@ def _read(part: str) -> Change:
             raise ValueError("it does not name the sentence that it is taken from.")
         return Change(change.kind, change.layer, change.head, op, other=_decoded(rest[0]))
     if rest:
-        raise ValueError(f"'{op}' takes nothing more.")
+        raise ValueError(f"'{op}' takes no values.")
     return change
 
 
@@ -180,14 +180,14 @@ def _decoded(text: str) -> str:
 
 
 def thousandths(weights: Sequence[float]) -> tuple[int, ...]:
-    """Non-negative weights as thousandths that sum to about 1000.
+    """Scale non-negative weights to thousandths that sum to about 1000.
 
     Raises:
-        ValueError: there is nothing above 0, or something below, or no number.
+        ValueError: no weight is above 0, or one is negative or not a number.
     """
     row = np.asarray(weights, dtype=np.float64)
     if not np.isfinite(row).all() or (row < 0).any():
-        raise ValueError("Weights are numbers from 0 on; none may be negative or empty.")
+        raise ValueError("Weights must be numbers of 0 or more; none may be empty.")
     if row.sum() <= 0:
         raise ValueError("At least one weight must be above 0: a row has to look somewhere.")
     parts = np.rint(PARTS * row / row.sum()).astype(int)

@@ -1,4 +1,4 @@
-"""The edits that a model is given for the changes to heads that a person asked for."""
+"""Turn the head changes that a user asked for into edits of the model."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ Other = Callable[[Change], NDArray[np.float32]]
 
 
 def edits_for(changes: Changes, config: ModelConfig, means: Means, other: Other) -> HeadEdits:
-    """The edits that the model is given.
+    """Build the edits for these changes.
 
-    `means` gives the mean output of heads over the sample, `other` the pattern or output of another sentence.
+    `means` returns the mean output of heads over the sample, `other` the pattern or output of another sentence.
 
     Raises:
-        EditError: a change makes no sense. And what `other` raises where it does not fit this sentence.
+        EditError: a change is not valid. `other` may raise its own error for a sentence that does not fit.
     """
-    averaged = [change.place for change in changes if change.op == "mean"]
-    known = means(averaged) if averaged else {}
-    made = []
+    mean_heads = [change.place for change in changes if change.op == "mean"]
+    mean_outputs = means(mean_heads) if mean_heads else {}
+    edits = []
     for change in changes:
         kind, layer, head = change.place
         values: NDArray[np.float32] | None = None
         if change.op == "mean":
-            values = known[change.place]
+            values = mean_outputs[change.place]
         elif change.op == "row":
-            values = _wide(np.array(change.weights, dtype=np.float32) / np.float32(PARTS), config.max_positions)
+            values = _padded(np.array(change.weights, dtype=np.float32) / np.float32(PARTS), config.max_positions)
         elif change.op == "pattern":
-            values = _wide(other(change), config.max_positions)
+            values = _padded(other(change), config.max_positions)
         elif change.op == "output":
             values = other(change)
         row = change.row - 1 if change.op == "row" else None
-        made.append(HeadEdit(kind, layer, head, change.op, row=row, values=values))
-    return HeadEdits(tuple(made))
+        edits.append(HeadEdit(kind, layer, head, change.op, row=row, values=values))
+    return HeadEdits(tuple(edits))
 
 
-def _wide(values: NDArray[np.float32], n_keys: int) -> NDArray[np.float32]:
-    """With keys of weight 0 after the last, so that it fits a decoding that goes on for longer."""
+def _padded(values: NDArray[np.float32], n_keys: int) -> NDArray[np.float32]:
+    """Pad the key axis with weight 0 to `n_keys`, so that the values fit decodings of any length."""
     missing = max(0, n_keys - values.shape[-1])
-    wide: NDArray[np.float32] = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)])
-    return wide
+    padded: NDArray[np.float32] = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)])
+    return padded
 
 
 def digest_of(edits: HeadEdits) -> str:
-    """A name for some edits, with their values: equal for equal edits."""
+    """A hash of edits and their values."""
     digest = hashlib.sha256()
     for edit in edits.edits:
         digest.update(f"{edit}|".encode())

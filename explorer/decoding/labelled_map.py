@@ -1,4 +1,4 @@
-"""One map with its labels, mask and scale: its caption, computed from its numbers, and its table."""
+"""One map with its labels, mask and scale; its caption and its table, computed from its numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LabelledMap:
     Shapes:
         values: [query, key] float32; mask: [query, key] codes as in model.trace; rows, predicted: [query] and
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
-    `title` says kind, layer and head; `unit` what the numbers are; `top` is the end of the colour scale (None: the
+    `title` names kind, layer and head; `unit` names the quantity; `top` is the end of the colour scale (None: the
     largest number); `signed` maps are differences or scores, on a scale from -top to top. `first_row` is the position
     of the first row: 1, except in a map that was cut out of another.
     """
@@ -68,7 +68,7 @@ class LabelledMap:
 
 
 def head_map(maps: AttentionMaps, layer: int, head: int) -> LabelledMap:
-    """One head, counted from 1; head 0 is the mean over the heads of the layer.
+    """Select one head, counted from 1; head 0 is the mean over the heads of the layer.
 
     Raises:
         IndexError: there is no such layer or head.
@@ -82,7 +82,7 @@ def head_map(maps: AttentionMaps, layer: int, head: int) -> LabelledMap:
 
 
 def labelled(maps: AttentionMaps, values: Floats, title: str, **changes: Any) -> LabelledMap:
-    """Other numbers of the same shape [query, key], with the labels and masks of `maps`."""
+    """Label other values of the same shape [query, key] with the labels and mask of `maps`."""
     return token_map(maps.kind, values, maps.rows, maps.columns, title, maps.mask, predicted=maps.predicted, **changes)
 
 
@@ -95,29 +95,29 @@ def token_map(
     mask: Codes | None = None,
     **changes: Any,
 ) -> LabelledMap:
-    """Numbers [query, key] between tokens, with the axis titles of a kind of attention; without `mask`, all visible."""
+    """Label values [query, key] between tokens, with the axis titles of `kind`; without `mask`, all are visible."""
     row_title, column_title = AXIS_TITLES[kind]
     codes = np.full(values.shape, VISIBLE, dtype=np.uint8) if mask is None else mask
     return LabelledMap(title, values, codes, rows, columns, row_title, column_title, **changes)
 
 
-def difference(one: LabelledMap, other: LabelledMap, title: str) -> LabelledMap | None:
-    """`other` minus `one`, cell by cell; None if their sizes differ. A cell masked in either is masked."""
-    if one.values.shape != other.values.shape:
+def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None:
+    """`b` minus `a`, cell by cell; None if their sizes differ. A cell masked in either is masked."""
+    if a.values.shape != b.values.shape:
         return None
     return replace(
-        one,
+        a,
         title=title,
-        values=(other.values - one.values).astype(np.float32),
-        mask=np.maximum(one.mask, other.mask),
-        unit=f"difference of {one.unit}",
+        values=(b.values - a.values).astype(np.float32),
+        mask=np.maximum(a.mask, b.mask),
+        unit=f"difference of {a.unit}",
         top=None,
         signed=True,
     )
 
 
 def head_caption(weights: NDArray[np.float32], rows: tuple[str, ...], columns: tuple[str, ...], *, causal: bool) -> str:
-    """One head in a sentence: its sharpest row, and how many tokens a row looks at on average.
+    """Describe a head in a sentence: its sharpest row, and how many tokens a row looks at on average.
 
     Shapes: weights [query, key]. `causal` leaves out the first row, which can see one token only.
     """
@@ -132,51 +132,53 @@ def head_caption(weights: NDArray[np.float32], rows: tuple[str, ...], columns: t
     )
 
 
-def map_caption(shown: LabelledMap) -> str:
-    """A map in a sentence: its largest number and where it stands, and how many cells are masked."""
-    seen = shown.seen()
+def map_caption(map_: LabelledMap) -> str:
+    """Describe a map in sentences: its largest number and its cell, and how many cells are masked."""
+    seen = map_.seen()
     if np.isnan(seen).all():
         return "Every cell of this map is masked."
-    strength = np.abs(seen) if shown.signed else seen
+    strength = np.abs(seen) if map_.signed else seen
     row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
-    closed = int((shown.mask != VISIBLE).sum())
-    cells = f" {closed} of {plural(shown.mask.size, 'cell')} are masked." if closed else ""
-    if shown.signed and not np.nanmax(strength):
+    closed = int((map_.mask != VISIBLE).sum())
+    cells = f" {closed} of {plural(map_.mask.size, 'cell')} are masked." if closed else ""
+    if map_.signed and not np.nanmax(strength):
         return f"Both maps are equal in every cell.{cells}"
-    value = fixed(float(seen[row, column]), 3, signed=shown.signed)
-    query, key = quoted(shown.row_labels[row]), quoted(shown.column_labels[column])
-    if shown.unit == SCORE:
+    value = fixed(float(seen[row, column]), 3, signed=map_.signed)
+    query, key = quoted(map_.row_labels[row]), quoted(map_.column_labels[column])
+    if map_.unit == SCORE:
         return f"The score furthest from 0 is {value}, of query {query} and key {key}.{cells}"
-    largest = "largest difference" if shown.signed else f"largest {shown.unit}"
+    largest = "largest difference" if map_.signed else f"largest {map_.unit}"
     return f"The {largest} is {value}, where {query} looks at {key}.{cells}"
 
 
 def summary_caption(maps: AttentionMaps, place: Place) -> str:
-    """A head's two most telling numbers: how many keys it looks at, and its favourite or else largest relation."""
+    """Summarise a head by two numbers: how many keys it looks at, and the share of its role or else its largest one."""
     at = place.index
     effective = float(maps.effective[at])
     keys = "no choice" if np.isnan(effective) else f"{effective:.1f} keys"
     shares = {name: float(share[at]) for name, share in maps.shares.items()}
-    known = {name: share for name, share in shares.items() if not np.isnan(share)}
-    if not known:
+    defined_shares = {name: share for name, share in shares.items() if not np.isnan(share)}
+    if not defined_shares:
         return keys
     role = maps.role(*at)
-    name = role if role in known else max(known, key=known.__getitem__)
-    return f"{keys}, {name} {weight_percent(known[name])}"
+    name = role if role in defined_shares else max(defined_shares, key=defined_shares.__getitem__)
+    return f"{keys}, {name} {weight_percent(defined_shares[name])}"
 
 
-def row_in_view(one: LabelledMap, row: int) -> str:
+def row_in_view(map_: LabelledMap, row: int) -> str:
     """The label of a row (from 0), or of the last one where the map has fewer."""
-    return one.row_labels[min(row, len(one.rows) - 1)]
+    return map_.row_labels[min(row, len(map_.rows) - 1)]
 
 
-def row_caption(one: LabelledMap, row: int) -> str:
-    """One row (from 0) in a sentence: the three keys that it looks at most."""
-    query, seen = quoted(row_in_view(one, row)), one.seen()[min(row, len(one.rows) - 1)]
-    order = [int(key) for key in np.argsort(-np.nan_to_num(seen, nan=-1.0), kind="stable")[:3] if seen[int(key)] > 0]
+def row_caption(map_: LabelledMap, row: int) -> str:
+    """Describe one row (from 0) in a sentence: the three keys that it looks at most."""
+    query, values = quoted(row_in_view(map_, row)), map_.seen()[min(row, len(map_.rows) - 1)]
+    order = [
+        int(key) for key in np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")[:3] if values[int(key)] > 0
+    ]
     if not order:
         return f"{query} can see nothing."
-    keys = ", ".join(f"{quoted(one.column_labels[key])} ({weight_percent(float(seen[key]))})" for key in order)
+    keys = ", ".join(f"{quoted(map_.column_labels[key])} ({weight_percent(float(values[key]))})" for key in order)
     return f"{query} looks at {keys}."
 
 
@@ -200,17 +202,17 @@ def head_table(
     return table
 
 
-def map_table(shown: LabelledMap) -> list[dict[str, Any]]:
-    """One row per query and one column per key, with the numbers themselves; empty where masked."""
-    seen = shown.seen()
+def map_table(map_: LabelledMap) -> list[dict[str, Any]]:
+    """One table row per query and one column per key, with the numbers; empty where masked."""
+    seen = map_.seen()
     table = []
-    for i, label in enumerate(shown.row_labels):
+    for i, label in enumerate(map_.row_labels):
         row: dict[str, Any] = {"query": label}
-        if shown.predicted:
-            row["predicts"] = shown.predicted[i]
+        if map_.predicted:
+            row["predicts"] = map_.predicted[i]
         row |= {
             column: None if np.isnan(value) else round(float(value), 4)
-            for column, value in zip(shown.column_labels, seen[i], strict=True)
+            for column, value in zip(map_.column_labels, seen[i], strict=True)
         }
         table.append(row)
     return table

@@ -1,4 +1,4 @@
-"""Sentences that a model read in one padded batch with chosen masks, as arrays with a label for every place."""
+"""Read sentences in one padded batch with chosen masks, and keep the arrays with a label for every position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from model.text.tokenizer import Tokenizer
 from model.trace import FUTURE, PADDING, Codes
 from model.transformer import Transformer
 
-MAX_SENTENCES = 4  # in one batch; more make no clearer picture
+MAX_SENTENCES = 4  # in one batch; more would not make the figure clearer
 
 Weights = NDArray[np.float32]
 
@@ -46,11 +46,11 @@ def sentence_of(translation: Translation) -> Sentence:
 
 @dataclass(frozen=True, eq=False)
 class MaskedReading:
-    """One sentence of a batch that was read with some masks; its labels cover padding, too.
+    """One sentence of a batch that was read with chosen masks; its labels cover padding, too.
 
     Shapes:
-        scores, weights: [query, key] of the head that was asked for. decoder: all weights of decoder self-attention
-        [layer, head, query, key]. probabilities: [tgt] of the token that each row must predict, likeliest: [tgt] ids.
+        scores, weights: [query, key] of the requested head. decoder: all weights of decoder self-attention [layer,
+        head, query, key]. probabilities: [tgt] of the token that each row must predict, likeliest: [tgt] ids.
     """
 
     text: str
@@ -74,7 +74,7 @@ class MaskedReading:
         return self.read_tokens if kind == "decoder" else self.src_tokens
 
     def real_queries(self, kind: AttentionKind) -> NDArray[np.bool_]:
-        """Which rows of a map are tokens, and not padding."""
+        """Which rows of a map are tokens rather than padding."""
         real: NDArray[np.bool_] = ((self.batch.src if kind == "encoder" else self.batch.tgt)[self.row] != PAD).numpy()
         return real
 
@@ -94,7 +94,7 @@ class MaskedReading:
         return int((~self._real_keys(kind)).sum())
 
     def to_padding(self, weights: Weights, kind: AttentionKind) -> float:
-        """The share of attention [.., query, key] that tokens give to padding, averaged over them."""
+        """The share of attention [.., query, key] that tokens give to padding, averaged over the tokens."""
         return attention_to_keys(weights, self.real_queries(kind), ~self._real_keys(kind))
 
     @property
@@ -115,7 +115,7 @@ def read_masked(
     (details,) = reading.recorder.details[head]
     n_src, n_tgt = batch.src.size(1), batch.tgt.size(1)
 
-    def filled(tokens: tuple[str, ...], length: int) -> tuple[str, ...]:
+    def padded(tokens: tuple[str, ...], length: int) -> tuple[str, ...]:
         return tokens + (padding,) * (length - len(tokens))
 
     return tuple(
@@ -123,9 +123,9 @@ def read_masked(
             each.text,
             row,
             batch,
-            filled(each.src_tokens, n_src),
-            filled(each.read_tokens, n_tgt),
-            filled(each.label_tokens, n_tgt),
+            padded(each.src_tokens, n_src),
+            padded(each.read_tokens, n_tgt),
+            padded(each.label_tokens, n_tgt),
             details["scores"][row].numpy(),
             details["weights"][row].numpy(),
             reading.recorder.weights("decoder", row=row),
@@ -137,7 +137,7 @@ def read_masked(
 
 
 def closed_cells(codes: Codes) -> str:
-    """The number of closed cells by reason, in a sentence."""
+    """Count the closed cells by reason, in a sentence."""
     future, padding = int((codes == FUTURE).sum()), int((codes == PADDING).sum())
     n, n_open = codes.size, codes.size - future - padding
     if not future + padding:
@@ -156,15 +156,15 @@ def closed_cells(codes: Codes) -> str:
 
 
 def companions_of(sentence: Sentence, tokenizer: Tokenizer, summary: dict[str, Any]) -> tuple[str, ...]:
-    """Examples of a model whose lengths differ from the sentence's, shortest and longest first."""
+    """Choose examples of the model to read beside a sentence; see :func:`companions_among`."""
     examples = {example.source: len(tokenizer.encode(example.source)) for example in examples_of(summary)}
     return companions_among(sentence.text, len(sentence.ids), examples)
 
 
 def companions_among(text: str, length: int, examples: Mapping[str, int]) -> tuple[str, ...]:
-    """Sentences to stand beside `text`: one example of every other length, shortest and longest first.
+    """Choose sentences to read beside `text`: one example of every other length, shortest and longest first.
 
-    `length` and the values of `examples` count tokens without <eos>. Without an example, the first half of `text`.
+    `length` and the values of `examples` count tokens without <eos>. Without such an example, the first half of `text`.
     """
     by_length = {length: text}
     for example, n_tokens in examples.items():
@@ -174,5 +174,5 @@ def companions_among(text: str, length: int, examples: Mapping[str, int]) -> tup
         words = text.split()
         shorter = " ".join(words[: max(1, len(words) // 2)]) if len(words) > 1 else text[:3]
         others = [each for each in (shorter,) if each != text]
-    ends = others[:1] + others[-1:] + others[1:-1]
-    return tuple(dict.fromkeys(ends))[: MAX_SENTENCES - 1]
+    shortest_and_longest_first = others[:1] + others[-1:] + others[1:-1]
+    return tuple(dict.fromkeys(shortest_and_longest_first))[: MAX_SENTENCES - 1]

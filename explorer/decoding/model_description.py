@@ -1,4 +1,4 @@
-"""What can be known about a loaded model without running it: its settings and its tokenizers."""
+"""Describe a loaded model without running it: its settings and its tokenizers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class ModelDescription:
-    """A model's name, settings and tokenizers; its weights are reached through the gateway only."""
+    """A model's name, settings and tokenizers; only the gateway gives access to its weights."""
 
     name: str
     model_config: ModelConfig

@@ -1,8 +1,8 @@
-"""A model as a diagram, for the browser to draw: its layers, and its blocks with what each of them reads.
+"""Describe a model as a diagram that the browser draws: its layers, its blocks, and what each block reads.
 
 The small diagram beside the stage (js/diagram.js) draws the places of attention; the machine on Inside draws every
-block, taken from the points of the model (model/points.py). Blocks and connections therefore follow the configuration,
-whatever it is: post-norm or pre-norm, layers without residual connections, positions that are added or not, an LSTM.
+block, taken from the points of the model (model/points.py). Blocks and connections therefore fit every configuration:
+post-norm or pre-norm, layers without residual connections, positions that are added or not, an LSTM.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FEED_FORWARD, LSTM_CELL = "feed_forward", "lstm"
 
 @dataclass(frozen=True)
 class ModelDiagram:
-    """What a diagram of a model shows.
+    """The layers of a model and what each consists of.
 
     Args:
         encoder, decoder: for each layer, its sublayers in the order in which they compute: a kind of attention,
@@ -39,7 +39,7 @@ def diagram_of(config: ModelConfig) -> ModelDiagram:
     """The diagram of a model with this configuration."""
     n_encoder, n_decoder = config.n_encoder_layers, config.n_decoder_layers
     if config.architecture == "lstm":
-        # Its attention stands once, after the last decoder layer (model/lstm.py).
+        # An LSTM has one attention, after its last decoder layer (model/lstm.py).
         last = (LSTM_CELL, "cross")
         decoder = (*([(LSTM_CELL,)] * (n_decoder - 1)), last)
         return ModelDiagram(((LSTM_CELL,),) * n_encoder, decoder, {"cross": config.n_heads("cross")}, "", "")
@@ -56,7 +56,7 @@ MEMORY, SOFTMAX, WORD = "memory", "softmax", "word"
 """Blocks without a point of their own: the encoder's last result, the probabilities, and the word that they choose."""
 
 ADDED = ("sinusoidal", "learned")
-"""Kinds of positions that are added to the embeddings, so that there is a block that adds them."""
+"""Kinds of positions that are added to the embeddings, in a block of their own."""
 
 _KINDS: dict[tuple[str, str], AttentionKind] = {place: kind for kind, place in SCOPES.items()}
 
@@ -72,7 +72,7 @@ class Block:
         stack: source, encoder, target, decoder or output.
         layer: counted from 1; 0 outside the layers.
         attention: the kind of attention; empty for other blocks.
-        points: its points in the order of the computation, of which the last is its result.
+        points: its points in the order of computation; the last one is its result.
         reads: the names of the blocks that it reads.
     """
 
@@ -95,31 +95,33 @@ def blocks_of(config: ModelConfig) -> tuple[Block, ...]:
 
     The memory follows the encoder, and the probabilities and the next word follow the logits.
     """
-    from model.dry_run import points  # torch, which a notebook that only shows attention does not need
+    from model.dry_run import points  # here, because it imports torch, which `show` in a notebook does not need
 
-    listed = points(config)
-    home = {point.name: _block_name(point.name, config) for point in listed}
+    all_points = points(config)
+    block_of = {point.name: _block_name(point.name, config) for point in all_points}
     members: dict[str, list[str]] = {}
-    for point in listed:
-        # A block stands where its result is computed: cross-attention's keys are computed before the first layer.
-        name = home[point.name]
+    for point in all_points:
+        # A block is placed where its result is computed: cross-attention's keys are computed before the first layer.
+        name = block_of[point.name]
         members[name] = [*members.pop(name, []), point.name]
-    read: dict[str, list[str]] = {name: [] for name in members}
-    for point in listed:
+    reads_of: dict[str, list[str]] = {name: [] for name in members}
+    for point in all_points:
         for source in point.reads:
-            if home[source] != home[point.name] and home[source] not in read[home[point.name]]:
-                read[home[point.name]].append(home[source])
-    end = _last_of_encoder(members)
-    found: list[Block] = []
-    for name, inside in members.items():
+            if block_of[source] != block_of[point.name] and block_of[source] not in reads_of[block_of[point.name]]:
+                reads_of[block_of[point.name]].append(block_of[source])
+    encoder_end = _last_of_encoder(members)
+    blocks: list[Block] = []
+    for name, points_inside in members.items():
         kind, stack, layer, attention = _describe(name, config)
-        reads = tuple(MEMORY if each == end and stack not in ("source", "encoder") else each for each in read[name])
-        found.append(Block(name, kind, stack, layer, attention, tuple(inside), reads))
-        if name == end:
-            found.append(Block(MEMORY, "memory", "encoder", 0, "", (), (end,)))
-    found.append(Block(SOFTMAX, "softmax", "output", 0, "", ("softmax",), ("logits",)))
-    found.append(Block(WORD, "word", "output", 0, "", (), (SOFTMAX,)))
-    return tuple(found)
+        reads = tuple(
+            MEMORY if each == encoder_end and stack not in ("source", "encoder") else each for each in reads_of[name]
+        )
+        blocks.append(Block(name, kind, stack, layer, attention, tuple(points_inside), reads))
+        if name == encoder_end:
+            blocks.append(Block(MEMORY, "memory", "encoder", 0, "", (), (encoder_end,)))
+    blocks.append(Block(SOFTMAX, "softmax", "output", 0, "", ("softmax",), ("logits",)))
+    blocks.append(Block(WORD, "word", "output", 0, "", (), (SOFTMAX,)))
+    return tuple(blocks)
 
 
 def _last_of_encoder(members: dict[str, list[str]]) -> str:
@@ -149,7 +151,7 @@ def _describe(name: str, config: ModelConfig) -> tuple[str, str, int, AttentionK
     if len(rest) == 2:
         layer = int(rest[0]) + 1
         attention: AttentionKind | Literal[""] = _KINDS.get((first, rest[1]), "")
-        # The attention of an LSTM stands behind all its layers (model/lstm.py).
+        # The attention of an LSTM follows all its layers (model/lstm.py).
         layer = layer if config.architecture == "transformer" else 0
         kind = "attention" if attention else "add" if rest[1].startswith("residual") else rest[1].rstrip("0123456789")
         return kind, first, layer, attention

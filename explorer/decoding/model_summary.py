@@ -1,4 +1,4 @@
-"""A model's summary in a few plain lines: its name in lists, and its task, size and scores for the sidebar."""
+"""Describe a model in a few plain lines: its name in lists, and its task, size and scores for the sidebar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POSITIONS = {
 
 
 def title(summary: dict[str, Any]) -> str:
-    """A model's name in lists, with a warning where it is untrained."""
+    """A model's name in lists, marked if the model is untrained."""
     return str(summary["name"]) if summary.get("trained") else f"{summary['name']} (untrained)"
 
 
@@ -30,8 +30,8 @@ def story(summary: dict[str, Any]) -> str:
         return "Not trained: its answers are noise."
     if summary.get("imported"):
         return f"{_origin(summary)}."
-    known = get_task(task).story if task in TASKS else ""
-    return f"{known or 'Trained on somebody’s own data'}."
+    task_story = get_task(task).story if task in TASKS else ""
+    return f"{task_story or 'Trained on somebody’s own data'}."
 
 
 def facts(summary: dict[str, Any]) -> list[str]:
@@ -39,16 +39,16 @@ def facts(summary: dict[str, Any]) -> list[str]:
     model = summary["model"]
     task = str(summary.get("task"))
     by_heart = task.startswith("phrases-")  # these tasks are tested on the very pairs that they train on
-    known = f"{get_task(task).title}." if task in TASKS else "Trained on somebody's own data."
+    task_line = f"{get_task(task).title}." if task in TASKS else "Trained on somebody's own data."
     return [
-        f"{_origin(summary)}." if summary.get("imported") else known,
+        f"{_origin(summary)}." if summary.get("imported") else task_line,
         f"{count(summary['parameters'])} parameters: {_shape(model)}.",
         _scores(summary["results"], by_heart) if summary.get("trained") else "Not trained: its answers are noise.",
     ]
 
 
 def _origin(summary: dict[str, Any]) -> str:
-    """Where an imported model came from."""
+    """State where an imported model came from."""
     origin = summary["imported"]
     return f"Imported from {origin.get('source', 'elsewhere')} ({origin.get('family', 'of unknown kind')})"
 

@@ -1,4 +1,4 @@
-"""What kinds of attention, heads, axes, rows and columns are called: in titles, labels, sentences and files.
+"""Names of kinds of attention, heads, axes, rows and columns, for titles, labels, sentences and files.
 
 Layers and heads count from 1 here; head 0 is the mean over the heads of a layer. Only :func:`index_name` takes indices
 of arrays, which count from 0.
@@ -16,7 +16,7 @@ KIND_NAMES: dict[AttentionKind, str] = {
     "cross": "cross-attention",
 }
 KIND_TITLES: dict[AttentionKind, str] = {kind: name.capitalize() for kind, name in KIND_NAMES.items()}
-# Where the mask itself is the subject, and may be lifted.
+# For pages on which the mask may be lifted.
 TITLES_WITHOUT_MASK: dict[AttentionKind, str] = KIND_TITLES | {"decoder": "Decoder self-attention"}
 # Titles of the axes of a map: rows are queries, columns are keys.
 AXIS_TITLES: dict[AttentionKind, tuple[str, str]] = {
@@ -68,7 +68,7 @@ def index_name(layer: int, head: int) -> str:
 
 
 def numbered(tokens: Sequence[str], *, first: int = 1) -> tuple[str, ...]:
-    """Tokens behind their positions, so that repeated ones stay apart: "1 the", "2 cat", "3 the"."""
+    """Tokens prefixed with their positions, so that repeated ones stay apart: "1 the", "2 cat", "3 the"."""
     return tuple(f"{position} {token}" for position, token in enumerate(tokens, start=first))
 
 

@@ -1,4 +1,4 @@
-"""The parts of a model and their operations: titles, descriptions, and the order in which the page shows them."""
+"""Titles, descriptions and order of the parts of a model and of their operations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPERATIONS: dict[str, tuple[str, str]] = {
     "query": ("Queries, split into heads", "The result of each head's own projection of all d_model numbers."),
     "key": ("Keys, split into heads", "In a decoding step, the cached keys of earlier steps come first."),
     "value": ("Values, split into heads", "In a decoding step, the cached values of earlier steps come first."),
-    "bias": ("Distance (ALiBi)", "What a key loses for each step between it and the query."),
+    "bias": ("Distance (ALiBi)", "What a key loses for each position between it and the query."),
     "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
     "masked": ("Mask", "Closed cells get the lowest possible number; mean and standard deviation leave them out."),
     "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
@@ -66,7 +66,7 @@ _SUBLAYERS = {
 
 
 def parts(config: ModelConfig) -> tuple[str, ...]:
-    """Source in, encoder layers, target in, decoder layers, prediction."""
+    """The parts of a model in order: source in, encoder layers, target in, decoder layers, prediction."""
     encoder = [f"Encoder {i}" for i in range(1, config.n_encoder_layers + 1)]
     decoder = [f"Decoder {i}" for i in range(1, config.n_decoder_layers + 1)]
     return (SOURCE, *encoder, TARGET, *decoder, OUTPUT)
@@ -96,7 +96,7 @@ _FORMER_NAMES = {
 
 
 def name_from_link(name: str) -> str:
-    """The operation that a link names; links from before points had names of their own contain module paths."""
+    """The operation that a link names; old links contain module paths."""
     return _FORMER_NAMES.get(name, name.replace(".layers.", "."))
 
 
@@ -115,7 +115,7 @@ def title_of(name: str) -> str:
 
 
 def meaning_of(name: str, config: ModelConfig) -> str:
-    """The purpose of an operation, in one sentence."""
+    """Explain the purpose of an operation, in a sentence or two."""
     if name.endswith(".positions") and config.positions in _NOT_ADDED:
         return _NOT_ADDED[config.positions]
     if name in _TOP:
@@ -164,7 +164,7 @@ def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
 
 
 def run_summary(run: Recording) -> str:
-    """A summary of the whole run, in one sentence."""
+    """Summarise the whole run in one sentence."""
     operations = list(run.operations.values())
     numbers = sum(operation.value.numel() for operation in operations)
     parameters = sum(operation.parameters for operation in operations)
@@ -180,7 +180,7 @@ def run_summary(run: Recording) -> str:
 def operation_map(
     operation: Operation, head: int, rows: tuple[str, ...], keys: tuple[str, ...], first: int
 ) -> LabelledMap:
-    """Scores or weights of a head (from 0), [query, key]; `first` is the position of the first query."""
+    """Map the scores or weights of a head (from 0), [query, key]; `first` is the position of the first query."""
     values = operation.numbers[head]
     codes = np.where(values <= np.finfo(np.float32).min, FUTURE, VISIBLE).astype(np.uint8)
     kind: AttentionKind = "cross" if ".cross_attn." in operation.name else "decoder"

@@ -1,4 +1,4 @@
-"""Other decodings of the sentence on screen: hypotheses of beam search and paths that the user chose, as lists to open.
+"""Other decodings of the sentence on screen, as lists to open: hypotheses of beam search and paths that the user chose.
 
 Steps count from 1.
 """
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 class OtherPath:
     """A decoding in a list: its text and what is known about it.
 
-    `path` and `step` (from 1, 0 = any) are the place that opens it; the path is None for the one that the model chooses
-    itself.
+    `path` and `step` (from 1, 0 = any) open it; the path of the model's own choice is None.
     """
 
     text: str
@@ -29,13 +28,13 @@ class OtherPath:
     step: int = 0
 
 
-def fork_of(shown: Translation, forked: Translation, step: int, token: int) -> OtherPath:
-    """The path that leads from the translation `shown` to `forked` by another token at a step.
+def fork_of(translation: Translation, forked: Translation, step: int, token: int) -> OtherPath:
+    """Describe how `forked` leaves `translation`: at which step, with which token instead of which.
 
     Raises:
         ValueError: the token is not among the likeliest ones of that step.
     """
-    row, trace = step - 1, shown.trace
+    row, trace = step - 1, translation.trace
     rank = [int(i) for i in trace.top_ids[row]].index(token)
     chosen, instead = quoted(trace.top_tokens[row][rank]), quoted(trace.predicted_tokens[row])
     probability = percent(float(trace.top_probabilities[row][rank]), 1)
@@ -47,14 +46,14 @@ def hypotheses(own: Translation) -> tuple[OtherPath, ...]:
     return tuple(
         OtherPath(
             text=f"{rank}. {text}",
-            detail=f"score {found.score:.3f} · log-probability {found.log_prob:.3f} nats"
-            + ("" if found.finished else " · cut off"),
-            path=None if found.path == own.path else found.path,
+            detail=f"score {hypothesis.score:.3f} · log-probability {hypothesis.log_prob:.3f} nats"
+            + ("" if hypothesis.finished else " · cut off"),
+            path=None if hypothesis.path == own.path else hypothesis.path,
         )
-        for rank, (text, found) in enumerate(own.hypotheses, start=1)
+        for rank, (text, hypothesis) in enumerate(own.hypotheses, start=1)
     )
 
 
 def chosen_paths(own: Translation, forks: Sequence[OtherPath]) -> tuple[OtherPath, ...]:
-    """The model's `own` translation and all forks; none before the first fork."""
+    """The model's `own` translation and all forks; empty while there is no fork."""
     return (OtherPath(own.text, "the model's own choice", None), *forks) if forks else ()

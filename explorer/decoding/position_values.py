@@ -1,4 +1,4 @@
-"""Tables of positions, what one wants of them, and the attention scores that they lead to, as arrays."""
+"""Compute tables of positions, check which requirements each meets, and the attention scores that they give."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAPER_BASE = 10_000.0
 
 @dataclass(frozen=True)
 class TableSize:
-    """The size of a table: numbers per position, positions, and the base of the wavelengths."""
+    """The size of a table: numbers per position, number of positions, and the base of the wavelengths."""
 
     d_model: int
     length: int
@@ -41,7 +41,7 @@ class TableSize:
 
 @dataclass(frozen=True, eq=False)
 class Scheme:
-    """A table of positions [pos, d_model], and what it fulfils by requirement."""
+    """A table of positions [pos, d_model], and whether it meets each requirement."""
 
     rows: Floats
     wishes: dict[str, schemes.Wish]
@@ -62,7 +62,7 @@ def sinusoidal(size: TableSize) -> tuple[Floats, Floats]:
 
 
 def learned_rows(model: Transformer) -> Floats | None:
-    """The rows that a model has learned for positions of the source, [pos, d_model]; None if it learned none."""
+    """The position embeddings that a model learned for the source, [pos, d_model]; None if it learned none."""
     if model.config.positions != "learned":
         return None
     rows: Floats = model.positions_src.embedding.weight.detach().double().numpy()
@@ -70,19 +70,19 @@ def learned_rows(model: Transformer) -> Floats | None:
 
 
 def difference_from(model: Transformer, size: TableSize) -> float | None:
-    """The largest difference from the rows that a model adds; None if its table is another one."""
+    """The largest difference between the sinusoidal table and the model's; None if the model uses another table."""
     if model.config.positions != "sinusoidal" or (size.d_model, size.base) != (model.config.d_model, PAPER_BASE):
         return None
     return table_difference(model.positions_src, sinusoidal_table(size.length, size.d_model, size.base))
 
 
-def products_by_distance(rows: Floats) -> ByDistance:
+def dot_products_by_distance(rows: Floats) -> ByDistance:
     """The dot products of every two rows [pos, d_model], by the distance of their positions."""
     return by_distance(torch.from_numpy(rows @ rows.T))
 
 
 def measured_schemes(size: TableSize, learned: Floats | None) -> dict[str, Scheme]:
-    """Each scheme at this size, and the learned table of a model, if it has one, at its own size."""
+    """Build each scheme at this size, and check it; a model's learned table keeps its own size."""
     formulas: dict[str, schemes.Rows] = {
         "sinusoidal": schemes.sinusoidal_rows(size.base),
         "none": schemes.no_table,
@@ -101,7 +101,7 @@ def measured_schemes(size: TableSize, learned: Floats | None) -> dict[str, Schem
 
 
 def scores_by_scheme(size: TableSize, learned: Floats | None, head: int) -> dict[str, Scores]:
-    """The scores that each kind of positions leads to; ALiBi's are those of one head, from 1."""
+    """The scores that each kind of positions gives; ALiBi's are those of one head, from 1."""
     length, width = size.length, size.d_model
     scores: dict[str, Tensor] = {
         "sinusoidal": scores_with_rows(sinusoidal_table(length, width, size.base)),
@@ -118,13 +118,13 @@ def longest_trained(translator: Translator) -> int:
     """Tokens of the longest training sentence of the model's task.
 
     Raises:
-        DataError: the data are not here.
+        DataError: the data are not on this machine.
     """
     return longest(get_task(translator.loaded.data_config.task).splits["train"], translator.loaded.source)
 
 
 def exact_by_length(translator: Translator) -> tuple[Length, ...]:
-    """Exact answers by source length, where the model's task has sentences longer than any in training."""
+    """Exact-match accuracy by source length; empty unless the task has sentences longer than any in training."""
     loaded = translator.loaded
     splits = get_task(loaded.data_config.task).splits
     if "long" not in splits:

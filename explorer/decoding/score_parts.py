@@ -1,4 +1,4 @@
-"""The parts of a score in words: what they are called, and which pairs of them explain the most."""
+"""Describe the parts of a score in words: their names, and the pairs that contribute most."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.trace import AttentionTrace
 
 Floats = NDArray[np.float64]
 
-LARGEST = 3  # terms that are named in words
+LARGEST = 3  # terms named in a sentence
 
 
 def part_label(part: Part) -> str:
@@ -48,7 +48,7 @@ def part_in_words(part: Part, token: str, position: int) -> str:
 
 
 def largest_terms(table: Floats, count: int = LARGEST) -> list[tuple[int, int]]:
-    """The places of the terms that are largest in magnitude, largest first; table [query part, key part]."""
+    """Indices of the terms that are largest in magnitude, largest first; table [query part, key part]."""
     order = np.argsort(-np.abs(table), axis=None, kind="stable")[:count]
     return [(int(i // table.shape[1]), int(i % table.shape[1])) for i in order]
 
@@ -56,14 +56,14 @@ def largest_terms(table: Floats, count: int = LARGEST) -> list[tuple[int, int]]:
 def explanation(
     table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part], query: tuple[int, str], key: tuple[int, str]
 ) -> str:
-    """The largest terms of one score in words; query and key are a position (from 1) and its token."""
+    """Describe the largest terms of one score; query and key are each a position (from 1) and its token."""
     parts = []
     for i, j in largest_terms(table):
         pair = (
             f"{part_in_words(key_parts[j], key[1], key[0])} as key and "
             f"{part_in_words(query_parts[i], query[1], query[0])} as query"
         )
-        if key_parts[j].source == "distance":  # not a pair: no vector carries it
+        if key_parts[j].source == "distance":  # added to the score itself, so not a pair of parts
             pair = part_in_words(key_parts[j], key[1], key[0])
         parts.append(f"{pair}: {_share(float(table[i, j]), table)}")
     return f"{_sum(table)} Largest: {'; '.join(parts)}."
@@ -71,7 +71,7 @@ def explanation(
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """The terms of one score, [query part, key part], and in words."""
+    """The terms of one score, [query part, key part], and their explanation in words."""
 
     terms: Floats
     query_parts: Sequence[Part]
@@ -80,7 +80,7 @@ class ScoreTable:
 
 
 def score_table(terms: HeadTerms, trace: AttentionTrace, at: Place, *, above_row: bool, by_head: bool) -> ScoreTable:
-    """The terms of the score at a place with a column: all of it, or what is above the average of its row.
+    """Split the score at a place (with a column) into terms, or (`above_row`) its difference from the mean of its row.
 
     The heads of a layer are one part, or one part each (`by_head`).
     """
@@ -115,14 +115,14 @@ def _sum(table: Floats) -> str:
 
 
 def _share(term: float, table: Floats) -> str:
-    """A term beside all terms of its sign, so that terms that cancel each other do not give more than 100 %."""
-    alike = float(table[table > 0].sum()) if term > 0 else float(table[table < 0].sum())
-    share = percent(term / alike) if alike else percent(0)
+    """A term as a share of all terms of its sign, so that terms that cancel cannot exceed 100 %."""
+    same_sign = float(table[table > 0].sum()) if term > 0 else float(table[table < 0].sum())
+    share = percent(term / same_sign) if same_sign else percent(0)
     return f"{fixed(term, 2, signed=True)}, {share} of what {'raises' if term > 0 else 'lowers'} it"
 
 
 def term_rows(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part]) -> list[dict[str, Any]]:
-    """A row for each term, largest in magnitude first."""
+    """One table row per term, largest in magnitude first."""
     return [
         {
             "query": part_label(query_parts[i]),

@@ -28,7 +28,7 @@ View = Annotated[
 
 
 class LinkParameters(Struct):
-    """The parameters of a link that say what is on screen, as they are written; each may be missing."""
+    """The link parameters that say what is on screen, as text; each may be missing."""
 
     model: str = ""
     text: str = ""
@@ -58,12 +58,12 @@ _TYPES = get_type_hints(LinkParameters, include_extras=True)
 
 @dataclass(frozen=True)
 class Selection:
-    """What the pages show. Step, layer and head count from 1; head 0 is the mean over heads; 0 = not chosen yet.
+    """What is on screen. Step, layer and head count from 1; head 0 is the mean over heads; 0 = not chosen yet.
 
-    `path` is a chosen target as token ids; None = the model's own choice. `view` is how attention is shown,
-    with its options ("lines.words.log"), empty for all heads at once; `panel` what is open below it, with its choices
-    ("compare.way-edit"), and `other` a sentence or name that goes with those; `cell` the chosen (query, key), key 0
-    where only the row is chosen. `edit` are the changes to heads under which everything on screen is computed.
+    `path` is a chosen target as token ids; None = the model's own choice. `view` is how attention is shown, with its
+    options ("lines.words.log"); empty = all heads at once. `panel` is the panel open below it, with its choices
+    ("compare.way-edit"), and `other` a sentence or name that belongs to them. `cell` is the chosen (query, key); key 0
+    = only a row is chosen. `edit` holds the changes to heads under which everything on screen is computed.
     """
 
     model: str = ""
@@ -81,7 +81,7 @@ class Selection:
 
 
 def to_query(selection: Selection) -> dict[str, str]:
-    """The selection as URL parameters, without default values and without what is too long for a link."""
+    """Write a selection as URL parameters, without default values and without what is too long for a link."""
     default = Selection()
     query = {}
     for item in fields(selection):
@@ -104,7 +104,7 @@ def to_query(selection: Selection) -> dict[str, str]:
 
 
 def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
-    """Read URL parameters; they are not trusted.
+    """Read untrusted URL parameters.
 
     Returns the selection, with defaults for parameters that cannot be read, and a sentence about each of those.
     Parameters of other pages are ignored.
@@ -129,7 +129,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("-"))
 
 
-# What turns the text of a parameter into its value, and what is said of one that does not fit.
+# How the text of a parameter becomes its value, and the message if it does not fit.
 _VALUES: Mapping[str, Callable[[str], object]] = {
     **dict.fromkeys(("path", "cell"), _numbers),
     **dict.fromkeys(("step", "layer", "head"), int),
@@ -138,6 +138,6 @@ _COMPLAINTS = {
     "path": "The link's path is not a list of token ids such as 5-9-2; the model's own choice is shown.",
     "kind": "The link's kind is none of encoder, decoder, cross; cross-attention is shown.",
     **{name: f"The link's {name} is not a whole number; the default is shown." for name in ("step", "layer", "head")},
-    **{name: f"The link's {name} is not one of this app; the default is shown." for name in ("view", "panel")},
+    **{name: f"The link's {name} is not one of this app's; the default is shown." for name in ("view", "panel")},
     "cell": "The link's cell is not a row and a column such as 3-5; none is chosen.",
 }

@@ -1,4 +1,4 @@
-"""The maps on screen as a value: which heads the view shows, in which order, and the title and caption above them."""
+"""The maps on screen as a value: the heads of the view in their order, with title and caption."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ NUMBERS_UP_TO = 225  # cells; a larger map is exported without numbers in them
 class ShownMaps:
     """The maps on screen with their title and caption.
 
-    `places` names the kind, layer and head of each map; `notes` are the numbers under each thumbnail. `row` is the
-    query in view, from 0. `facts` are lines about model and sentence for the foot of the page.
+    `places` are the kind, layer and head of each map; `notes` the numbers under each thumbnail. `row` is the query in
+    view, from 0. `facts` are lines about model and sentence for the foot of an exported page.
     """
 
     title: str
@@ -45,7 +45,7 @@ class ShownMaps:
 
 
 def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str, ...] = ()) -> ShownMaps:
-    """The maps that a view (its text in the address) shows of a trace at a place.
+    """Select the maps that a view (its text in the address) shows of a trace at a place.
 
     Raises:
         ValueError: no head passes the filters, so there is nothing on screen.
@@ -65,15 +65,15 @@ def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str,
         if kind == at.kind:
             row = row_here
         for place in heads_in_view(all_heads, at, options):
-            one = _first_rows(head_map(all_heads, place.layer, place.head), n_rows, by_predicted=options.next)
-            maps.append(replace(one, top=None) if options.scale == "max" else one)
+            head = _first_rows(head_map(all_heads, place.layer, place.head), n_rows, by_predicted=options.next)
+            maps.append(replace(head, top=None) if options.scale == "max" else head)
             places.append(place)
             notes.append(summary_caption(all_heads, place) if place.head else "")
     if not maps:
         raise ValueError("No head passes the filters, so there is nothing on screen to export.")
-    if options.scale == "max":  # one scale for all
-        top = max(one.scale for one in maps)
-        maps = [replace(one, top=top) for one in maps]
+    if options.scale == "max":  # one colour scale for all maps
+        top = max(head.scale for head in maps)
+        maps = [replace(head, top=top) for head in maps]
     title, caption = _title_and_caption(maps, places, kinds, options, row)
     if trace.edits:
         caption += f" Edited: {'; '.join(trace.edits)}."
@@ -81,7 +81,7 @@ def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str,
 
 
 def heads_in_view(maps: AttentionMaps, at: Place, options: ViewOptions) -> list[Place]:
-    """The heads of the maps in view, sorted and filtered as the grid of all heads is."""
+    """The heads whose maps are in view, sorted and filtered by the options of the view."""
     kind = maps.kind
     layers, heads = maps.weights.shape[:2]
     if options.view in ("lines", "text") and options.heads:
@@ -110,7 +110,7 @@ def heads_in_view(maps: AttentionMaps, at: Place, options: ViewOptions) -> list[
 
 
 def _printable(maps: AttentionMaps) -> AttentionMaps:
-    """The same maps with control characters in their labels made visible, which no printer could draw."""
+    """Make control characters in the labels of maps visible, since they cannot be drawn."""
     rows, predicted, columns = (
         tuple(printable(token) for token in tokens) for tokens in (maps.rows, maps.predicted, maps.columns)
     )
@@ -118,52 +118,56 @@ def _printable(maps: AttentionMaps) -> AttentionMaps:
 
 
 def _row_in_view(maps: AttentionMaps, at: Place) -> int:
-    """The row in view, from 0: the one that holds the token that the place names."""
+    """The row in view, from 0: the one that contains the token of the place."""
     token = (at.row if maps.kind == "encoder" and at.kind == "encoder" else at.step) - 1
     return next((i for i, (start, end) in enumerate(maps.row_spans) if start <= token < end), len(maps.rows) - 1)
 
 
-def _first_rows(one: LabelledMap, n_rows: int, *, by_predicted: bool) -> LabelledMap:
+def _first_rows(map_: LabelledMap, n_rows: int, *, by_predicted: bool) -> LabelledMap:
     """The first rows of a map; `by_predicted` names decoder rows by the tokens that they predict."""
     changes: dict[str, Any] = {
-        "values": one.values[:n_rows],
-        "mask": one.mask[:n_rows],
-        "rows": one.rows[:n_rows],
-        "predicted": one.predicted[:n_rows],
+        "values": map_.values[:n_rows],
+        "mask": map_.mask[:n_rows],
+        "rows": map_.rows[:n_rows],
+        "predicted": map_.predicted[:n_rows],
     }
-    if by_predicted and one.predicted:
-        changes |= {"rows": one.predicted[:n_rows], "predicted": (), "row_title": PREDICTED_ROW_TITLE}
-    return replace(one, **changes)
+    if by_predicted and map_.predicted:
+        changes |= {"rows": map_.predicted[:n_rows], "predicted": (), "row_title": PREDICTED_ROW_TITLE}
+    return replace(map_, **changes)
 
 
 def _title_and_caption(
     maps: list[LabelledMap], places: list[Place], kinds: tuple[AttentionKind, ...], options: ViewOptions, row: int
 ) -> tuple[str, str]:
-    one, place = maps[0], places[0]
+    first_map, place = maps[0], places[0]
     if options.view == "heads":
         title = ", ".join(KIND_TITLES[kind] for kind in kinds) + ": all heads"
-        scale = {"unit": "0 to 1", "max": f"0 to {one.scale:.3f}, the largest", "log": "logarithmic"}[options.scale]
+        scale = {"unit": "0 to 1", "max": f"0 to {first_map.scale:.3f}, the largest", "log": "logarithmic"}[
+            options.scale
+        ]
         count = plural(len(maps), "head")
         return title, f"{count}; rows are queries, columns are keys; one colour scale ({scale})."
     if options.view == "text" and len(maps) == 1:
-        return f"{one.title}: what {quoted(row_in_view(one, row))} looks at", row_caption(one, row)
+        return f"{first_map.title}: what {quoted(row_in_view(first_map, row))} looks at", row_caption(first_map, row)
     if options.view == "text":
-        title = f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}: what {quoted(row_in_view(one, row))} looks at"
-        each = [f"{short_head(at.head)}: {row_caption(m, row)}" for m, at in zip(maps, places, strict=True)]
+        title = (
+            f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}: what {quoted(row_in_view(first_map, row))} looks at"
+        )
+        each = [f"{short_head(at.head)}: {row_caption(map_, row)}" for map_, at in zip(maps, places, strict=True)]
         return title, " ".join(["Shaded by the mean of the heads shown.", *each])
-    caption = head_caption(one.values, one.rows, one.columns, causal=place.kind == "decoder")
-    if options.view == "head" and one.values.size <= NUMBERS_UP_TO and _has_unwritten(one):
+    caption = head_caption(first_map.values, first_map.rows, first_map.columns, causal=place.kind == "decoder")
+    if options.view == "head" and first_map.values.size <= NUMBERS_UP_TO and _has_unwritten(first_map):
         caption += " Cells without a number are below 0.005."
     if options.view == "lines":
         caption = f"For each row, the heaviest lines that hold {options.mass} % of its weight. {caption}"
     if len(maps) == 1:
-        return one.title, caption
+        return first_map.title, caption
     heads = [place for place in places if place.head]
     count = plural(len(heads), "head") + (" and the mean over all heads" if len(heads) < len(maps) else "")
     return f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}, {count}", caption
 
 
-def _has_unwritten(one: LabelledMap) -> bool:
-    """Whether a weight is too small for two decimals, so that its cell holds no number."""
-    seen = one.values[one.mask == VISIBLE]
-    return bool(((seen > 0) & (seen < 0.005)).any())
+def _has_unwritten(map_: LabelledMap) -> bool:
+    """Whether a weight is too small for two decimals, so that its cell is left without a number."""
+    visible = map_.values[map_.mask == VISIBLE]
+    return bool(((visible > 0) & (visible < 0.005)).any())

@@ -1,4 +1,4 @@
-"""How likely a model finds each token of a target sentence that somebody wrote: in a sentence and as tables."""
+"""Describe how likely a model finds each token of a given target sentence: a caption and tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.trace import AttentionTrace
 
 
 def log_probability(trace: AttentionTrace) -> float:
-    """Log-probability of the whole target in nats; -inf if the model rules a token out."""
+    """Log-probability of the whole target in nats; -inf if a token has probability 0."""
     return sum(math.log(p) if p > 0 else -math.inf for p in map(float, trace.probabilities))
 
 
@@ -31,7 +31,7 @@ def probability_columns(trace: AttentionTrace) -> dict[str, list[Any]]:
 
 
 def probability_caption(trace: AttentionTrace) -> str:
-    """The whole target's probability, and the token that the model expected least."""
+    """State the whole target's probability and the token that the model expected least, in sentences."""
     probabilities = [float(p) for p in trace.probabilities]
     least = min(range(len(probabilities)), key=probabilities.__getitem__)
     tokens, first = _ranked(trace)[least]

@@ -1,4 +1,4 @@
-"""One loaded model: a typed sentence in, its translation with all recorded attention out."""
+"""Translate typed sentences with one loaded model, recording all attention."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from model.tap import compose
 from model.text.tokenizer import Encoding
 from model.user_error import UserError
 
-CHARACTERS_PER_TOKEN = 64  # longer texts are cut before they are tokenized: no model here reads more
+CHARACTERS_PER_TOKEN = 64  # longer texts are truncated before they are tokenized
 
 CHOSEN = "chosen"
 TAKEN = {"greedy": CHOSEN, "beam": "taken by beam search", "sample": "drawn at random"}
-"""How a token got there that is not the likeliest: on a given path, and by decoding method."""
+"""How a token that is not the likeliest one got there: on a given path, and by decoding method."""
 
 
 class InputError(UserError):
-    """A sentence that cannot be translated; the message says why, and what to do."""
+    """The sentence cannot be translated; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Translation(Decoding):
-    """A decoding by one of our models, with the text that it translates.
+    """A decoding by one of our models, with its source and target texts.
 
     `seq` is equal for equal model, sentence, path and edits. After beam search, `beam` are its steps and `hypotheses`
-    its results with their texts. `edit` holds the head edits that it was made under, if any.
+    its results with their texts. `edit` holds the head edits under which it was computed, if any.
     """
 
     source: Encoding
@@ -56,9 +56,9 @@ class Translation(Decoding):
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Where the weights of a row come from: the vectors of its head, and its scores taken apart.
+    """Where the weights of a row come from: the vectors of its head, and its scores as sums of terms.
 
-    Without `parts`, `refusal` says why the scores of this model cannot be taken apart.
+    If `parts` is None, `refusal` says why the scores of this model cannot be split into terms.
     """
 
     details: HeadDetails
@@ -67,10 +67,10 @@ class Explanation:
 
     @property
     def terms(self) -> HeadTerms:
-        """The scores taken apart.
+        """The scores as sums of terms.
 
         Raises:
-            ScoreTermsError: the model is a variant whose vectors are no sums of parts.
+            ScoreTermsError: the model is a variant whose vectors are not sums of parts.
         """
         if self.parts is None:
             raise ScoreTermsError(self.refusal)
@@ -78,7 +78,7 @@ class Explanation:
 
 
 class Translator:
-    """A model and its tokenizers; it keeps nothing about any sentence, so that all sessions can share it."""
+    """A model and its tokenizers; it has no state of a sentence, so that all sessions can share it."""
 
     def __init__(self, loaded: LoadedModel) -> None:
         self.loaded = loaded
@@ -115,94 +115,96 @@ class Translator:
         return self._translation(source, decoding, notes, CHOSEN if prefix else TAKEN[config.method], edit)
 
     def force(self, text: str, target: str, *, edit: HeadEdits | None = None) -> Translation:
-        """Read `text` and then `target`, a given translation, token by token (teacher forcing).
+        """Read `text`, then force the given `target` token by token (teacher forcing).
 
-        Nothing is searched: row t predicts token t of the target, and `probabilities` are those that the model gave to
+        There is no search: row t predicts token t of the target, and `probabilities` are those that the model gave to
         these tokens. The target is split by the target tokenizer and ends with <eos>.
 
         Raises:
             InputError: the source or the target is empty.
         """
         source, notes = self._read(text)
-        tokenizer, most = self.loaded.target, self.loaded.model_config.max_positions
-        forced = tokenizer.encode(target[: CHARACTERS_PER_TOKEN * most])
+        tokenizer, max_tokens = self.loaded.target, self.loaded.model_config.max_positions
+        forced = tokenizer.encode(target[: CHARACTERS_PER_TOKEN * max_tokens])
         if not target.strip() or not forced.ids:
             raise InputError("Type the target sentence whose attention and probabilities you want to see.")
         path = (*forced.ids, EOS)
-        if len(path) > most:
-            path = path[:most]
-            notes.append(f"This model reads at most {most} target tokens; the rest of your target is left out.")
+        if len(path) > max_tokens:
+            path = path[:max_tokens]
+            notes.append(f"This model reads at most {max_tokens} target tokens; the rest of your target is left out.")
         notes += self._unknown_words(forced, in_target=True)
         model, config = self.loaded.model, DecodeConfig(max_length=len(path))
         decoding = decode_recorded(model, source, tokenizer, config, prefix=path, edit=edit)
         return self._translation(source, decoding, notes, CHOSEN, edit)
 
-    def details(self, shown: Translation, heads: Collection[Head]) -> dict[Head, HeadDetails]:
-        """The vectors behind the weights of some heads (counted from 0) of a translation that this model made."""
-        src = (*shown.source.ids, EOS)
-        return head_details(self.loaded.transformer, src, shown.path, heads, edit=shown.edit)
+    def details(self, translation: Translation, heads: Collection[Head]) -> dict[Head, HeadDetails]:
+        """The vectors behind the weights of some heads (counted from 0) of a translation by this model."""
+        src = (*translation.source.ids, EOS)
+        return head_details(self.loaded.transformer, src, translation.path, heads, edit=translation.edit)
 
-    def explain(self, shown: Translation, head: Head, row: int) -> Explanation:
-        """The numbers behind one row of a head (all counted from 0) of a translation, from one run of the model.
+    def explain(self, translation: Translation, head: Head, row: int) -> Explanation:
+        """Explain one row of a head (all counted from 0) of a translation, in one run of the model.
 
-        A decoder that is not causal computed its row from what was read by then, so later tokens are left out.
+        A decoder that is not causal computed the row from the tokens read so far, so later tokens are left out.
         """
         model, config = self.loaded.transformer, self.loaded.model_config
-        src, read = (*shown.source.ids, EOS), (SOS, *shown.path[:-1])
+        src, read = (*translation.source.ids, EOS), (SOS, *translation.path[:-1])
         if not config.causal and head[0] != "encoder":
             read = read[: row + 1]
         recorder = AttentionRecorder(details=[head])
         try:
-            terms = head_terms(model, src, read, head, compose(edit_tap(shown.edit, config), recorder))
+            terms = head_terms(model, src, read, head, compose(edit_tap(translation.edit, config), recorder))
         except ScoreTermsError as unfit:  # raised before the model runs
-            details = head_details(model, src, shown.path[: len(read)], [head], edit=shown.edit)
+            details = head_details(model, src, translation.path[: len(read)], [head], edit=translation.edit)
             return Explanation(details[head], None, str(unfit))
         return Explanation(details_of(model, recorder)[head], terms)
 
-    def norms(self, shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
+    def norms(self, translation: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
         """Norm-weighted attention of one kind (Kobayashi et al. 2020).
 
         Shapes: returns that of each head [layer, head, query, key] and of all heads of a layer [layer, query, key].
         """
-        n_layers, n_heads, _, n_keys = shown.trace.weights(kind).shape
+        n_layers, n_heads, _, n_keys = translation.trace.weights(kind).shape
         heads: list[Head] = [(kind, layer, head) for layer in range(n_layers) for head in range(n_heads)]
-        by_head = self.details(shown, heads)
+        by_head = self.details(translation, heads)
         layers = [[by_head[kind, layer, head] for head in range(n_heads)] for layer in range(n_layers)]
         each = np.stack([[head_norms(details, n_keys) for details in layer] for layer in layers])
         return each, np.stack([layer_norms(layer, n_keys) for layer in layers])
 
     def _translation(
-        self, source: Encoding, done: Recorded, notes: Sequence[str], by: str, edit: HeadEdits | None
+        self, source: Encoding, recorded: Recorded, notes: Sequence[str], chosen_by: str, edit: HeadEdits | None
     ) -> Translation:
         return Translation(
-            trace=done.trace,
-            seq=self._name_of(source, done, edit),
+            trace=recorded.trace,
+            seq=self._name_of(source, recorded, edit),
             model=self.name,
-            path=done.path,
+            path=recorded.path,
             notes=tuple(notes),
             src_unknown=source.unknown,
             trained=bool(self.loaded.summary.get("trained", True)),
-            chosen=chosen_rows(done.trace, done.path),
-            chosen_by=by,
-            log_sums=done.log_sums,
+            chosen=chosen_rows(recorded.trace, recorded.path),
+            chosen_by=chosen_by,
+            log_sums=recorded.log_sums,
             diagram=diagram_of(self.loaded.model_config),
             source=source,
-            text=self.loaded.target.decode(done.path),
-            beam=done.beam,
-            hypotheses=tuple((self.loaded.target.decode(found.tokens), found) for found in done.beam_hypotheses),
+            text=self.loaded.target.decode(recorded.path),
+            beam=recorded.beam,
+            hypotheses=tuple(
+                (self.loaded.target.decode(hypothesis.tokens), hypothesis) for hypothesis in recorded.beam_hypotheses
+            ),
             edit=edit,
         )
 
     def _read(self, text: str) -> tuple[Encoding, list[str]]:
-        """The tokens of `text`, truncated to what the model can read, and notes for the reader about that."""
-        limit, most = self.max_source_tokens, CHARACTERS_PER_TOKEN * self.max_source_tokens
-        source = self.loaded.source.encode(text[:most])
+        """Tokenize `text`, truncated to what the model can read; returns notes for the reader about that, too."""
+        limit, max_characters = self.max_source_tokens, CHARACTERS_PER_TOKEN * self.max_source_tokens
+        source = self.loaded.source.encode(text[:max_characters])
         notes = []
-        if len(text.rstrip()) > most:
-            notes.append(f"Only the first {most:,} of {len(text):,} characters were read.")
+        if len(text.rstrip()) > max_characters:
+            notes.append(f"Only the first {max_characters:,} of {len(text):,} characters were read.")
         if len(source) > limit:
             while len(source) > limit:
-                # Up to the first token that does not fit, and always shorter: one character may be several tokens.
+                # Cut at the first token that does not fit, by at least a character, since one may be several tokens.
                 end = min(source.offsets[limit][0], len(source.text) - 1)
                 source = self.loaded.source.encode(source.text[:end])
             notes.append(
@@ -240,7 +242,7 @@ class Translator:
         if any(not 0 <= token < size or token in (PAD, SOS) for token in prefix) or EOS in prefix[:-1]:
             raise InputError("The chosen path does not fit this model; the model's own translation is shown.")
 
-    def _name_of(self, source: Encoding, done: Recorded, edit: HeadEdits | None) -> str:
-        version = self.loaded.summary.get("modified")  # a retrained model gives other numbers for the same path
-        parts = [self.name, version, source.text, done.path, digest_of(edit) if edit is not None else ""]
+    def _name_of(self, source: Encoding, recorded: Recorded, edit: HeadEdits | None) -> str:
+        version = self.loaded.summary.get("modified")  # after retraining, the same path has other numbers
+        parts = [self.name, version, source.text, recorded.path, digest_of(edit) if edit is not None else ""]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

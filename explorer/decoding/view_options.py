@@ -1,7 +1,7 @@
-"""A view of attention and its options as the text that stands in the address: "lines.words.mass-60".
+"""A view of attention and its options, and their text in the address, such as "lines.words.mass-60".
 
-The words are joined by dots: the view, then a word for each option that differs from its default. The browser gets and
-reports the options themselves.
+The text is words joined by dots: the view, then one word for each option that differs from its default. The browser
+receives and reports the options themselves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VIEWS: tuple[View, ...] = get_args(View)
 FLAGS = ("words", "next", "steps", "beside")
 SCALES = ("unit", "max", "log")
 PALETTES = ("theme", "cividis", "grey")
-ORDERS = ("place", "keys", *PLACES)  # what all heads may be sorted by
+ORDERS = ("place", "keys", *PLACES)  # sort orders of the grid of heads
 ROLES = (MIXED, *PLACES)
 
 
@@ -32,14 +32,14 @@ class ViewOptions:
     Args:
         view: all heads, one head, lines, or the shaded sentence.
         words: rows and columns are whole words instead of tokens.
-        next: decoder rows are named by what they predict, and put together by that where `words` is on.
+        next: decoder rows are named by what they predict and, with `words`, joined by the word that they predict.
         steps: decoder rows after the step in view are left out.
         beside: the kinds of attention stand side by side.
         scale: the colour scale ends at 1 ("unit"), at the largest weight ("max"), or is logarithmic ("log").
         by: what all heads are sorted by: their place in the model, how many keys they look at, or a favourite place.
         role: only heads with this favourite place are shown; empty = all.
-        most: only heads that look at no more than so many keys are shown; 0 = all.
-        mass: lines are drawn until they hold so many percent of a row, 10 to 100.
+        most: only heads that look at no more than this many keys are shown; 0 = all.
+        mass: lines are drawn until they hold this percentage of a row, 10 to 100.
         heads: the heads whose lines are drawn, from 1, 0 = the mean; empty = the one in view.
     """
 
@@ -57,19 +57,19 @@ class ViewOptions:
     heads: tuple[int, ...] = ()
 
     def form(self, kind: AttentionKind) -> Form:
-        """Tokens or words, and by which token decoder rows are put together."""
+        """Tokens or words; and whether decoder rows are joined by the word that they read or predict."""
         if not self.words:
             return "tokens"
         return "words-next" if self.next and kind != "encoder" else "words"
 
 
 def is_view(text: object) -> bool:
-    """Whether this can be the text of a view with its options in the address."""
+    """Whether `text` has the form of a view with its options in the address."""
     return isinstance(text, str) and len(text) <= MAX_VIEW and re.search(VIEW_PATTERN, text) is not None
 
 
 def parse_view(text: str) -> ViewOptions:
-    """The options that a view's text names; words that make no sense are left alone, and the last one counts."""
+    """Read the options from a view's text; unknown words are ignored, and of two that disagree the last one counts."""
     options = ViewOptions()
     for word in text.split("."):
         options = replace(options, **_option(word))
@@ -77,7 +77,7 @@ def parse_view(text: str) -> ViewOptions:
 
 
 def _option(word: str) -> dict[str, Any]:
-    """What one word of a view's text changes."""
+    """The option that one word of a view's text sets; empty if the word is unknown."""
     if word in VIEWS:
         return {"view": word}
     if word in FLAGS:
@@ -105,7 +105,7 @@ def _is_number(text: str) -> bool:
 
 
 def format_view(options: ViewOptions) -> str:
-    """The text of some options; :func:`parse_view` gives the same options back."""
+    """Write options as text, which :func:`parse_view` reads back to equal options."""
     words = [options.view, *(flag for flag in FLAGS if getattr(options, flag))]
     words += [value for value in (options.scale, options.palette) if value not in (SCALES[0], PALETTES[0])]
     if options.by != ORDERS[0]:

@@ -1,4 +1,4 @@
-"""Two versions of a sentence, word by word: what stayed, what was replaced, what is missing, what is new."""
+"""Compare two versions of a sentence word by word: words kept, replaced, removed and added."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_NAMED = 4  # changes named in a sentence; the others are counted
 
 @dataclass(frozen=True)
 class WordSpan:
-    """Neighbouring words in both versions, as written; one side is empty where words were left out or put in."""
+    """Neighbouring words in both versions, as written; one side is empty where words were removed or added."""
 
     before: str
     after: str
@@ -23,20 +23,23 @@ class WordSpan:
 
 
 def word_spans(before: str, after: str) -> tuple[WordSpan, ...]:
-    """Both sentences cut into spans in their order, equal and changed ones taking turns.
+    """Cut both sentences into alternating equal and changed spans.
 
-    Words end at spaces and at punctuation marks, which count as words. The spans of either side, joined, are that
-    sentence. The matching is Ratcliff and Obershelp's (1988, `difflib`).
+    Words end at spaces and at punctuation marks, which count as words themselves. The spans of either side, joined,
+    give that sentence. The matching is Ratcliff and Obershelp's (1988, `difflib`).
     """
-    one, two = _WORDS.findall(before.lstrip()), _WORDS.findall(after.lstrip())
-    matcher = SequenceMatcher(None, [word.rstrip() for word in one], [word.rstrip() for word in two], autojunk=False)
+    old_words, new_words = _WORDS.findall(before.lstrip()), _WORDS.findall(after.lstrip())
+    matcher = SequenceMatcher(
+        None, [word.rstrip() for word in old_words], [word.rstrip() for word in new_words], autojunk=False
+    )
     return tuple(
-        WordSpan("".join(one[a:b]), "".join(two[c:d]), step != "equal") for step, a, b, c, d in matcher.get_opcodes()
+        WordSpan("".join(old_words[a:b]), "".join(new_words[c:d]), step != "equal")
+        for step, a, b, c, d in matcher.get_opcodes()
     )
 
 
 def changes_in_words(spans: Sequence[WordSpan]) -> str:
-    """All changes as a sentence: "“Football” became “Fußball”, and “rot” is new."; says where there is none."""
+    """Describe all changes in a sentence: "“Football” became “Fußball” and “rot” is new."; or "No word changes."."""
     changed = [span for span in spans if span.changed]
     if not changed:
         return "No word changes."

@@ -91,7 +91,7 @@ def draw_comparison(selection: Selection, shown: Translation, at: Place) -> None
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
-    for column, each, key in zip(st.columns(2), (comparison.one, comparison.other), ("one", "other"), strict=True):
+    for column, each, key in zip(st.columns(2), (comparison.first, comparison.second), ("one", "other"), strict=True):
         with column:
             draw_map(each, key=f"compare_{key}", away=shown.model)
     if comparison.difference is None:

@@ -11,8 +11,8 @@ from explorer.decoding.position_values import (
     Floats,
     TableSize,
     difference_from,
+    dot_products_by_distance,
     learned_rows,
-    products_by_distance,
     sinusoidal,
 )
 from explorer.locale.messages import t
@@ -86,7 +86,7 @@ def _draw_learned(rows: Floats, most: int) -> None:
             )
         )
     with right:
-        plot = figures.by_distance_plot("Learned rows", products_by_distance(rows), "dot product")
+        plot = figures.by_distance_plot("Learned rows", dot_products_by_distance(rows), "dot product")
         draw_plot(plot, "pe_learned_products")
         draw_caption(t("No formula ties a learned row to its neighbours: what the products show, training has found."))
 

@@ -21,7 +21,7 @@ def planted(kind: str, *tokens: tuple[str, ...], head: int = 1) -> LabelledMap:
 def test_a_difference_is_b_minus_a_on_a_scale_of_its_own() -> None:
     found = compare(planted("cross", head=1), planted("cross", head=2))
     assert found.difference is not None
-    np.testing.assert_array_equal(found.difference.values, found.other.values - found.one.values)
+    np.testing.assert_array_equal(found.difference.values, found.second.values - found.first.values)
     assert found.difference.signed
     assert found.caption == "Both maps have the same tokens."
 
@@ -34,13 +34,13 @@ def test_maps_of_different_size_have_no_difference() -> None:
 
 def test_differing_tokens_are_counted() -> None:
     found = compare(planted("cross"), planted("cross", ("i", "read", "blue", "cars", "<eos>")))
-    assert "0 of 5 rows and 2 of 5 columns have other tokens" in found.caption
+    assert "0 of 5 rows and 2 of 5 columns have different tokens" in found.caption
 
 
 def test_both_maps_share_the_larger_scale() -> None:
     one = replace(planted("cross"), top=None, values=planted("cross").values / 4)
     found = compare(one, replace(planted("cross"), top=None))
-    assert found.one.scale == found.other.scale == 1.0
+    assert found.first.scale == found.second.scale == 1.0
 
 
 def test_two_rows_of_a_causal_map_are_compared_where_both_are_visible() -> None:
@@ -49,7 +49,7 @@ def test_two_rows_of_a_causal_map_are_compared_where_both_are_visible() -> None:
     assert found.difference is not None
     np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
     assert map_caption(found.difference).startswith("The largest difference is -1.000")
-    assert found.one.row_labels == ("2 je",)
+    assert found.first.row_labels == ("2 je",)
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(shown, row)
@@ -58,7 +58,7 @@ def test_two_rows_of_a_causal_map_are_compared_where_both_are_visible() -> None:
 def test_the_row_in_view_is_compared_with_another_of_the_same_head() -> None:
     trace = planted_trace()
     found = compare_rows(trace, Place("cross", 1, 1, row=2), 4)
-    assert (found.one.title, found.other.title) == ("A: 2 je", f"B: 4 {trace.read_tokens[3]}")
+    assert (found.first.title, found.second.title) == ("A: 2 je", f"B: 4 {trace.read_tokens[3]}")
     assert found.difference is not None
     np.testing.assert_array_equal(found.difference.values[0], trace.cross[0, 0, 3] - trace.cross[0, 0, 1])
 
