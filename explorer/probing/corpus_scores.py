@@ -1,4 +1,4 @@
-"""Corpus-level statistics, as the literature defines them, in addition to the means over sentences.
+"""Corpus-level statistics as the literature defines them, beside the means over sentences.
 
 A mean over sentences gives a short sentence the same weight as a long one. The alignment error rate of Och & Ney (2003)
 counts links, summed over all sentences before the division. The variation of coverage here is over all source tokens of
@@ -31,7 +31,7 @@ class CorpusScores:
     Shapes: `estimate` [layer, head] with its interval over sentences; `over_uniform` [layer, head], the difference from
     uniform attention on the same sentences; `of_mean` [layer], the statistic of the mean over the heads of a layer;
     untrained and its standard deviation untrained_std [layer]; uniform is one number. `sentences`: the number of
-    sentences it is based on.
+    sentences behind the statistic.
     """
 
     estimate: Estimate
@@ -51,9 +51,9 @@ class CorpusScores:
 def sums(
     observed: Observed, weights: NDArray[np.floating], cells: Mapping[str, NDArray[np.bool_]] | None = None
 ) -> dict[str, Scores]:
-    """The parts that one sentence adds to the sums of each statistic: [..., query, key] -> [part, ...].
+    """The terms that one sentence adds to the sums of each statistic: [..., query, key] -> [part, ...].
 
-    `cells` are the patterns of the sentence, where they are known already.
+    `cells` are the patterns of the sentence, if the caller has them already.
     """
     cells = pattern_cells.patterns(observed, "cross") if cells is None else cells
     parts = {"coverage_spread": _moments(formulas.coverage(weights)[..., :-1])}
@@ -71,7 +71,7 @@ def _moments(covered: Scores) -> Scores:
 
 
 def from_sums(name: str, total: Scores) -> Scores:
-    """The statistic from its summed parts, [part, ...] -> [...]; NaN where there is nothing to divide by.
+    """Compute a statistic from its summed parts, [part, ...] -> [...]; NaN where the divisor is 0.
 
     AER = 1 - (Σ|A∩S| + Σ|A∩P|) / (Σ|A| + Σ|S|) (Och & Ney 2003); standard deviation of the coverage over its mean.
     """
@@ -86,7 +86,7 @@ def from_sums(name: str, total: Scores) -> Scores:
 
 @dataclass
 class CorpusTally:
-    """Collects the parts of one sentence after another, in any order; call `result` at the end."""
+    """Accumulates the parts of sentences, added one by one in any order; call `result` at the end."""
 
     _own: dict[str, dict[int, Scores]] = field(default_factory=dict)
     _means: dict[str, dict[int, Scores]] = field(default_factory=dict)
@@ -101,15 +101,15 @@ class CorpusTally:
     ) -> None:
         """Add one sentence; weights [model, layer, head, query, key] of cross-attention, the model itself first.
 
-        `cells` are the patterns of the sentence, where they are known already.
+        `cells` are the patterns of the sentence, if the caller has them already.
         """
-        even = formulas.uniform_like(pattern_cells.visible(observed, "cross"))
-        for collected, given in (
+        uniform = formulas.uniform_like(pattern_cells.visible(observed, "cross"))
+        for collected, array in (
             (self._own, weights),
             (self._means, weights[0].mean(axis=1)),
-            (self._uniform, even),
+            (self._uniform, uniform),
         ):
-            for name, parts in sums(observed, given, cells).items():
+            for name, parts in sums(observed, array, cells).items():
                 collected.setdefault(name, {})[index] = parts
 
     def result(self) -> dict[str, CorpusScores]:
@@ -136,7 +136,7 @@ class CorpusTally:
 
 
 def _resampled(name: str, parts: Scores) -> Scores:
-    """The statistic over all sentences, then over each resample: [sentence, part, ...] -> [1 + resample, ...]."""
+    """Compute a statistic over all sentences, then over each resample: [sentence, part, ...] -> [1 + resample, ...]."""
     drawn = np.concatenate([np.ones((1, len(parts))), bootstrap.resamples(len(parts))])
     total = np.tensordot(drawn, parts, axes=1)  # [1 + resample, part, ...]
     return from_sums(name, np.moveaxis(total, 1, 0))

@@ -1,4 +1,4 @@
-"""Cross-checks of attention, of one sentence and over a sample: other rows, zeroed values, and the source's share."""
+"""Cross-check attention on one sentence and over a sample: other rows, zeroed values, and the source's share."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from model.config import EOS, SOS, AttentionKind
 from model.scoring import evenly_spaced
 
 SENTENCES = 50  # of the sample, at most
-DIVIDED = 100  # sentences of which the predictions are divided, at most
-CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of words with a meaning of their own
+DIVIDED = 100  # sentences whose predictions are split into source and prefix, at most
+CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of content words
 FUNCTION = ("DET", "ADP", "PRON", "AUX", "CCONJ", "SCONJ", "PART")
 PUBLISHED = (
     "Moradi, Kambhatla and Sarkar (2019) kept 68 % of function words and 21 % of content words (German–English), in a "
@@ -49,21 +49,21 @@ THIRDS = ("first third", "middle third", "last third")
 
 Floats = NDArray[np.float64]
 Layer = tuple[AttentionKind, int]
-Classes = Sequence[Sequence[str]] | None  # parts of speech, or "function" and "content": [sentence][target token]
+Classes = Sequence[Sequence[str]] | None  # a part of speech, "function" or "content" by [sentence][target token]
 
 
 def sentence_maps(
-    loaded: LoadedModel, shown: Translation, kind: AttentionKind, layer: int, norms: NDArray[np.float32]
+    loaded: LoadedModel, translation: Translation, kind: AttentionKind, layer: int, norms: NDArray[np.float32]
 ) -> tuple[tuple[LabelledMap, str], ...]:
-    """Where a layer (from 0) looks, what arrives, and what is missed, each map with a sentence about it.
+    """Three maps of a layer (from 0), each with a sentence: weights, norm-weighted attention, and value zeroing.
 
-    `norms` [query, key] are of all heads of the layer.
+    `norms` [query, key] are those of all heads of the layer together.
     """
-    maps = attention_maps(shown.trace, kind)
-    weights, arriving = maps.weights[layer].mean(axis=0), row_shares(norms)
-    zeroed = value_zeroing(loaded.transformer, *_read(shown), kind, layer).astype(np.float32)
+    maps = attention_maps(translation.trace, kind)
+    weights, norm_shares = maps.weights[layer].mean(axis=0), row_shares(norms)
+    zeroed = value_zeroing(loaded.transformer, *_read(translation), kind, layer).astype(np.float32)
     by_norms = t(
-        "‖Σ α f(x)‖ of all heads (Kobayashi et al. 2020): {agreement}.", agreement=agreement(weights, arriving)
+        "‖Σ α f(x)‖ of all heads (Kobayashi et al. 2020): {agreement}.", agreement=agreement(weights, norm_shares)
     )
     by_zeroing = t(
         "Change of the layer's output without a key's value (Mohebbi et al. 2023): {agreement}.",
@@ -71,35 +71,35 @@ def sentence_maps(
     )
     return (
         (labelled(maps, weights, t("Weights")), t("Mean over the heads of the layer.")),
-        (labelled(maps, arriving, t("Weighted by norms"), unit="share"), by_norms),
+        (labelled(maps, norm_shares, t("Weighted by norms"), unit="share"), by_norms),
         (labelled(maps, zeroed, t("Values set to zero"), unit="share"), by_zeroing),
     )
 
 
-def agreement(one: NDArray[np.floating], two: NDArray[np.floating]) -> str:
-    """In how many rows two maps [query, key] have their largest value at the same key."""
-    same = int((one.argmax(axis=1) == two.argmax(axis=1)).sum())
-    varied = [(a, b) for a, b in zip(one, two, strict=True) if len(a) > 1 and a.std() > 0 and b.std() > 0]
+def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating]) -> str:
+    """State in how many rows two maps [query, key] have their largest value at the same key."""
+    same = int((map_a.argmax(axis=1) == map_b.argmax(axis=1)).sum())
+    varied = [(a, b) for a, b in zip(map_a, map_b, strict=True) if len(a) > 1 and a.std() > 0 and b.std() > 0]
     rows = [float(np.corrcoef(a, b)[0, 1]) for a, b in varied]
     mean = f"; mean correlation of a row {fixed(float(np.mean(rows)), 2, signed=True)}" if rows else ""
-    return f"the largest key is the same in {same} of {plural(len(one), 'row')}{mean}"
+    return f"the largest key is the same in {same} of {plural(len(map_a), 'row')}{mean}"
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceSources:
-    """The share of each prediction that comes from the source, beside the weight on <eos>: [tgt] each."""
+    """By prediction, [tgt]: the share that comes from the source, and the weight of cross-attention on <eos>."""
 
     shares: Floats
     on_end: NDArray[np.float32]
     words: tuple[str, ...]
 
     def caption(self) -> str:
-        """The mean, and the predictions with the largest and the smallest share."""
+        """State the mean, and the predictions with the largest and the smallest share."""
         least, most = int(self.shares.argmin()), int(self.shares.argmax())
         return t(
-            "{mean} of these predictions come from the source on average, most of {most} ({highest}), least of {least} "
-            "({lowest}); the rest comes from the words before. Beside it the weight that cross-attention puts on <eos>,"
-            " a mean over its heads. (ALTI+, Ferrando et al. 2022.)",
+            "On average, {mean} of a prediction comes from the source: most for {most} ({highest}), least for {least} "
+            "({lowest}). The rest comes from the words before. Beside it: the weight that cross-attention puts on "
+            "<eos>, a mean over its heads. (ALTI+, Ferrando et al. 2022.)",
             mean=percent(float(self.shares.mean())),
             most=quoted(self.words[most]),
             highest=percent(float(self.shares[most])),
@@ -108,27 +108,29 @@ class SentenceSources:
         )
 
 
-def sentence_sources(loaded: LoadedModel, shown: Translation) -> SentenceSources:
-    """How much of each word of a translation comes from the source.
+def sentence_sources(loaded: LoadedModel, translation: Translation) -> SentenceSources:
+    """Compute how much of each word of a translation comes from the source.
 
     Raises:
-        SourceShareError: the model is a variant that cannot be taken apart.
+        SourceShareError: the model is a variant whose vectors cannot be split into parts.
     """
-    shares = source_shares(loaded.transformer, *_read(shown))
-    return SentenceSources(shares, shown.trace.cross[..., -1].mean(axis=(0, 1)), tuple(shown.trace.predicted_tokens))
+    shares = source_shares(loaded.transformer, *_read(translation))
+    return SentenceSources(
+        shares, translation.trace.cross[..., -1].mean(axis=(0, 1)), tuple(translation.trace.predicted_tokens)
+    )
 
 
-def _read(shown: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What the encoder and the decoder read in a translation."""
-    return (*shown.source.ids, EOS), (SOS, *shown.path[:-1])
+def _read(translation: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The ids that the encoder and the decoder read in a translation."""
+    return (*translation.source.ids, EOS), (SOS, *translation.path[:-1])
 
 
 @dataclass(frozen=True, eq=False)
 class KeptShares:
-    """How often the predicted word stays under each counterfactual row, with intervals over sentences.
+    """How often the predicted word stays the same under each counterfactual row, with intervals over sentences.
 
-    `by_tag` has the same by part of speech of the predicted word, or by whether it is a function word, with the number
-    of words; it is empty where neither is known.
+    `by_tag` gives the number of words and the same shares by part of speech of the predicted word, or by word class;
+    it is empty if neither is known.
     """
 
     shares: dict[Counterfactual, Estimate]
@@ -137,20 +139,20 @@ class KeptShares:
     words: int
 
     def caption(self) -> str:
-        """All shares in one sentence."""
+        """State all shares in words."""
         parts = [f"{_percent(item)} with its row {name}" for name, item in self.shares.items()]
         text = f"Of {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {listed(parts)} stay."
         if "content" in self.by_tag and "function" in self.by_tag:
-            kept = []
+            best_rows = []
             for name in ("function", "content"):
                 shares = self.by_tag[name][1]
                 best = max(COUNTERFACTUALS, key=lambda row: float(shares[row].value))
-                kept.append(f"{_percent(shares[best])} of {name} words with their row {best}")
-            text += f" At best, {listed(kept)} stay. {PUBLISHED}"
+                best_rows.append(f"{_percent(shares[best])} of {name} words with their row {best}")
+            text += f" At best, {listed(best_rows)} stay. {PUBLISHED}"
         return f"{text} In brackets: 95 % intervals over sentences."
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for all words, then one for each class or part of speech."""
+        """One table row for all words, then one per class or part of speech."""
         tags = sorted(self.by_tag.items(), key=lambda item: -item[1][0])
         lines = []
         for tag, (count, shares) in [("all", (self.words, self.shares)), *tags]:
@@ -167,26 +169,28 @@ def _percent(item: Estimate) -> str:
 
 
 def _columns(item: Estimate, name: str, prefix: str | None = None) -> dict[str, float | None]:
-    """A value and the ends of its interval as cells of a row."""
+    """A value and the ends of its interval as cells of a table row."""
     before = f"{name}: " if prefix is None else prefix
     return dict(zip((name, f"{before}low", f"{before}high"), (rounded(part, 3) for part in item.at()), strict=True))
 
 
 def _part(sample: Sample, classes: Classes, most: int) -> tuple[Sample, Classes]:
-    """At most so many sentences, with the classes of their words where these are known."""
+    """Take at most `most` sentences, with the classes of their words if these are known."""
     return subsample(sample, most), classes and [classes[i] for i in evenly_spaced(len(sample), most)]
 
 
 def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> KeptShares:
-    """Count over the sample how often each prediction of a word stays (that of <eos> does not count)."""
-    part, known = _part(sample, classes, SENTENCES)
+    """Count over the sample how often each predicted word stays the same (<eos> does not count)."""
+    part, part_classes = _part(sample, classes, SENTENCES)
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
-    for nth, (src, read) in enumerate(read_pairs(part, report, "Putting other rows in place")):
-        found = counterfactual_rows(loaded.transformer, src, read)
-        stays = np.stack([found.stays[name] for name in COUNTERFACTUALS], axis=1)[: len(read) - 1]  # [tgt, kind]
+    for nth, (src, read) in enumerate(read_pairs(part, report, "Replacing rows")):
+        counterfactuals = counterfactual_rows(loaded.transformer, src, read)
+        stays = np.stack([counterfactuals.stays[name] for name in COUNTERFACTUALS], axis=1)[
+            : len(read) - 1
+        ]  # [tgt, kind]
         line = np.concatenate([np.ones((len(stays), 1)), stays], axis=1)
         counted["all"][nth] = line.sum(axis=0)
-        for tag, row in zip(known[nth] if known else (), line, strict=False):
+        for tag, row in zip(part_classes[nth] if part_classes else (), line, strict=False):
             groups = {"content" if tag in CONTENT else "function" if tag in FUNCTION else tag, tag} - {""}
             for name in groups:
                 counted[name][nth] += row
@@ -203,10 +207,10 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
 
 @dataclass(frozen=True, eq=False)
 class MapAgreement:
-    """In what share of rows two maps of a layer have their largest value at the same key, with intervals.
+    """The share of rows in which two maps of a layer have their largest value at the same key, with intervals.
 
     `same` by kind and layer (from 0), then by pair of maps; `chance` by kind and layer: the expectation of a guess.
-    Rows that see only one key, and rows that nothing changes, do not count.
+    Rows that see only one key, and rows that no zeroed value changes, do not count.
     """
 
     same: dict[Layer, dict[tuple[str, str], Estimate]]
@@ -214,7 +218,7 @@ class MapAgreement:
     sentences: int
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each layer of each kind."""
+        """One table row per layer of each kind."""
         lines = []
         for (kind, layer), shares in self.same.items():
             line: dict[str, Any] = {"kind": kind, "layer": short_layer(layer + 1)}
@@ -224,20 +228,22 @@ class MapAgreement:
         return lines
 
     def caption(self) -> str:
-        """Where weights name the key that is missed most, and where least."""
+        """State in which layer weights best name the key whose value matters most, and in which worst."""
         by_weights, by_norms, _ = PAIRS
-        known = {at: shares[by_weights] for at, shares in self.same.items() if np.isfinite(shares[by_weights].value)}
-        if not known:
+        comparable = {
+            at: shares[by_weights] for at, shares in self.same.items() if np.isfinite(shares[by_weights].value)
+        }
+        if not comparable:
             return "No row of the sample depends on a single key: there is nothing to compare."
-        order = sorted(known, key=lambda at: float(known[at].value))
+        order = sorted(comparable, key=lambda at: float(comparable[at].value))
         (least, lowest), (most, highest) = (
-            (f"{at[0]} {short_layer(at[1] + 1)}", _percent(known[at])) for at in (order[0], order[-1])
+            (f"{at[0]} {short_layer(at[1] + 1)}", _percent(comparable[at])) for at in (order[0], order[-1])
         )
         closer = sum(bool(shares[by_norms].low > shares[by_weights].high) for shares in self.same.values())
         return (
             f"Over {plural(self.sentences, 'sentence')}: the key with the largest weight is the one whose value is "
             f"missed most in {highest} of the rows of {most}, but only in {lowest} of {least}. Norms name that key "
-            f"clearly more often than weights in {closer} of {plural(len(known), 'layer')}. In brackets: 95 % "
+            f"clearly more often than weights in {closer} of {plural(len(comparable), 'layer')}. In brackets: 95 % "
             f"intervals over sentences."
         )
 
@@ -261,17 +267,17 @@ def map_agreement(loaded: LoadedModel, sample: Sample, report: Report) -> MapAgr
 
 
 def _counts(maps: LayerMaps) -> Floats:
-    """Rows that count, the expected hits of a guess, and for each pair the rows in which both name one key."""
+    """The number of rows that count, the expected hits of a guess, and by pair the rows in which both maps agree."""
     seen = (maps.weights > 0).sum(axis=1)
     rows = (seen > 1) & (maps.zeroed.sum(axis=1) > 0)
     largest = {name: getattr(maps, name).argmax(axis=1) for name in TITLES}
-    same = [float((largest[one] == largest[two])[rows].sum()) for one, two in PAIRS]
+    same = [float((largest[a] == largest[b])[rows].sum()) for a, b in PAIRS]
     return np.array([rows.sum(), (1 / np.maximum(seen, 1))[rows].sum(), *same])
 
 
 @dataclass(frozen=True, eq=False)
 class SourceCounts:
-    """Mean share of the source with intervals over sentences: of all predictions, and of groups of them.
+    """The mean share of the source, with intervals over sentences: over all predictions and over groups of them.
 
     `groups` by name: the number of predictions and their mean share. `on_end`: the correlation, over all predictions,
     of the share with the weight that cross-attention puts on <eos> (mean over heads), with its interval.
@@ -284,14 +290,14 @@ class SourceCounts:
     words: int
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for all predictions, then one for each group."""
+        """One table row for all predictions, then one per group."""
         return [
             {"predictions": name, "number": count, **_columns(item, "share of the source", prefix="")}
             for name, (count, item) in {"all": (self.words, self.mean), **self.groups}.items()
         ]
 
     def caption(self) -> str:
-        """The mean, both ends of the sentence, and what the weight on <eos> has to do with it."""
+        """State the mean, both ends of the sentence, and the correlation with the weight on <eos>."""
         first, last = (_percent(self.groups[name][1]) for name in (THIRDS[0], THIRDS[-1]))
         value, low, high = (fixed(part, 2, signed=True) for part in self.on_end.at())
         end = (
@@ -308,12 +314,12 @@ class SourceCounts:
 
 
 def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> SourceCounts:
-    """The shares of all predictions of words.
+    """Compute the source's share in all predictions of words over the sample.
 
     Raises:
-        SourceShareError: the model is a variant that cannot be taken apart.
+        SourceShareError: the model is a variant whose vectors cannot be split into parts.
     """
-    part, known = _part(sample, classes, DIVIDED)
+    part, part_classes = _part(sample, classes, DIVIDED)
     sums: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 2)))
     moments = np.zeros((len(part), 6))
     ends = {
@@ -326,8 +332,10 @@ def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report:
         moments[nth] = len(x), x.sum(), shares.sum(), (x**2).sum(), (shares**2).sum(), (x * shares).sum()
         for i, share in enumerate(shares):
             names = {"all", THIRDS[3 * i // len(shares)]}
-            if known and known[nth]:
-                names.add(known[nth][i] if known[nth][i] == "punctuation" else f"{known[nth][i]} words")
+            if part_classes and part_classes[nth]:
+                names.add(
+                    part_classes[nth][i] if part_classes[nth][i] == "punctuation" else f"{part_classes[nth][i]} words"
+                )
             for name in names:
                 sums[name][nth] += share, 1
     groups = {
@@ -339,14 +347,14 @@ def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report:
 
 
 def _correlation(moments: Floats) -> Estimate:
-    """Pearson's correlation of two values over all predictions, from their sums by sentence, with its interval."""
+    """Compute Pearson's correlation over all predictions, with its interval, from the moments of each sentence."""
     drawn = np.concatenate([np.ones((1, len(moments))), bootstrap.resamples(len(moments))])
     n, x, y, xx, yy, xy = (drawn @ moments).T
-    spread = (n * xx - x**2) * (n * yy - y**2)
+    variances = (n * xx - x**2) * (n * yy - y**2)
     values = np.divide(
-        n * xy - x * y, np.sqrt(np.maximum(spread, 0)), out=np.full(len(n), np.nan), where=spread > 1e-12
+        n * xy - x * y, np.sqrt(np.maximum(variances, 0)), out=np.full(len(n), np.nan), where=variances > 1e-12
     )
     return Estimate(values[0], *bootstrap.interval(values[1:]))
 
 
-Count = KeptShares | MapAgreement | SourceCounts  # what was counted over a sample: rows of a table, and a caption
+Count = KeptShares | MapAgreement | SourceCounts  # the result of a cross-check over a sample

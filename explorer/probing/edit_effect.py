@@ -1,4 +1,4 @@
-"""The effect of edited heads: on the quality of a sample's translations, and on one translation step by step."""
+"""Measure the effect of edited heads on the quality of a sample's translations, and on one translation by steps."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Means = dict[Head, NDArray[np.float32]]
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """The quality of translations, sentence by sentence: a change is measured over the same sentences.
+    """The quality of translations, sentence by sentence, so that a change is measured over the same sentences.
 
-    `right` is 1 for each translation that is exactly right and 0 for others, None where references are missing. `bleu`,
-    from 0 to 100, is None where it does not apply, too.
+    `right` is 1 for each translation that is exactly right and 0 for others, None without references. `bleu`, from 0 to
+    100, is None without references and for character-level models.
     """
 
     losses: SentenceLosses
@@ -78,7 +78,7 @@ def quality_of(
 def reference_scores(
     loaded: LoadedModel, sample: Sample, task: Task | None, texts: Sequence[str]
 ) -> tuple[Floats, float | None]:
-    """1 for each translation that is exactly right and 0 for others, [sentence]; BLEU unless tokens are characters."""
+    """Score translations: [sentence] 1 if exactly right, else 0; and BLEU, unless tokens are characters."""
     equivalent = task.equivalent if task is not None else same_text
     references = [reference or "" for reference in sample.references]
     examples = [Example(source.text, text, None) for source, text in zip(sample.sources, references, strict=True)]
@@ -87,7 +87,7 @@ def reference_scores(
 
 
 def quality_words(before: Quality, after: Quality) -> str:
-    """How a change affects a sample, with intervals over sentences: the loss, and what is known beside it."""
+    """Describe how a change affects a sample, with intervals over sentences: the loss, and other measures if known."""
     change = interval(before.losses.loss_change(after.losses), 3)
     words = f"the loss goes from {fixed(before.loss, 3)} to {fixed(after.loss, 3)} nats per token, by {change}"
     if before.right is not None and after.right is not None:
@@ -110,7 +110,7 @@ def quality_changes(before: Quality, after: Quality) -> dict[str, float]:
 
 
 def interval(item: Estimate, decimals: int, *place: int) -> str:
-    """A change with its 95 % interval, each number rounded once: "+0.125 (+0.101 to +0.150)"."""
+    """Format a change with its 95 % interval, each number rounded once: "+0.125 (+0.101 to +0.150)"."""
     value, low, high = (fixed(part, decimals, signed=True) for part in item.at(*place))
     unclear = "" if bool(item.differs_from_zero()[place]) else ", not distinguishable from zero"
     return f"{value} ({low} to {high}{unclear})"
@@ -178,7 +178,7 @@ def effect_on(translator: Translator, text: str, edit: HeadEdits) -> Effect:
 
 
 def effect_of(loaded: LoadedModel, before: Translation, after: Translation, edit: HeadEdits) -> Effect:
-    """The effect of an edit, given the greedy translations without it (`before`) and with it (`after`).
+    """Compare the greedy translations without an edit (`before`) and with it (`after`).
 
     The two decodings may diverge, after which their steps cannot be compared. Both distributions are therefore taken
     after the same prefix, that of the unchanged translation.
@@ -189,7 +189,7 @@ def effect_of(loaded: LoadedModel, before: Translation, after: Translation, edit
     plain = _along(loaded, before, None)
     changed = _along(loaded, before, edit)
     p, q = distributions(plain), distributions(changed)
-    apart = divergence(p, q)
+    divergences = divergence(p, q)
     steps = tuple(
         Step(
             reads=plain.read_tokens[t],
@@ -198,27 +198,33 @@ def effect_of(loaded: LoadedModel, before: Translation, after: Translation, edit
             after=float(q[t, token]),
             instead=changed.top_tokens[t][0],
             instead_probability=float(changed.top_probabilities[t, 0]),
-            divergence=float(apart[t]),
+            divergence=float(divergences[t]),
         )
         for t, token in enumerate(before.path)
     )
     return Effect(before, after, edit, steps)
 
 
-def _along(loaded: LoadedModel, shown: Translation, edit: HeadEdits | None) -> AttentionTrace:
-    """Decode along the path of a translation again, with an edit, and record the probability of every token."""
-    config = DecodeConfig(max_length=len(shown.path))
-    everything = loaded.model_config.tgt_vocab_size
+def _along(loaded: LoadedModel, translation: Translation, edit: HeadEdits | None) -> AttentionTrace:
+    """Force the path of a translation again, with an edit, and record the probability of every token."""
+    config = DecodeConfig(max_length=len(translation.path))
+    vocabulary = loaded.model_config.tgt_vocab_size
     return decode_recorded(
-        loaded.transformer, shown.source, loaded.target, config, prefix=shown.path, n_alternatives=everything, edit=edit
+        loaded.transformer,
+        translation.source,
+        loaded.target,
+        config,
+        prefix=translation.path,
+        n_alternatives=vocabulary,
+        edit=edit,
     ).trace
 
 
 def distributions(trace: AttentionTrace) -> Floats:
     """[tgt, vocab]: the probability of every token at every step, from a trace with all alternatives."""
-    full = np.zeros((len(trace.read_tokens), int(trace.top_ids.max()) + 1))
-    np.put_along_axis(full, trace.top_ids, trace.top_probabilities.astype(np.float64), axis=1)
-    return full
+    probabilities = np.zeros((len(trace.read_tokens), int(trace.top_ids.max()) + 1))
+    np.put_along_axis(probabilities, trace.top_ids, trace.top_probabilities.astype(np.float64), axis=1)
+    return probabilities
 
 
 def divergence(p: Floats, q: Floats) -> Floats:
@@ -230,20 +236,20 @@ def divergence(p: Floats, q: Floats) -> Floats:
 
 
 def means_over(loaded: LoadedModel, sample: Sample, heads: Sequence[Head]) -> Means:
-    """The mean output of each head over a sample, which the edit `mean` puts in its place."""
+    """Compute the mean output of each head over a sample, for the edit `mean`."""
     return mean_outputs(loaded.transformer, sample.pairs, heads)
 
 
 def visible_weights(trace: AttentionTrace, head: Head, row: int) -> dict[str, float]:
-    """The weights in a row of a head on the first keys that it may see, by numbered token, with three decimals."""
+    """The weights in a row of a head on its first `MOST_ROW` visible keys, by numbered token, with three decimals."""
     kind, layer, number = head
     names = numbered(trace.read_tokens if kind == "decoder" else trace.src_tokens)
     visible = [j for j in range(len(names)) if trace.mask(kind)[row, j] == VISIBLE][:MOST_ROW]
     return {names[j]: round(float(trace.weights(kind)[layer, number, row, j]), 3) for j in visible}
 
 
-def from_another(translator: Translator, other: Translation, shown: Translation, change: Change) -> NDArray[np.float32]:
-    """The pattern [query, key] or output [query, d_head] of a head in `other`, to be put into `shown`.
+def from_another(translator: Translator, other: Translation, own: Translation, change: Change) -> NDArray[np.float32]:
+    """Get the pattern [query, key] or output [query, d_head] of a head in `other`, to put into `own`.
 
     Raises:
         InputError: it does not fit this sentence; the message says why.
@@ -254,7 +260,7 @@ def from_another(translator: Translator, other: Translation, shown: Translation,
         return np.stack([row.output for row in details.rows])
     name = f"{change.kind} {short_name(change.layer, change.head)}"
     pattern: NDArray[np.float32] = other.trace.weights(kind)[layer, head]
-    needed = shown.trace.weights(kind).shape[2:]
+    needed = own.trace.weights(kind).shape[2:]
     if kind != "decoder" and pattern.shape[1] != needed[1]:
         raise InputError(
             f"The pattern of {name} does not fit: {quoted(change.other)} has "

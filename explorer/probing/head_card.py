@@ -1,4 +1,4 @@
-"""The contents of a head's card: the sentences that show it best, its strongest rows, similar heads, and its terms."""
+"""The contents of a head's card: example sentences, coverage, similar heads, and the terms of its scores."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from model.checkpoint import LoadedModel
 from model.points import Head
 
 DECILES = 10
-SHOWN = {"Best": DECILES, "Median": DECILES // 2, "Worst": 0}  # sentences on a card, by their decile
-_ALIKE = 3  # heads that are named as similar
+SHOWN = {"Best": DECILES, "Median": DECILES // 2, "Worst": 0}  # deciles of the sentences on a card
+_N_SIMILAR = 3  # similar heads that are named
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence of the sample: its index, and how far the head's score in it is above that of uniform attention.
+    """A sentence of the sample: its index, the head's score in it, and the score of uniform attention (`chance`).
 
-    `score` is the head's own score there and `chance` that of uniform attention; sentences are sorted by `gain`.
+    Sentences are sorted by `gain`.
     """
 
     index: int
@@ -43,12 +43,12 @@ class Example:
         return self.score - self.chance
 
     def sort_key(self) -> str:
-        """The number that sentences are sorted by, with its parts."""
+        """Write the gain, by which sentences are sorted, as a subtraction."""
         return f"{fixed(self.gain, 2, signed=True)} = {fixed(self.score, 2)} − {fixed(self.chance, 2)}"
 
 
 def example_statistic(role: Role, measured: KindScores) -> str:
-    """The statistic by which examples are chosen: the one behind the head's role; without a role, its confidence."""
+    """The statistic by which examples are chosen: that of the head's role or, without a role, its confidence."""
     if not role.clear:
         return "confidence"
     name = role.statistics[-1]
@@ -56,24 +56,24 @@ def example_statistic(role: Role, measured: KindScores) -> str:
 
 
 def deciles(measured: KindScores, statistic: str, layer: int, head: int) -> tuple[Example, ...]:
-    """Eleven sentences of the sample, from the worst (index 0) to the best (index 10), at every tenth of the order.
+    """Choose eleven sentences of the sample at every decile, from the worst (index 0) to the best (index 10).
 
-    Any head scores high in a short sentence, so sentences are sorted by the score above that of uniform attention.
-    Ties keep the order of the sample. Empty where the statistic applies to no sentence.
+    Any head scores high in a short sentence, so sentences are sorted by the gain over uniform attention. Ties keep the
+    order of the sample. Empty if the statistic applies to no sentence.
     """
     single = measured.single[statistic]
     values = single.own[:, layer, head]
     gains = values - single.uniform
-    known = np.flatnonzero(np.isfinite(gains))
-    if not len(known):
+    defined = np.flatnonzero(np.isfinite(gains))
+    if not len(defined):
         return ()
-    order = known[np.argsort(gains[known], kind="stable")]
+    order = defined[np.argsort(gains[defined], kind="stable")]
     at = [round(d * (len(order) - 1) / DECILES) for d in range(DECILES + 1)]
     return tuple(Example(int(order[i]), float(values[order[i]]), float(single.uniform[order[i]])) for i in at)
 
 
 def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> str:
-    """How much of this head each source token receives in the whole translation; weights [query, key]."""
+    """Describe how much weight of a head each source token receives in the whole translation; weights [query, key]."""
     total = coverage(weights)
     most, least = int(total[:-1].argmax()), int(total[:-1].argmin())
     return (
@@ -84,12 +84,12 @@ def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> s
 
 
 def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...]:
-    """The heads most similar to one (indices from 0), with divergence and role; empty if there are none."""
+    """The heads most similar to a head (indices from 0), with divergence and role; empty if there are none."""
     own = layer * measured.n_heads + head
     divergences = measured.similarity[own]
     others = [int(i) for i in np.argsort(divergences, kind="stable") if i != own and np.isfinite(divergences[i])]
     lines = []
-    for other in others[:_ALIKE]:
+    for other in others[:_N_SIMILAR]:
         place = divmod(other, measured.n_heads)
         lines.append(f"{index_name(*place)}: {divergences[other]:.2f} bits apart, {role_of(measured, *place).name}")
     return tuple(lines)
@@ -100,7 +100,7 @@ SENTENCES = 50  # of the sample, at most
 
 @dataclass(frozen=True, eq=False)
 class MeanTerms:
-    """The mean table of a head, [query part, key part], with all heads of one kind and layer together."""
+    """The mean table of a head's score terms, [query part, key part]; the heads of a layer are one part."""
 
     table: NDArray[np.float64]
     query_parts: tuple[Part, ...]
@@ -113,14 +113,14 @@ class MeanTerms:
 
 
 def mean_terms(loaded: LoadedModel, sample: Sample, head: Head, report: Report) -> MeanTerms:
-    """The mean over sentences of :meth:`model.analysis.score_terms.HeadTerms.mean_table`.
+    """Average :meth:`model.analysis.score_terms.HeadTerms.mean_table` over sentences.
 
     Raises:
-        ScoreTermsError: the model is a variant of which scores cannot be taken apart.
+        ScoreTermsError: the model is a variant whose scores cannot be split into terms.
     """
     part = subsample(sample, SENTENCES)
     tables = []
-    for src, read in read_pairs(part, report, "Taking scores apart"):
+    for src, read in read_pairs(part, report, "Splitting scores into terms"):
         terms = head_terms(loaded.transformer, src, read, head)
         table, rows, columns = grouped(terms.mean_table(), terms.query_parts, terms.key_parts)
         if np.isfinite(table).all():

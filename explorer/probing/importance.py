@@ -1,4 +1,4 @@
-"""The importance of each head: ablation one by one, gradient scores, and the pruning curve."""
+"""Measure the importance of each head: ablation one by one, gradient scores, and the pruning curve."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Importance:
 
     @property
     def largest_change(self) -> float:
-        """The size of the largest change of the loss; a little more than 0 if there is none."""
+        """The largest absolute change of the loss, at least 1e-9."""
         return max(float(np.abs(values).max()) for values in self.ablation.loss_change.values()) or 1e-9
 
     @property
@@ -71,7 +71,7 @@ class Importance:
         return least_first(self.gradient if by_gradient else self.ablation.loss_change)
 
     def sentence_about(self, head: Head) -> str:
-        """The importance of one head, with its interval and its rank among all heads."""
+        """Describe the importance of one head, with its interval and its rank among all heads."""
         kind, layer, number = head
         change = float(self.ablation.loss_change[kind][layer, number])
         order = self.least_first()[::-1]
@@ -86,17 +86,17 @@ class Importance:
         )
 
     def words(self, head: Head) -> str:
-        """The change of the loss without a head, with its interval; says where it cannot be told from zero."""
+        """State the change of the loss without a head, with its interval, and whether it can be told from zero."""
         kind, *place = head
         return interval(self.ablation.loss_interval[kind], 3, *place)
 
     def unclear(self) -> list[Head]:
-        """The heads of which nothing shows that the model is better or worse without them."""
+        """The heads whose effect on the loss cannot be told from zero."""
         clear = self.clear
         return [(kind, layer, head) for kind, layer, head in self.least_first() if not clear[kind][layer, head]]
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each head, the most important first."""
+        """One table row per head, the most important first."""
         clear, rows = self.clear, []
         for kind, *place in reversed(self.least_first()):
             at = tuple(place)
@@ -117,7 +117,7 @@ class Importance:
         return rows
 
     def summary(self) -> str:
-        """The heads whose absence changes the loss most and least, and how many changes cannot be told from zero."""
+        """Name the heads that matter most and least, and count the changes that cannot be told from zero."""
         order = self.least_first()
         least, most = order[0], order[-1]
         better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
@@ -130,7 +130,7 @@ class Importance:
 
 
 def name_of(head: Head) -> str:
-    """A head as a sentence names it: "cross L1 H2"."""
+    """The name of a head in a sentence: "cross L1 H2"."""
     kind, layer, number = head
     return f"{kind} {index_name(layer, number)}"
 
@@ -139,7 +139,7 @@ def name_of(head: Head) -> str:
 class PruningCurve:
     """Quality as heads are removed: their number, and loss (nats), exact match (0 to 1) and BLEU at each point.
 
-    Exact match and BLEU are None where they are not known. `changes`: the change of the loss at each point with its
+    Exact match and BLEU are None if they are unknown. `changes`: the change of the loss at each point with its
     interval over sentences, [point].
     """
 
@@ -150,18 +150,18 @@ class PruningCurve:
     changes: Estimate
 
     def interval(self) -> tuple[list[float], list[float]]:
-        """The interval of the probability per token that remains, in percent: low and high at each point."""
+        """The interval of the remaining probability per token, in percent: low and high at each point."""
         low, high = (100 * np.exp(-end) for end in (self.changes.high, self.changes.low))
         return low.tolist(), high.tolist()
 
     def remaining_quality(self) -> dict[str, Sequence[float]]:
         """Each measure as a percentage of the whole model's; the loss as e^-loss, the probability per token."""
         measures = {"probability per token": np.exp(-np.array(self.loss)), "exact match": self.exact, "BLEU": self.bleu}
-        known = {name: values for name, values in measures.items() if None not in values and values[0] > 0}
-        return {name: [float(100 * v / values[0]) for v in values] for name, values in known.items()}
+        complete = {name: values for name, values in measures.items() if None not in values and values[0] > 0}
+        return {name: [float(100 * v / values[0]) for v in values] for name, values in complete.items()}
 
     def summary(self) -> str:
-        """The number of heads switched off when the last of the measures falls below 90 % of the whole model's."""
+        """State how many heads are off when the last of the measures falls below 90 % of the whole model's."""
         name, values = list(self.remaining_quality().items())[-1]
         fallen = next((n for n, value in zip(self.counts, values, strict=True) if value < _STILL_GOOD), None)
         total = plural(self.counts[-1], "head")
@@ -172,13 +172,13 @@ class PruningCurve:
         )
         return (
             f"{name[0].upper()}{name[1:]} {outcome}. 'Probability per token' is that of the right token (geometric "
-            f"mean), with its 95 % interval over sentences. The order is that of the whole model: it is not computed "
-            f"again as heads go."
+            f"mean), with its 95 % interval over sentences. The order is that of the whole model: it is not "
+            f"recomputed as heads are removed."
         )
 
 
 def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> Importance:
-    """Ablation and gradient scores on at most `SENTENCES` sentences of a sample."""
+    """Measure ablation and gradient scores on at most `SENTENCES` sentences of a sample."""
     part = subsample(sample, SENTENCES)
     model, pairs = loaded.transformer, part.pairs
     n_batches, n_heads = len(batches_of(pairs)), len(heads_of(model.config))
@@ -190,22 +190,22 @@ def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> I
 def measure_curve(
     loaded: LoadedModel, sample: Sample, task: Task | None, order: Sequence[Head], report: Report
 ) -> PruningCurve:
-    """The pruning curve in a given order, with translations where all references are known."""
+    """Measure the pruning curve in a given order, with translations if all references are known."""
     part = subsample(sample, SENTENCES)
-    known = all(part.references)
+    has_references = all(part.references)
     counts = pruning_counts(len(order))
     label = "Switching heads off, the least important first"
-    n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if known else 0)
+    n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if has_references else 0)
     check = progress_check(report, len(counts) * n_batches, label)
     losses, exacts, bleus, changes = [], [], [], []
     whole: SentenceLosses | None = None
     for step in pruning_curve(
-        loaded.transformer, part.pairs, list(order), loaded.target if known else None, check=check
+        loaded.transformer, part.pairs, list(order), loaded.target if has_references else None, check=check
     ):
         whole = whole or step.scores
         losses.append(step.scores.loss)
         changes.append(whole.loss_change(step.scores))
-        right, bleu = reference_scores(loaded, part, task, step.translations) if known else (None, None)
+        right, bleu = reference_scores(loaded, part, task, step.translations) if has_references else (None, None)
         exacts.append(None if right is None else float(right.mean()))
         bleus.append(bleu)
     joined = Estimate(*(np.array([part.at()[nth] for part in changes]) for nth in range(3)))

@@ -1,7 +1,7 @@
-"""The heads of a model measured on a sample: now, or read from the file beside the weights that shipped models have.
+"""Measure the heads of a model on a sample, or read the results from the file that shipped models have.
 
-A file belongs to one model and one sample. It says which by hashes of the weights and of the sentences as the model
-reads them; where either has changed since, the file is stale and never shown.
+A file belongs to one model and one sample. It stores hashes of the weights and of the tokenized sentences; if either
+has changed since, the file is stale and ignored.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from model.data import Task
 from model.embeddings import count_parameters
 from model.folder import WEIGHTS
 
-LARGE = 30_000_000  # parameters above which a model is measured beside two untrained ones only
+LARGE = 30_000_000  # parameters above which a model is compared with two untrained ones only
 FILE = "heads.npz"
-VERSION = 1  # of the measurement: raise it when a formula changes, so that stored results are measured again
+VERSION = 1  # of the measurement; increase it when a formula changes, so that stored results become stale
 LARGEST = 64_000_000  # bytes, unpacked
-# The last axes of each array, by the last part of its name: all that is read from the file is checked against them.
-# Earlier files hold `by_layer`, which follows from `gradient`.
+# The last axes of each array, by the last part of its name; every array read from the file is checked against them.
+# Older files contain `by_layer`, which is now computed from `gradient`.
 LAST_AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("own", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
@@ -63,7 +63,7 @@ Sum = Annotated[str, Meta(min_length=64, max_length=64)]
 class Measured:
     """A model measured on a sample.
 
-    `about` describes the sample in words; `importance` is known where it was stored, too. :func:`read_again` gives the
+    `about` describes the sample in words; `importance` is None unless it was stored. :func:`read_again` gives the
     sentences as the model reads them.
     """
 
@@ -75,12 +75,12 @@ class Measured:
 
 
 def seeds_for(loaded: LoadedModel) -> tuple[int, ...]:
-    """The seeds of the untrained models beside a model; each takes the model's memory again."""
+    """The seeds of the untrained baseline models; fewer for large models, since each takes as much memory."""
     return SEEDS if count_parameters(loaded.transformer) <= LARGE else SEEDS[:2]
 
 
 def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again: bool = False) -> Measured:
-    """The heads of a model on a sample: stored results if they are of this sample (unless `again`), else measured now.
+    """Measure the heads of a model on a sample, unless results of this sample are stored (and not `again`).
 
     Raises:
         SampleError: there is nothing to measure on. Exceptions from `report` propagate.
@@ -88,9 +88,9 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
     report(0.0, "Gathering sentences")
     sample, about, task = gather(choice, loaded, report)
     seeds = seeds_for(loaded)
-    known = None if again else load(loaded.folder, sample_hash(sample, seeds))
-    if known is not None:
-        return Measured(sample, known.probe, about, task, known.importance)
+    stored = None if again else load(loaded.folder, sample_hash(sample, seeds))
+    if stored is not None:
+        return Measured(sample, stored.probe, about, task, stored.importance)
     models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in seeds)]
     tally = Tally()
     for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
@@ -104,7 +104,7 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
 
 
 def measured_before(choice: SampleChoice, translator: Translator) -> Measured | None:
-    """The results stored beside a model, if there are any and they are of this sample.
+    """Read the results stored beside a model, if they are of this sample.
 
     Raises:
         SampleError: there is nothing to measure on.
@@ -113,12 +113,12 @@ def measured_before(choice: SampleChoice, translator: Translator) -> Measured | 
     if not (loaded.folder / FILE).is_file():
         return None
     sample, about, task = gather(choice, loaded, unheard)
-    known = load(loaded.folder, sample_hash(sample, seeds_for(loaded)))
-    return known and Measured(sample, known.probe, about, task, known.importance)
+    stored = load(loaded.folder, sample_hash(sample, seeds_for(loaded)))
+    return stored and Measured(sample, stored.probe, about, task, stored.importance)
 
 
 def read_again(sample: Sample, loaded: LoadedModel, report: Report) -> tuple[Observed, ...]:
-    """The sentences of a sample, in order, as the model reads them: measuring keeps only their scores."""
+    """Run the model on a sample again and return its recordings in order, since measuring keeps only scores."""
     by_index: dict[int, Observed] = {}
     for index, observed, _ in observe([loaded.transformer], sample, loaded.source, loaded.target):
         by_index[index] = observed
@@ -127,7 +127,7 @@ def read_again(sample: Sample, loaded: LoadedModel, report: Report) -> tuple[Obs
 
 
 class About(Struct, omit_defaults=True):
-    """The entry `about` of heads.npz: what was measured. The other entries are arrays with a place for each head."""
+    """The entry `about` of heads.npz, which says what was measured; the other entries are arrays."""
 
     version: Size
     weights: Sum
@@ -141,14 +141,14 @@ class About(Struct, omit_defaults=True):
 
 
 class Stored(NamedTuple):
-    """Results from a file, for the model and the sample that were asked for."""
+    """Results read from a file, for the requested model and sample."""
 
     probe: Probe
     importance: Importance | None
 
 
 def sample_hash(sample: Sample, seeds: tuple[int, ...]) -> str:
-    """A hash of everything about a sample that results depend on: ids, right alignments, and untrained models."""
+    """Hash everything about a sample that results depend on: ids, right alignments, and seeds of untrained models."""
     digest = hashlib.sha256(json.dumps([VERSION, seeds, sample.targets, sample.alignments]).encode())
     for source, gold in zip(sample.sources, sample.links, strict=True):
         digest.update(json.dumps([source.ids, source.words]).encode())
@@ -158,7 +158,7 @@ def sample_hash(sample: Sample, seeds: tuple[int, ...]) -> str:
 
 
 def weights_hash(folder: Path) -> str:
-    """A hash of the weights in a model's folder."""
+    """Hash the weights in a model's folder."""
     return hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
 
 
@@ -200,9 +200,9 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
 
 
 def load(folder: Path, sample: str) -> Stored | None:
-    """The results in a model's folder, if there are any and they are of these weights and this sample.
+    """Read the results in a model's folder, if they are of these weights and this sample.
 
-    A file that is damaged or of another version counts as none, and the log says why: the heads are measured again.
+    A damaged file is logged and ignored, so that the heads are measured again.
     """
     path = folder / FILE
     if not path.is_file():
@@ -217,13 +217,13 @@ def load(folder: Path, sample: str) -> Stored | None:
                 return None
             arrays = {name: file[name] for name in file.files if name != "about"}
             return _stored(about, arrays) if _fit(about, arrays) else None
-    except Exception as fault:  # zipfile, numpy and msgspec raise a dozen kinds for files that are cut or damaged
+    except Exception as fault:  # zipfile, numpy and msgspec raise a dozen types for truncated or damaged files
         logging.getLogger("headlight").warning("%s is not used: %s: %s", path, type(fault).__name__, fault)
         return None
 
 
 def _fit(about: About, arrays: Arrays) -> bool:
-    """Whether all arrays hold real numbers, with a place for each head where they speak of heads."""
+    """Whether all arrays are floating-point and have the expected last axes."""
     for name, values in arrays.items():
         kind, *_, part = name.split("/")
         layers, heads = about.shapes[cast(AttentionKind, kind)]
@@ -271,7 +271,7 @@ def _stored(about: About, arrays: Arrays) -> Stored:
 
 
 def _grouped(arrays: Arrays, prefix: str) -> dict[str, Arrays]:
-    """The arrays under a prefix by the next part of their names."""
+    """Group the arrays under a prefix by the next part of their names."""
     groups: dict[str, Arrays] = {}
     for name, values in arrays.items():
         if name.startswith(prefix):

@@ -1,9 +1,9 @@
-"""Scores of a model's heads over a sample, each with its interval, two baselines and the sample size.
+"""Score a model's heads over a sample; each score has an interval, two baselines and a sample size.
 
 The score of one sentence is a mean over its rows; the score of a head is the mean over sentences, with a bootstrap
-interval over sentences. The baselines are the score of uniform attention on the same rows, and that of the same
-architecture untrained, over several seeds and all heads of the layer (which are equivalent before training). They are
-compared sentence by sentence: a long sentence lowers the head's score and the baseline's alike.
+interval over sentences. The baselines are uniform attention on the same rows, and untrained models of the
+same shape, over several seeds and all heads of the layer (which are equivalent before training). Both are compared
+sentence by sentence, since a long sentence lowers the head's score and the baseline's alike.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class HeadScores:
     untrained_std [layer]; uniform and uniform_std are single numbers. `over_uniform` and `over_untrained` [layer, head]
     are mean differences over the same sentences, with their intervals; `above_uniform` [layer, head] counts the
     sentences in which the head scores above uniform attention. `untrained_std` is the standard deviation between
-    untrained heads. `sentences`: how many have a row to which the statistic applies. NaN: unknown.
+    untrained heads. `sentences`: the number that have a row to which the statistic applies. NaN: unknown.
     """
 
     estimate: Estimate
@@ -73,7 +73,7 @@ class HeadScores:
 
 
 def per_sentence(values: Scores, uniform: Scores) -> SentenceScores:
-    """One statistic sentence by sentence, from values [sentence, model, layer, head] and uniform [sentence].
+    """Split one statistic, values [sentence, model, layer, head] and uniform [sentence], into model and baselines.
 
     The model itself comes first, then the untrained ones.
     """
@@ -88,9 +88,9 @@ def per_sentence(values: Scores, uniform: Scores) -> SentenceScores:
 
 
 def summarised(single: Mapping[str, SentenceScores]) -> dict[str, HeadScores]:
-    """Means, intervals and differences over the sentences, of all statistics of one kind.
+    """Compute means, intervals and differences over the sentences for all statistics of one kind.
 
-    All are resampled at once, which is many times faster than one by one.
+    They are resampled together, which is many times faster than one by one.
     """
     if not single:
         return {}
@@ -98,14 +98,15 @@ def summarised(single: Mapping[str, SentenceScores]) -> dict[str, HeadScores]:
     for item in single.values():
         own, uniform = item.own, item.uniform[:, None, None]
         parts.append(np.stack([own, own - uniform, own - item.untrained[..., None]], axis=1))
-    found = bootstrap.of_mean(np.stack(parts, axis=1))  # [statistic, which, layer, head]
-    return {name: _summary(item, found, nth) for nth, (name, item) in enumerate(single.items())}
+    estimates = bootstrap.of_mean(np.stack(parts, axis=1))  # [statistic, which, layer, head]
+    return {name: _summary(item, estimates, nth) for nth, (name, item) in enumerate(single.items())}
 
 
-def _summary(single: SentenceScores, found: Estimate, nth: int) -> HeadScores:
+def _summary(single: SentenceScores, estimates: Estimate, nth: int) -> HeadScores:
     own = single.own
     estimate, over_uniform, over_untrained = (
-        Estimate(found.value[nth, which], found.low[nth, which], found.high[nth, which]) for which in range(3)
+        Estimate(estimates.value[nth, which], estimates.low[nth, which], estimates.high[nth, which])
+        for which in range(3)
     )
     return HeadScores(
         estimate=estimate,
@@ -122,10 +123,10 @@ def _summary(single: SentenceScores, found: Estimate, nth: int) -> HeadScores:
 
 
 def mean(values: Scores, axis: int) -> Scores:
-    """Mean of the finite values; NaN where there are none."""
-    known = np.isfinite(values)
-    total = np.where(known, values, 0.0).sum(axis=axis)
-    count = known.sum(axis=axis)
+    """Average the finite values; NaN where there are none."""
+    finite = np.isfinite(values)
+    total = np.where(finite, values, 0.0).sum(axis=axis)
+    count = finite.sum(axis=axis)
     average: Scores = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return average
 
@@ -211,8 +212,8 @@ class KindScores:
 class Probe:
     """A model measured on a sample: scores by kind, and the number of sentences and of untrained models.
 
-    `gold`: between what the alignment error rate counts links: "words", which have sure and possible links, "tokens",
-    "statistical" where a statistical aligner drew links between words, or "" where no alignment is known.
+    `gold`: the links that the alignment error rate counts: sure and possible ones between "words", between "tokens",
+    "statistical" ones that an aligner drew between words, or "" if no alignment is known.
     """
 
     kinds: dict[AttentionKind, KindScores]
@@ -223,7 +224,7 @@ class Probe:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """What of one sentence does not depend on the weights of a kind of attention.
+    """The properties of one sentence that do not depend on the weights: rows, keys and patterns.
 
     Shapes: seen [query, key]; rows [query]; sinks [key]; cells by pattern [query, key]. lexical: see
     :func:`explorer.probing.pattern_cells.lexical_cells`.
@@ -239,7 +240,7 @@ class Places:
 
 
 def places_of(observed: Observed, kind: AttentionKind) -> Places:
-    """The rows, keys and patterns of one sentence."""
+    """Compute the rows, keys and patterns of one sentence."""
     lexical = {}
     if kind == "cross":
         lexical = {"lexical": lexical_cells(observed), "lexical_input": lexical_cells(observed, read=True)}
@@ -260,7 +261,7 @@ def sentence_scores(
     weights: NDArray[np.floating] | None = None,
     places: Places | None = None,
 ) -> dict[str, Scores]:
-    """Every statistic that applies to one sentence.
+    """Compute every statistic that applies to one sentence.
 
     Shapes: weights [..., query, key], the trace's own by default; each score has the leading axes, with NaN where the
     statistic applies to no row of this sentence.
@@ -274,10 +275,10 @@ def sentence_scores(
         keys[-1] = False
     if kind == "encoder":
         sure_rows[-1] = False
-    spread = entropy(used)
+    entropies = entropy(used)
     values = {
-        "effective_keys": mean_over(np.exp(spread), rows),
-        "normalised_entropy": formulas.normalised_entropy(spread, seen, rows),
+        "effective_keys": mean_over(np.exp(entropies), rows),
+        "normalised_entropy": formulas.normalised_entropy(entropies, seen, rows),
         "confidence": formulas.confidence(used, sure_rows, keys),
     }
     if kind != "cross":
@@ -308,7 +309,7 @@ def sentence_scores(
 
 @dataclass
 class Tally:
-    """Collects the scores of one sentence after another, in any order; call `result` at the end."""
+    """Accumulates the scores of sentences, added one by one in any order; call `result` at the end."""
 
     sentences: int = 0
     seeds: int = 0
@@ -346,7 +347,7 @@ class Tally:
             self._maps[kind].append(relative_map(stacked[0]))
 
     def result(self) -> Probe:
-        """Means, intervals and differences over all sentences added.
+        """Compute means, intervals and differences over all sentences added.
 
         Raises:
             ValueError: no sentence was added.

@@ -1,4 +1,4 @@
-"""Patching on one sentence: which vector carries the difference to another sentence, in words and numbers."""
+"""Patch vectors of another sentence into one sentence, to find which vector carries their difference."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 class Patched:
     """A grid of patches with the tokens at its positions.
 
-    `tokens` and `other_tokens`: the source of this sentence and of the other one, with <eos>; `read`: the target tokens
-    up to the row that predicts `predicted`. `instead` names the likeliest token of each patch, by stack.
+    `tokens` and `other_tokens`: the source tokens of this sentence and of the other one, with <eos>; `read`: the target
+    tokens up to the row that predicts `predicted`. `instead`: the likeliest token after each patch, by stack.
     """
 
     grid: PatchGrid
@@ -38,14 +38,14 @@ class Patched:
         return self.grid.log_probs[stack] - self.grid.own
 
     def columns(self, stack: Stack) -> tuple[str, ...]:
-        """The labels of the positions; in the source, both tokens where they differ."""
+        """Labels of the positions; in the source, both tokens where they differ."""
         if stack == "decoder":
             return self.read
         pairs = zip(self.tokens, self.other_tokens, strict=True)
-        return tuple(one if one == two else f"{one} ← {two}" for one, two in pairs)
+        return tuple(own if own == other else f"{own} ← {other}" for own, other in pairs)
 
     def caption(self, stack: Stack) -> str:
-        """What the patch with the largest effect does."""
+        """Describe the effect of the patch with the largest effect."""
         change = self.change(stack)
         point, position = (int(i) for i in np.unravel_index(int(np.abs(change).argmax()), change.shape))
         patched = math.exp(self.grid.own + change[point, position])
@@ -61,24 +61,26 @@ class Patched:
 
 
 def point_names(n_points: int) -> list[str]:
-    """What the rows of a grid are called: "embedding", "L1", …"""
+    """Names of the rows of a grid: "embedding", "L1", …"""
     return ["embedding", *(short_layer(layer) for layer in range(1, n_points))]
 
 
-def patched(loaded: LoadedModel, shown: Translation, other_text: str, row: int) -> Patched:
-    """Patch another source into a translation, vector by vector, and watch the prediction of one row (from 0).
+def patched(loaded: LoadedModel, translation: Translation, other_text: str, row: int) -> Patched:
+    """Patch another source into a translation, vector by vector, and record the prediction of one row (from 0).
 
     Raises:
-        PatchError: the sentences do not fit each other.
+        PatchError: the sentences cannot be patched into each other.
     """
     other, label = loaded.source.encode(other_text), loaded.target.label
-    read = (SOS, *shown.path[:row])
-    grid = patch_grid(loaded.transformer, (*shown.source.ids, EOS), (*other.ids, EOS), read, token=shown.path[row])
+    read = (SOS, *translation.path[:row])
+    grid = patch_grid(
+        loaded.transformer, (*translation.source.ids, EOS), (*other.ids, EOS), read, token=translation.path[row]
+    )
     return Patched(
         grid,
-        tuple(shown.trace.src_tokens),
+        tuple(translation.trace.src_tokens),
         (*other.tokens, label(EOS)),
-        tuple(shown.trace.read_tokens[: row + 1]),
-        shown.trace.predicted_tokens[row],
+        tuple(translation.trace.read_tokens[: row + 1]),
+        translation.trace.predicted_tokens[row],
         {stack: [[label(token) for token in line] for line in ids.tolist()] for stack, ids in grid.likeliest.items()},
     )

@@ -1,7 +1,7 @@
 """Attention patterns (previous token, diagonal, aligned …) as cells of an attention map, and which keys are sinks.
 
-Every share of the weight ("how much goes to the previous token?") is the same formula over different cells, so that
-heads, uniform attention and untrained models are measured in the same way.
+Every share of the weight ("how much goes to the previous token?") is the same formula over different cells, so heads,
+uniform attention and untrained models are all measured in the same way.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def choosing_rows(observed: Observed, kind: AttentionKind) -> Cells:
 
 
 def sink_keys(observed: Observed, kind: AttentionKind) -> Cells:
-    """[key]: the sinks, where unneeded weight goes: the first key and, in the source, <eos>.
+    """[key]: the sinks, which collect weight that is not needed: the first key and, in the source, <eos>.
 
     Attention to a sink is often a way of attending to nothing (Clark et al. 2019, §3.2; Xiao et al. 2023).
     """
@@ -86,10 +86,10 @@ def _self(observed: Observed, kind: AttentionKind, shape: tuple[int, ...]) -> di
 
 
 def after(cells: Cells) -> Cells:
-    """The cells one key further on: [query, key] -> [query, key]."""
-    moved = np.zeros_like(cells)
-    moved[:, 1:] = cells[:, :-1]
-    return moved
+    """Shift cells to the next key: [query, key] -> [query, key]."""
+    shifted = np.zeros_like(cells)
+    shifted[:, 1:] = cells[:, :-1]
+    return shifted
 
 
 def _cross(observed: Observed, shape: tuple[int, ...]) -> dict[str, Cells]:
@@ -121,7 +121,7 @@ def punctuation(tokens: Sequence[str]) -> Cells:
 
 
 def rarest(observed: Observed) -> Cells:
-    """[src]: the tokens that are rarest in the training data, without <eos>; none where all are equally frequent."""
+    """[src]: the tokens that are rarest in the training data, without <eos>; none if all are equally frequent."""
     counts = observed.src_counts[:-1]
     rare = np.zeros(len(observed.src_counts), dtype=np.bool_)
     if len(counts) and counts.min() < counts.max():
@@ -135,13 +135,13 @@ def _columns(keys: Cells, n_rows: int) -> Cells:
 
 Floats = NDArray[np.float64]
 
-LEAST_ROWS = 3  # rows with a partner; fewer cannot be shuffled
+LEAST_ROWS = 3  # rows with a partner that are needed for shuffling
 
 
 def partners(observed: Observed, *, read: bool = False) -> Cells:
     """[query, key]: the source tokens that translate the token that a row predicts or, with `read`, has just read.
 
-    By sure links between words where there are any, otherwise by the alignment of tokens.
+    They come from sure links between words if there are links, otherwise from the alignment of tokens.
     """
     n_rows, n_keys = observed.trace.cross_mask.shape
     if observed.links is None:
@@ -156,28 +156,29 @@ def partners(observed: Observed, *, read: bool = False) -> Cells:
 
 
 def lexical_cells(observed: Observed, *, read: bool = False) -> tuple[Floats, Floats, Cells] | None:
-    """What a head's weights are multiplied by: 1 on the partners of a row, minus the share of shuffled partners.
+    """The factors of a lexical score: 1 on the partners of a row, minus the share of shuffled partners at each cell.
 
-    Two of [query, key], with distances from the diagonal and from the mirrored diagonal (of a head's two scores the
-    smaller one counts), and [query]: the rows that have a partner. None where they are fewer than `LEAST_ROWS`.
+    Returns two arrays [query, key], which shuffle distances from the diagonal and from the mirrored diagonal (of a
+    head's two scores the smaller one counts), and [query], the rows that have a partner. None if fewer than
+    `LEAST_ROWS` have one.
     """
     own = partners(observed, read=read)
-    having: Cells = np.atleast_1d(own.any(axis=1))
-    rows = np.flatnonzero(having)
+    has_partner: Cells = np.atleast_1d(own.any(axis=1))
+    rows = np.flatnonzero(has_partner)
     if len(rows) < LEAST_ROWS:
         return None
     n_rows, n_keys = own.shape
-    # The row that reads a token stands one further down than the row that predicts it.
+    # The row that reads a token is one below the row that predicts it.
     shift = 1 if read else 0
     cells = []
     for reference in (diagonal(n_rows, n_keys), mirror(n_rows, n_keys)):
         at = reference[rows - shift]
-        of, partner = np.nonzero(own[rows])  # the partners of all rows, one after the other
-        distances = partner - at[of]
+        row_index, partner = np.nonzero(own[rows])  # the partners of all rows, concatenated
+        distances = partner - at[row_index]
         keys = np.clip(at[:, None] + distances[None, :], 0, n_keys - 2)  # [row, partner], never <eos>
         others = np.ones(keys.shape)
-        others[of, np.arange(len(of))] = 0.0  # a row is not its own comparison
+        others[row_index, np.arange(len(row_index))] = 0.0  # a row is not compared with its own partners
         cell = rows[:, None] * n_keys + keys
         shuffled = np.bincount(cell.ravel(), weights=others.ravel(), minlength=own.size).reshape(own.shape)
         cells.append(own - shuffled / (len(rows) - 1))
-    return cells[0], cells[1], having
+    return cells[0], cells[1], has_partner

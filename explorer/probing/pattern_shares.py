@@ -1,4 +1,4 @@
-"""Formulas over the attention weights of one sentence, as pure functions with any leading axes; how heads resemble.
+"""Formulas over the attention weights of one sentence, as pure functions with any leading axes; similarity of heads.
 
 Weights are a_ij of query i on key j; each row sums to 1 over the m_i keys that it sees. Each function returns the mean
 over the requested rows, and NaN if there are none. The score of uniform attention comes from the same formulas, given
@@ -24,7 +24,7 @@ Cells = NDArray[np.bool_]
 def normalised_entropy(entropies: Scores, seen: Cells, rows: Cells) -> Scores:
     """H_i / ln m_i, from 0 (one key) to 1 (all keys alike), over rows that see more than one key.
 
-    The first causal rows see few keys. Dividing each row by its own ln m_i keeps decoder heads from looking focused
+    The first causal rows see few keys. Dividing each row by its own ln m_i prevents decoder heads from looking focused
     only because of the mask.
     """
     counts = seen.sum(axis=-1)
@@ -42,19 +42,19 @@ def confidence(weights: NDArray[np.floating], rows: Cells, keys: Cells) -> Score
 def mean_distance(weights: NDArray[np.floating], rows: Cells) -> Scores:
     """Σ_j a_ij |i - j| in tokens (Vig & Belinkov 2019); for self-attention, where i and j share an axis."""
     n = weights.shape[-1]
-    apart = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
-    return mean_over((weights.astype(np.float64) * apart).sum(axis=-1), rows)
+    distances = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
+    return mean_over((weights.astype(np.float64) * distances).sum(axis=-1), rows)
 
 
 class Shares:
-    """Shares of the weight on patterns, for many patterns at once: [..., query, key] -> [...] each.
+    """Computes the share of the weight on each of many patterns at once: [..., query, key] -> [...] each.
 
-    The share of a pattern is Σ_j a_ij over its cells, averaged over the rows that have any: a perfect head scores 1.
-    (Published detectors divide by all n rows, so that a perfect previous-token head scores (n - 1) / n.)
+    The share of a pattern is Σ_j a_ij over its cells, averaged over the rows that have such cells: a perfect head
+    scores 1. (Published detectors divide by all n rows, so that a perfect previous-token head scores (n - 1) / n.)
 
-    The share without sinks is that in the weight outside the sinks: Σ a_ij over the cells / Σ a_ij over all other keys,
-    taken over the rows with a cell outside the sinks, each weighted by its weight outside: a row that puts everything
-    on a sink says nothing about where else the head looks. NaN where no weight is left.
+    The share without sinks is a share of the weight outside the sinks: Σ a_ij over the cells outside them / Σ a_ij over
+    all keys outside them. Both sums are over the rows with a cell outside the sinks, so a row counts by its weight
+    outside: one that puts everything on a sink says nothing about where else the head looks. NaN if no weight is left.
     """
 
     def __init__(self, weights: NDArray[np.floating], sinks: Cells) -> None:
@@ -71,13 +71,13 @@ class Shares:
         *,
         without_sinks: bool = False,
     ) -> None:
-        """Ask for a pattern; cells [query, key] may be factors, and then `rows` are those that have any."""
-        having = np.atleast_1d(cells.any(axis=-1)) if rows is None else rows
-        self._sums[name] = cells.astype(np.float64).ravel(), float(having.sum())
+        """Request a pattern; `cells` [query, key] may be factors, for which `rows` must say which rows have any."""
+        rows_with_cells = np.atleast_1d(cells.any(axis=-1)) if rows is None else rows
+        self._sums[name] = cells.astype(np.float64).ravel(), float(rows_with_cells.sum())
         if without_sinks:
             outside = cells * ~self._sinks
-            counted = np.atleast_1d((outside > 0).any(axis=-1))
-            total = counted[:, None] & ~self._sinks
+            rows_outside = np.atleast_1d((outside > 0).any(axis=-1))
+            total = rows_outside[:, None] & ~self._sinks
             self._quotients[name + WITHOUT_SINKS] = outside.astype(np.float64).ravel(), total.ravel().astype(np.float64)
 
     def result(self) -> dict[str, Scores]:
@@ -91,13 +91,13 @@ class Shares:
         first = len(self._sums)
         for nth, (name, (_, total)) in enumerate(self._quotients.items()):
             on_cells, outside = sums[..., first + 2 * nth], sums[..., first + 2 * nth + 1]
-            known = (outside > 1e-9) & bool(total.any())
-            shares[name] = np.divide(on_cells, outside, out=np.full(outside.shape, np.nan), where=known)
+            defined = (outside > 1e-9) & bool(total.any())
+            shares[name] = np.divide(on_cells, outside, out=np.full(outside.shape, np.nan), where=defined)
         return shares
 
 
 def alignment_accuracy(weights: NDArray[np.floating], gold: Cells) -> Scores:
-    """Share of the rows with a known source token whose largest weight is on (one of) the right one(s)."""
+    """Share of the rows with a known right source token whose largest weight is on one of the right tokens."""
     rows = np.atleast_1d(gold.any(axis=-1))
     return mean_over((token_links(weights) * gold).sum(axis=-1), rows)
 
@@ -117,7 +117,7 @@ def word_error_rate(weights: NDArray[np.floating], gold: WordGold, *, read: bool
 def coverage(weights: NDArray[np.floating]) -> Scores:
     """c_j = Σ_i a_ij: how much weight a source token receives over the whole translation (Tu et al. 2016).
 
-    [..., query, key] -> [..., key]; a value far above 1: read repeatedly; near 0: hardly read.
+    [..., query, key] -> [..., key]; far above 1: read repeatedly; near 0: hardly read.
     """
     total: Scores = weights.sum(axis=-2, dtype=np.float64)
     return total
@@ -125,18 +125,18 @@ def coverage(weights: NDArray[np.floating]) -> Scores:
 
 def coverage_variation(weights: NDArray[np.floating]) -> Scores:
     """Coefficient of variation of the coverage of the source tokens (without <eos>): 0 if all are read equally."""
-    covered = coverage(weights)[..., :-1]
-    if covered.shape[-1] < 2:
-        return np.full(covered.shape[:-1], np.nan)
-    mean = covered.mean(axis=-1)
-    variation: Scores = np.divide(covered.std(axis=-1), mean, out=np.full_like(mean, np.nan), where=mean > 1e-9)
+    token_coverage = coverage(weights)[..., :-1]
+    if token_coverage.shape[-1] < 2:
+        return np.full(token_coverage.shape[:-1], np.nan)
+    mean = token_coverage.mean(axis=-1)
+    variation: Scores = np.divide(token_coverage.std(axis=-1), mean, out=np.full_like(mean, np.nan), where=mean > 1e-9)
     return variation
 
 
 def uniform_like(seen: Cells) -> Scores:
     """[query, key]: equal weight on every key that a row sees; a row that sees none is all zeros."""
-    even: Scores = seen / np.maximum(seen.sum(axis=-1, keepdims=True), 1)
-    return even
+    uniform: Scores = seen / np.maximum(seen.sum(axis=-1, keepdims=True), 1)
+    return uniform
 
 
 def divergences(weights: NDArray[np.floating], rows: NDArray[np.bool_]) -> Scores:
@@ -156,8 +156,8 @@ def divergences(weights: NDArray[np.floating], rows: NDArray[np.bool_]) -> Score
         mixed = entropy((flat[i] + flat[i + 1 :]) / 2)
         upper[i, i + 1 :] = (mixed - own[i] / 2 - own[i + 1 :] / 2).mean(axis=-1) / np.log(2)
     upper = np.maximum(upper, 0.0)  # rounding may leave values slightly below 0
-    both: Scores = upper + upper.T
-    return both
+    symmetric: Scores = upper + upper.T
+    return symmetric
 
 
 Floats = NDArray[np.float64]
@@ -176,10 +176,9 @@ def shares_of_bins(n: int, bins: int = BINS) -> Floats:
 
 
 def relative_map(weights: NDArray[np.floating], bins: int = BINS) -> Floats:
-    """One sentence's maps on a grid by relative position: [..., query, key] -> [..., bin, bin].
+    """Resample one sentence's maps onto a grid by relative position: [..., query, key] -> [..., bin, bin].
 
-    A row of the result is the mean of the queries in it, and how their weight is distributed over the sentence: rows
-    still sum to 1.
+    A row of the result is the mean over the queries in it of their weights in each bin; rows still sum to 1.
     """
     rows = shares_of_bins(weights.shape[-2], bins)
     keys = shares_of_bins(weights.shape[-1], bins)

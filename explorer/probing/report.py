@@ -1,4 +1,4 @@
-"""Measured heads as files: JSON, the roles as an SVG picture, and a one-page HTML report that needs no network."""
+"""Export measured heads: JSON, the roles as an SVG picture, and a one-page HTML report that needs no network."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _NOT_NUMBERS = ("kind", "head", "role", "statistic", "unit")
 
 
 def as_json(probe: Probe, model: str, about: str) -> str:
-    """All results: roles with their evidence, and every number with its baselines."""
-    known = roles(probe)
+    """Write all results as JSON: roles with their evidence, and every number with its baselines."""
+    head_roles = roles(probe)
     return json.dumps(
         {
             "model": model,
@@ -32,7 +32,7 @@ def as_json(probe: Probe, model: str, about: str) -> str:
             "rule": {"text": RULE, "margin": MARGIN, "least_sentences": MIN_SENTENCES},
             "heads": [
                 {"kind": kind, "layer": layer + 1, "head": head + 1, "role": role.name, "evidence": role.evidence}
-                for (kind, layer, head), role in known.items()
+                for (kind, layer, head), role in head_roles.items()
             ],
             "numbers": number_rows(probe),
         },
@@ -43,7 +43,7 @@ def as_json(probe: Probe, model: str, about: str) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A further measurement in the report: its title, its table, and what it says in a sentence."""
+    """A further measurement in the report: its title, its table, and its caption."""
 
     title: str
     rows: list[dict[str, Any]]
@@ -53,7 +53,7 @@ class Section:
 def as_report(
     probe: Probe, model: str, about: str, sections: Sequence[Section] = (), facts: tuple[str, ...] = ()
 ) -> str:
-    """One HTML page about a model's heads: sample, map of roles, every score with its interval, evidence, rule.
+    """Write an HTML page about a model's heads: sample, map of roles, every score with its interval, evidence, rule.
 
     `sections` are other measurements of the same model on the same sample. The page loads no other files, and all names
     in it are escaped.
@@ -113,20 +113,20 @@ def _table(rows: list[dict[str, Any]]) -> str:
 
 
 def _number(value: Any) -> str:
-    """A cell of a table: floats with three decimals, everything else as it is written."""
+    """Format a table cell: floats with three decimals, other values as text."""
     if value is None:
         return ""
     return f"{value:.3f}" if isinstance(value, float) else escape(str(value))
 
 
 _WIDE, _HIGH, _SIDE, _TOP = 150, 46, 46, 28
-_LETTER = 6.6  # of the summary, in pixels
-_LINE = 22  # letters of a role that fit on a line
+_LETTER = 6.6  # width of a character of the summary, in pixels
+_LINE = 22  # characters of a role that fit on a line
 
 
 def role_map_svg(probe: Probe, model: str, about: str) -> str:
-    """An SVG with a table of layer × head for each kind: the letters and the name of each head's role."""
-    known, parts, y = roles(probe), [], 62
+    """Draw an SVG with a table of layer × head for each kind: the letters and the name of each head's role."""
+    head_roles, parts, y = roles(probe), [], 62
     widest = max(item.n_heads for item in probe.kinds.values())
     for kind in ATTENTION_KINDS:
         measured = probe.kinds[kind]
@@ -137,7 +137,7 @@ def role_map_svg(probe: Probe, model: str, about: str) -> str:
         for layer in range(measured.n_layers):
             parts.append(_text(10, y + _HIGH / 2 + 4, short_layer(layer + 1)))
             for head in range(measured.n_heads):
-                role, left = known[kind, layer, head], _SIDE + head * _WIDE
+                role, left = head_roles[kind, layer, head], _SIDE + head * _WIDE
                 style = 'fill="#dcebf2" stroke="#2a6da3"' if role.clear else 'fill="#fff" stroke="#b8c2cc"'
                 parts.append(f'<rect x="{left}" y="{y}" width="{_WIDE - 6}" height="{_HIGH - 6}" {style}/>')
                 lines = [role.letters, role.name] if role.clear else [role.name]

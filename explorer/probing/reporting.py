@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Report = Callable[[float, str], None]
-"""Called with the share that is done, 0 to 1, and what is being done; may raise to stop the work."""
+"""Called with the share of work done, 0 to 1, and a label of the current work; may raise to stop it."""
 
 
-def unheard(done: float, words: str) -> None:
+def unheard(done: float, label: str) -> None:
     """Ignore a progress report."""
-    del done, words
+    del done, label
 
 
 def progress_check(report: Report, total: int, label: str) -> Callable[[], None]:
-    """A function that reports one more of `total` parts as done each time it is called."""
+    """Return a function that reports one more of `total` parts as done each time it is called."""
     done = 0
 
     def check() -> None:

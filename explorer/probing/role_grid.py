@@ -1,4 +1,4 @@
-"""All heads of one kind at a glance: each head's mean map as a thumbnail, with its role."""
+"""Grid of all heads of one kind: each head's mean map as a thumbnail, with its role."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RoleGrid:
     """The heads of one kind, layer × head.
 
     Shapes: maps [layer, head, bin, bin], see :mod:`explorer.probing.pattern_shares`. `marks` are words written on some
-    thumbnails, such as what has been done to the head; `chosen` are the heads that are chosen now.
+    thumbnails, such as the edit of the head; `chosen` are the selected heads.
     """
 
     kind: AttentionKind
@@ -38,11 +38,11 @@ class RoleGrid:
 
     @property
     def largest(self) -> float:
-        """The largest cell of all maps: the upper end of the colour scale. 1 if there is nothing but zeros."""
+        """The largest cell of all maps, which is the upper end of the colour scale; 1 if all are zero."""
         return float(self.maps.max()) or 1.0
 
     def caption(self) -> str:
-        """How many heads have a role, what the letters mean, and where the largest cell is."""
+        """State how many heads have a role, what the letters mean, and where the largest cell is."""
         clear = [role for role in self.roles.values() if role.clear]
         letters = {part: LETTERS[part] for role in clear for part in role.name.split(" + ")}
         named = listed(f"{short} = {name}" for name, short in letters.items())
@@ -59,10 +59,12 @@ def role_grids(
     marks: Mapping[AttentionKind, Mapping[Place, str]] | None = None,
     chosen: Mapping[AttentionKind, Sequence[Place]] | None = None,
 ) -> tuple[RoleGrid, ...]:
-    """The grids of all kinds; `marks` and `chosen` by kind, see :class:`RoleGrid`."""
-    known, grids = roles(probe), []
+    """Make the grids of all kinds; `marks` and `chosen` by kind, see :class:`RoleGrid`."""
+    head_roles, grids = roles(probe), []
     for kind in ATTENTION_KINDS:
         item = probe.kinds[kind]
-        places = {(layer, head): known[kind, layer, head] for layer, head in np.ndindex(item.n_layers, item.n_heads)}
+        places = {
+            (layer, head): head_roles[kind, layer, head] for layer, head in np.ndindex(item.n_layers, item.n_heads)
+        }
         grids.append(RoleGrid(kind, item.relative, places, (marks or {}).get(kind, {}), (chosen or {}).get(kind, ())))
     return tuple(grids)

@@ -1,4 +1,4 @@
-"""The role of a head: only what its scores support, beyond both baselines by a stated margin."""
+"""Assign a role to a head, only if its scores are above both baselines by a stated margin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, 
 
 MIN_SENTENCES = 50
 MARGIN = 0.25  # of the weight, above uniform attention and above untrained heads
-LEAST_ELSEWHERE = 0.2  # of the weight: a head with less outside the sinks has no second role
+LEAST_ELSEWHERE = 0.2  # share of the weight outside the sinks that a second role needs
 NO_ROLE, TOO_FEW = "no clear role", "too few sentences"
 RULE = (
     f"A head gets a role if its score is above that of uniform attention, and of untrained models of the same shape, "
@@ -23,8 +23,8 @@ RULE = (
     f"includes the wider."
 )
 
-# The name of the role behind each statistic, and its short label on maps of roles. If two are equally clear, the one
-# listed first names the head.
+# The role that each statistic supports, and its short label on maps of roles. Of two equally clear roles, the one
+# listed first is assigned.
 _SINKS = {"first": ("sink: first token", "S1"), "end": ("sink: end of sentence", "Se")}
 _PATTERNS = {
     "lexical": ("lexical (predicts)", "Lp"),
@@ -47,7 +47,7 @@ LETTERS = dict([*_PATTERNS.values(), *_SINKS.values()])  # by the name of the ro
 
 @dataclass(frozen=True)
 class Role:
-    """The name of a role, the statistics behind it (the sink first), and the sentence that gives the evidence."""
+    """The name of a role, the statistics behind it (the sink first), and its evidence in a sentence."""
 
     name: str
     statistics: tuple[str, ...]
@@ -65,7 +65,7 @@ class Role:
 
 
 def role_of(measured: KindScores, layer: int, head: int) -> Role:
-    """The role of one head (indices from 0) with its evidence."""
+    """Assign the role of one head (indices from 0), with its evidence."""
     sentences = max((item.sentences for item in measured.scores.values()), default=0)
     if sentences < MIN_SENTENCES:
         return Role(TOO_FEW, (), f"Measured on {plural(sentences, 'sentence')}; a role needs {MIN_SENTENCES}.")
@@ -73,7 +73,7 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
     rest = None
     elsewhere = float(measured.scores["elsewhere"].mean[layer, head])
     if elsewhere >= LEAST_ELSEWHERE:
-        # A word's own translation is the stricter form of its alignment, so it never competes by its score.
+        # Lexical roles are stricter forms of alignment: they refine it below instead of competing by score.
         candidates = {
             name: name + WITHOUT_SINKS
             for name in _PATTERNS
@@ -101,7 +101,7 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
 
 
 def second_job(measured: KindScores, role: Role, layer: int, head: int) -> str:
-    """What else a head does, in one sentence: the pattern, other than its role, furthest above uniform attention."""
+    """Describe the pattern, other than the head's role, on which it is furthest above uniform attention."""
     taken = {*role.statistics, *(name for name, other in _STRICTER.items() if other in role.statistics)}
     taken |= {_STRICTER[name] for name in role.statistics if name in _STRICTER}
     best: tuple[float, str] | None = None
@@ -119,7 +119,7 @@ def second_job(measured: KindScores, role: Role, layer: int, head: int) -> str:
 
 
 def shortfall(item: HeadScores, layer: int, head: int) -> float:
-    """How much a score lacks for a role, negative where it has some to spare; infinite where a baseline is unknown."""
+    """How far a score is below what a role needs; negative if above it, infinite if a baseline is unknown."""
     uniform = float(item.over_uniform.low[layer, head])
     untrained = float(item.over_untrained.low[layer, head] - item.untrained_std[layer])
     least = min(uniform, untrained)
@@ -137,7 +137,7 @@ def _best(measured: KindScores, layer: int, head: int, candidates: dict[str, str
     for name, statistic in candidates.items():
         item = measured.scores[statistic]
         score = float(item.mean[layer, head])
-        # Two patterns may cover the same cells, with scores that differ only in the last digits; the first name stays.
+        # Patterns that cover the same cells have scores that differ only by rounding; the first one wins.
         if is_clear(item, layer, head) and (best is None or score > best[0] + 1e-6):
             best = (score, name)
     return best[1] if best else None
@@ -159,13 +159,13 @@ def _evidence(title: str, item: HeadScores, layer: int, head: int, *, needed: bo
 
 
 def _nearest(measured: KindScores, layer: int, head: int) -> str:
-    """The score that came nearest to a role."""
+    """Describe the score that came nearest to a role."""
     scores = measured.scores
     names = [name for name in (*_SINKS, *(f"{name}{WITHOUT_SINKS}" for name in ROLES_FROM)) if name in scores]
     missing = {name: shortfall(scores[name], layer, head) for name in names}
-    known = {name: value for name, value in missing.items() if np.isfinite(value)}
-    if not known:
+    judged = {name: value for name, value in missing.items() if np.isfinite(value)}
+    if not judged:
         return "None of its scores can be judged on this sample."
-    name = min(known, key=known.__getitem__)
+    name = min(judged, key=judged.__getitem__)
     title = STATISTICS[name.removesuffix(WITHOUT_SINKS)].title
     return f"No score is clear enough. Nearest: {_evidence(title, scores[name], layer, head)}"

@@ -1,8 +1,8 @@
-"""The sentences that the heads of a model are measured on: the choice, its link, and the pairs as the model reads them.
+"""Choose the sentences on which the heads of a model are measured, write the choice as a link, and tokenize the pairs.
 
 As a URL parameter, `sample=task.50` is fifty sentences of the task's test set and `sample=scenes.50` fifty of the
 scenes; `.translated` reads them with the model's own translations, `.aligned` aligns their words statistically.
-`sample=own.200.…` carries a user's own list, compressed.
+`sample=own.200.…` contains a user's own list, compressed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from explorer.decoding.examples import FILES
 from explorer.locale.text import fixed, plural
 from explorer.probing.reporting import Report
 from model.analysis.recorded_batches import Sample, gold_alignment, translated_sample, written_sample
@@ -35,10 +36,10 @@ from model.text.tokenizer import Encoding, Tokenizer
 from model.user_error import UserError
 
 SENTENCES, MAX_SENTENCES = 200, 1000  # by default, and at most
-SEEDS = (1, 2, 3, 4, 5)  # of the untrained models that serve as a baseline
+SEEDS = (1, 2, 3, 4, 5)  # of the untrained baseline models
 MAX_CHARACTERS = 400_000  # of a user's own list
 MAX_LINK = 4000  # characters; servers and browsers truncate longer addresses
-MOST_PAIRS = 5_000  # of the run's own training pairs, for an aligner
+MOST_PAIRS = 5_000  # training pairs of the run from which an aligner learns
 
 Origin = Literal["task", "own", "scenes"]
 
@@ -75,18 +76,18 @@ class SampleChoice:
 
 
 def default_choice(config: DataConfig) -> SampleChoice:
-    """What a model is measured on unless somebody chooses: the scenes where it translates between their languages."""
+    """The default sample of a model: the scenes if it translates between English and German, otherwise its test set."""
     return SampleChoice("scenes" if reads_scenes(config) else "task")
 
 
 def reads_scenes(config: DataConfig) -> bool:
-    """Whether the scenes are in the languages of a model, and descriptions are what it translates."""
+    """Whether a model translates descriptions between English and German, the languages of the scenes."""
     translates_them = config.task in MULTI30K_TASKS or config.task == IMPORTED
     return translates_them and {config.src_lang, config.tgt_lang} == {"en", "de"}
 
 
 def to_link(choice: SampleChoice, default: SampleChoice | None = None) -> str:
-    """The choice as the value of the URL parameter; empty for the default."""
+    """Write a choice as the value of the URL parameter; empty for the default."""
     if choice == (default or SampleChoice()):
         return ""
     marks = (".translated" if choice.translated else "") + (".aligned" if choice.aligned else "")
@@ -101,7 +102,7 @@ def from_link(text: str) -> SampleChoice:
     """Parse the URL parameter, which is untrusted.
 
     Raises:
-        SampleError: it names no sample; the message says what is measured instead.
+        SampleError: the parameter cannot be read; the message says what is measured instead.
     """
     match = _LINK.fullmatch(text)
     if match is None or int(match[2]) > MAX_SENTENCES or (match[1] == "own") != bool(match[5]):
@@ -116,7 +117,7 @@ def from_link(text: str) -> SampleChoice:
 
 
 def _unpacked(packed: str) -> str:
-    """The list as text; decompression stops at the size limit of a list, however small the link."""
+    """Decompress a list, up to the size limit of a list, however small the link is."""
     try:
         content = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
         return zlib.decompressobj().decompress(content, 4 * MAX_CHARACTERS).decode()
@@ -125,10 +126,10 @@ def _unpacked(packed: str) -> str:
 
 
 def lines_of(text: str) -> tuple[str, ...]:
-    """The sentences of a text, one per line; empty lines are left out.
+    """Split a text into sentences, one per line; empty lines are left out.
 
     Raises:
-        SampleError: there are none, or far too many.
+        SampleError: there are none, or the text is too long.
     """
     if len(text) > MAX_CHARACTERS:
         raise SampleError(f"The list has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read.")
@@ -139,15 +140,15 @@ def lines_of(text: str) -> tuple[str, ...]:
 
 
 def task_of(loaded: LoadedModel) -> Task | None:
-    """The task that a model was trained on; None where it is unknown."""
+    """The task that a model was trained on; None if it is unknown."""
     name, data = loaded.data_config.task, loaded.data_config
-    if name not in TASKS and name != "files":
+    if name not in TASKS and name != FILES:
         return None
-    return get_task(name, split_seed=data.split_seed, data_dir=loaded.folder if name == "files" else None)
+    return get_task(name, split_seed=data.split_seed, data_dir=loaded.folder if name == FILES else None)
 
 
 def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:
-    """The sentence pairs of a choice (with an empty target where there is no reference), a description, and their task.
+    """Collect the sentence pairs of a choice (target empty without a reference), their description, and their task.
 
     Raises:
         SampleError: there are no sentences.
@@ -157,9 +158,12 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     if choice.origin == "scenes":
         if not reads_scenes(loaded.data_config):
             raise SampleError("The scenes are English and German descriptions, which this model does not translate.")
-        everything = scene_examples(loaded.data_config.src_lang)
-        chosen = _spread(everything, choice)
-        about = f"{len(chosen)} of {plural(len(everything), 'aligned scene')} of Headlight's own, evenly spread"
+        all_scenes = scene_examples(loaded.data_config.src_lang)
+        chosen = _spread(all_scenes, choice)
+        about = (
+            f"{len(chosen)} of {plural(len(all_scenes), 'aligned scene')} of Headlight's own (sentences and alignments "
+            f"written with a language model), evenly spread"
+        )
         return chosen, about, None
     try:
         task = task_of(loaded)
@@ -177,12 +181,12 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
 
 
 def _spread(examples: Sequence[Example], choice: SampleChoice) -> list[Example]:
-    """As many examples as the choice asks for, evenly spread."""
+    """Take as many examples as the choice asks for, evenly spread."""
     return [examples[i] for i in evenly_spaced(len(examples), min(choice.size, MAX_SENTENCES))]
 
 
 def _own_example(line: str) -> Example:
-    """A line of a user's own list: a sentence, its translation, and the alignment of their words, after tabs."""
+    """Parse a line of a user's own list: sentence, translation and word alignment, separated by tabs."""
     source, *rest = (part.strip() for part in line.split("\t", 1))
     target, _, pairs = rest[0].rpartition("\t") if rest else ("", "", "")
     if not target.strip() or not is_alignment(pairs):
@@ -192,12 +196,12 @@ def _own_example(line: str) -> Example:
 
 
 def is_alignment(text: str) -> bool:
-    """Whether a text consists of pairs "source word-target word", as word aligners write them; "1?2" is not sure."""
+    """Whether a text consists of pairs "source word-target word", as aligners write them; "1?2" is a possible link."""
     return bool(_PAIRS.fullmatch(text.strip()))
 
 
 def word_links(pairs: str, source: str, target: str) -> WordLinks:
-    """The links of a pair of sentences: words are those between spaces, counted from 0; pairs beyond are left out."""
+    """Parse the links of a sentence pair; words (between spaces) count from 0, links out of range are left out."""
     spans = [tuple(match.span() for match in re.finditer(r"\S+", text)) for text in (source, target)]
     links = [((int(i), int(j)), sign) for i, sign, j in _PAIR.findall(pairs)]
     possible = frozenset(link for link, _ in links if link[0] < len(spans[0]) and link[1] < len(spans[1]))
@@ -206,7 +210,7 @@ def word_links(pairs: str, source: str, target: str) -> WordLinks:
 
 
 def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[Sample, str, Task | None]:
-    """The sample of a choice: with reference translations if all are known and wanted, otherwise with the model's own.
+    """Build the sample of a choice, with reference translations if all are known and wanted, else with the model's own.
 
     Raises:
         SampleError: there is no sentence that the model can read.
@@ -239,14 +243,14 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         )
     method = "read with their reference translations" if written else "read with the model's own translations"
     left_out = f"; {sample.left_out} empty or too long left out" if sample.left_out else ""
-    note = ""
+    aligner_note = ""
     if choice.aligned:
-        sample, note = align(sample, loaded, task or _known_task(loaded), report)
-    return sample, f"{about}, {method}{left_out}{note and f'. {note[:-1]}'}", task
+        sample, aligner_note = align(sample, loaded, task or _readable_task(loaded), report)
+    return sample, f"{about}, {method}{left_out}{aligner_note and f'. {aligner_note[:-1]}'}", task
 
 
-def _known_task(loaded: LoadedModel) -> Task | None:
-    """The task of a model, or None where it cannot be read."""
+def _readable_task(loaded: LoadedModel) -> Task | None:
+    """The task of a model, or None if its data cannot be read."""
     try:
         return task_of(loaded)
     except DataError:
@@ -254,14 +258,14 @@ def _known_task(loaded: LoadedModel) -> Task | None:
 
 
 def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: LoadedModel) -> Sample:
-    """The sample with known alignments: those of the references apply where the model's translation is identical."""
-    known = {}
+    """Add the references' alignments to the sentences whose translation by the model equals the reference."""
+    references = {}
     for example in examples:
         source, target = loaded.source.encode(example.source), loaded.target.encode(example.target)
         links = None if example.links is None else word_gold(example.links, source, target)
-        known[source.ids, target.ids] = gold_alignment(example, source, target), links
+        references[source.ids, target.ids] = gold_alignment(example, source, target), links
     pairs = zip((source.ids for source in sample.sources), sample.targets, strict=True)
-    gold = [known.get(pair, (None, None)) for pair in pairs]
+    gold = [references.get(pair, (None, None)) for pair in pairs]
     return dataclasses.replace(
         sample,
         alignments=tuple(alignment for alignment, _ in gold),
@@ -275,10 +279,10 @@ def has_gold(sample: Sample) -> bool:
 
 
 def align(sample: Sample, loaded: LoadedModel, task: Task | None, report: Report) -> tuple[Sample, str]:
-    """The sample with statistical links between its words, and a sentence that says what they are worth.
+    """Align the words of a sample statistically; returns it with a sentence on the quality of the alignments.
 
-    The aligner learns from the training pairs of the model's own run where they are known, and from the sample itself.
-    A sample of which right alignments are known stays as it is.
+    The aligner learns from the training pairs of the model's own run, if they can be read, and from the sample itself.
+    A sample with known right alignments is returned unchanged.
     """
     if has_gold(sample):
         return sample, ""
@@ -290,30 +294,31 @@ def align(sample: Sample, loaded: LoadedModel, task: Task | None, report: Report
     aligner = train_aligner(pairs, lambda done: report(done, f"Aligning words in {plural(len(pairs), 'pair')}"))
     links, alignments = [], []
     for source, target in zip(sample.sources, targets, strict=True):
-        found = aligner.links(source.text, target.text) if target.text else None
-        links.append(None if found is None else word_gold(found, source, target))
-        alignments.append(None if found is None else aligned_tokens(found, source, target))
+        sentence_links = aligner.links(source.text, target.text) if target.text else None
+        links.append(None if sentence_links is None else word_gold(sentence_links, source, target))
+        alignments.append(None if sentence_links is None else aligned_tokens(sentence_links, source, target))
     aligned = dataclasses.replace(sample, links=tuple(links), alignments=tuple(alignments), statistical=True)
-    return aligned, _note(loaded, aligner)
+    return aligned, _aligner_note(loaded, aligner)
 
 
 def _training_pairs(task: Task | None) -> Sequence[tuple[str, str]]:
-    """Pairs that the model was trained on, evenly spread; none where they cannot be read."""
+    """Pairs that the model was trained on, evenly spread; none if they cannot be read."""
     try:
         examples = [] if task is None else list(task.splits.get("train", ()))
-    except DataError:  # the aligner then has the sample alone, and the sentence about it says from how many it learnt
+    except DataError:  # the aligner then learns from the sample alone, and its note says from how many pairs
         examples = []
     chosen = evenly_spaced(len(examples), min(len(examples), MOST_PAIRS))
     return [(examples[i].source, examples[i].target) for i in chosen]
 
 
-def _note(loaded: LoadedModel, aligner: Aligner) -> str:
-    """What the aligner is, what it learnt from, and how good such an aligner is where right alignments are known."""
+def _aligner_note(loaded: LoadedModel, aligner: Aligner) -> str:
+    """State what the aligner is, what it learnt from, and its error rate where right alignments are known."""
     languages = loaded.data_config.src_lang, loaded.data_config.tgt_lang
     text = (
         f"These alignments are statistical, not right: IBM Model 1 with a prior for the diagonal, trained on "
         f"{plural(aligner.pairs, 'pair')}. Trained on Headlight's {plural(len(scenes()), 'scene')} alone, it has an "
-        f"alignment error rate of {fixed(error_rate_on_scenes('en'), 2)} on their annotated links"
+        f"alignment error rate of {fixed(error_rate_on_scenes('en'), 2)} on their links, which were annotated with a "
+        f"language model"
     )
     if set(languages) == {"en", "de"}:
         text += f"; the one used here has {fixed(scenes_error_rate(aligner, languages[0]), 2)} on them"
@@ -321,7 +326,7 @@ def _note(loaded: LoadedModel, aligner: Aligner) -> str:
 
 
 def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:
-    """The target sentences, encoded again from their text; a sentence whose text gives other tokens is empty."""
+    """Encode the targets again from their text; a target whose text gives other tokens becomes empty."""
     encodings = []
     for ids in sample.targets:
         encoding = target.encode(target.decode(ids))
@@ -330,12 +335,12 @@ def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:
 
 
 def subsample(sample: Sample, most: int) -> Sample:
-    """At most `most` sentences, evenly spaced."""
+    """Take at most `most` sentences, evenly spaced."""
     return sample.part(evenly_spaced(len(sample), most))
 
 
 def read_pairs(sample: Sample, report: Report, doing: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """What the encoder and the decoder read of each sentence: source ids with <eos>, target ids after <sos>."""
+    """Yield what encoder and decoder read for each sentence: source ids with <eos>, target ids after <sos>."""
     for nth, (source, target) in enumerate(zip(sample.sources, sample.targets, strict=True)):
         report(nth / len(sample), f"{doing}: {nth} of {plural(len(sample), 'sentence')}")
         yield (*source.ids, EOS), (SOS, *target)

@@ -1,4 +1,4 @@
-"""Sentences of the sample in which a head looks from one word to another, the strongest first."""
+"""Search the sample for sentences in which a head looks from one word to another, the largest weight first."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SELF_ATTENTION: tuple[AttentionKind, ...] = ("encoder", "decoder")
 
 @dataclass(frozen=True)
 class Hit:
-    """A head looking from one word to another: both words with position, the weight, and the sentence of the sample.
+    """A match: both words with their positions, the weight between them, and the index of the sentence.
 
-    `source` and `target` are the pair in the words (or tokens) that the positions count.
+    `source` and `target` are the sentence pair, as the words (or tokens) that the positions count.
     """
 
     sentence: int
@@ -51,11 +51,11 @@ def search(
     whole_words: bool = True,
     limit: int = MAX_HITS,
 ) -> list[Hit]:
-    """The strongest weights of a head (from 0) from a word to a word, one per sentence, largest first.
+    """Find the largest weights of a head (from 0) between two words, one per sentence, largest first.
 
-    Matching ignores case; an empty word matches any word. With `tags`, a part of speech such as NOUN can stand for a
-    word. `rows` says whether the query is the word that a decoder row reads or predicts. Without `whole_words`, tokens
-    are compared as they are, for character-level models.
+    Matching ignores case; an empty word matches any word. With `tags`, a part of speech such as NOUN matches the words
+    that have it. `rows` says whether the query is the word that a decoder row reads or predicts. Without `whole_words`,
+    tokens are compared instead of words, for character-level models.
     """
     by_prediction = rows == "predicted" and kind != "encoder"
     form: Form = "tokens" if not whole_words else "words-next" if by_prediction else "words"
@@ -66,11 +66,11 @@ def search(
         source, target = tags[index] if tags else ((), ())
         row_tags = source if kind == "encoder" else target if rows == "read" else (*target[1:], "")
         column_tags = target if kind == "decoder" else source
-        wanted = np.outer(
+        matching = np.outer(
             _matches(labels, maps.row_spans, row_tags, query),
             _matches(maps.columns, maps.column_spans, column_tags, key),
         )
-        candidates = wanted & (maps.mask == VISIBLE)
+        candidates = matching & (maps.mask == VISIBLE)
         if candidates.any():
             weights = np.where(candidates, maps.weights[layer, head], -1.0)
             i, j = np.unravel_index(int(weights.argmax()), weights.shape)
@@ -86,14 +86,14 @@ def search(
 
 
 def _matches(
-    labels: Sequence[str], spans: Sequence[tuple[int, int]], tags: Sequence[str], wanted: str
+    labels: Sequence[str], spans: Sequence[tuple[int, int]], tags: Sequence[str], query: str
 ) -> NDArray[np.bool_]:
     """Which words match: by spelling, or by the tag of their first token."""
-    sought = wanted.strip()
-    if not sought:
+    query = query.strip()
+    if not query:
         return np.ones(len(labels), dtype=np.bool_)
-    by_tag = [bool(tags) and start < len(tags) and tags[start] == sought for start, _ in spans]
-    by_word = [text.strip("▁␣ ").casefold() == sought.casefold() for text in labels]
+    by_tag = [bool(tags) and start < len(tags) and tags[start] == query for start, _ in spans]
+    by_word = [text.strip("▁␣ ").casefold() == query.casefold() for text in labels]
     return np.array(by_tag) | np.array(by_word)
 
 
@@ -112,7 +112,7 @@ def hit_rows(hits: Sequence[Hit]) -> list[dict[str, Any]]:
 
 
 def best_hit_sentence(hits: Sequence[Hit], sentences: int, head: Head) -> str:
-    """The strongest hit, and the number of sentences in the table; of so many `sentences`."""
+    """Describe the strongest hit, and how many of `sentences` are in the table."""
     kind, layer, number = head
     best = hits[0]
     cut = " (those with the largest weights)" if len(hits) == MAX_HITS else ""
@@ -130,6 +130,6 @@ def no_hit_sentence(query: str, key: str) -> str:
 
 
 def tag_hint(tags: Sequence[Tags]) -> str:
-    """The sides on which a part of speech can stand for a word, as a sentence; empty if there are none."""
+    """State on which sides a part of speech matches words; empty if on neither."""
     sides = [name for i, name in enumerate(("source", "target")) if any(any(item[i]) for item in tags)]
     return f"A part of speech, such as NOUN, can stand for a word of the {listed(sides, 'or the')}." if sides else ""

@@ -1,6 +1,6 @@
 """Measure the shipped models and store the results beside their weights: `python -m explorer.probing.ship [NAME …]`.
 
-With `--card` it prints what the cards of the models say about their heads.
+With `--card` it prints the sentences about heads that the models' cards quote.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEAST_IMPORTANT = 3  # heads that are switched off together
 
 
 def findings(loaded: LoadedModel, measured: Measured, importance: Importance) -> tuple[str, ...]:
-    """Roles, the best alignment, and what happens without the heads that matter most, least, or have a role."""
+    """State roles, the best alignment, and the effect of removing heads by importance or role."""
     part = subsample(measured.sample, SENTENCES)
     order = importance.least_first()
     with_role = [head for head, role in roles(measured.probe).items() if role.clear]
@@ -57,20 +57,20 @@ def findings(loaded: LoadedModel, measured: Measured, importance: Importance) ->
 
 
 _LINKS: dict[Gold, str] = {
-    "words": "words, sure and possible links",
+    "words": "words, sure and possible links, annotated with a language model",
     "statistical": "words, statistical links",
     "tokens": "tokens",
 }
 
 
 def _alignment(measured: Measured) -> list[str]:
-    """The cross-attention head with the lowest alignment error rate, where the right alignments are known."""
+    """Describe the cross-attention head with the lowest alignment error rate, if right alignments are known."""
     cross = measured.probe.kinds["cross"]
     if not measured.probe.gold or "error_rate" not in cross.corpus:
         return []
     names = {"error_rate": ("accuracy", "predicts"), "error_rate_input": ("accuracy_input", "has just read")}
-    known = [name for name in names if name in cross.corpus]
-    best = min(known, key=lambda name: float(np.nanmin(cross.corpus[name].own)))
+    rate_names = [name for name in names if name in cross.corpus]
+    best = min(rate_names, key=lambda name: float(np.nanmin(cross.corpus[name].own)))
     rates = cross.corpus[best]
     layer, head = (int(i) for i in np.unravel_index(int(np.nanargmin(rates.own)), rates.own.shape))
     accuracy, row = names[best]
@@ -87,7 +87,7 @@ def _alignment(measured: Measured) -> list[str]:
 
 
 def _change(before: Quality, after: Quality) -> str:
-    """The same as :func:`explorer.probing.edit_effect.quality_words`, as short as the models' cards quote it."""
+    """A shorter form of :func:`explorer.probing.edit_effect.quality_words` for the models' cards."""
     loss = interval(before.losses.loss_change(after.losses), 3)
     text = f"the loss goes from {fixed(before.loss, 3)} to {fixed(after.loss, 3)}, by {loss}"
     if before.exact is not None and after.exact is not None:
@@ -96,7 +96,7 @@ def _change(before: Quality, after: Quality) -> str:
 
 
 def check_lines(loaded: LoadedModel, sample: Sample) -> tuple[str, ...]:
-    """The captions of all three counts over a sample."""
+    """The captions of all three cross-checks over a sample."""
     classes = target_classes(loaded.data_config, loaded.target, sample)
     return (
         kept_shares(loaded, sample, classes, unheard).caption(),
@@ -110,22 +110,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m explorer.probing.ship", description=__doc__)
     parser.add_argument("names", nargs="*", help="models in the checkpoints folder (default: all Transformers)")
     parser.add_argument("--checkpoints", type=Path, default=Path("checkpoints"))
-    parser.add_argument("--card", action="store_true", help="print what a model's card quotes, and store nothing")
+    parser.add_argument("--card", action="store_true", help="print the sentences for a model's card, and store nothing")
     options = parser.parse_args(arguments)
     names = options.names or [str(entry["name"]) for entry in list_models(options.checkpoints)]
     for name in names:
         loaded = load_model(find_model(options.checkpoints, name))
         if loaded.model_config.architecture != "transformer" or loaded.folder is None:
             continue
-        found = measure(default_choice(loaded.data_config), loaded, unheard, again=True)
-        importance = measure_importance(loaded, found.sample, unheard)
+        measured = measure(default_choice(loaded.data_config), loaded, unheard, again=True)
+        importance = measure_importance(loaded, measured.sample, unheard)
         if options.card:
-            lines = (*findings(loaded, found, importance), *check_lines(loaded, found.sample))
+            lines = (*findings(loaded, measured, importance), *check_lines(loaded, measured.sample))
             print("\n".join((f"# {name}", *(f"- {line}" for line in lines))), flush=True)
             continue
-        hashed = sample_hash(found.sample, seeds_for(loaded))
-        path = save(loaded.folder, found.probe, importance, hashed)
-        print(f"{path}: {path.stat().st_size / 1e3:.0f} kB, {found.about}")
+        hashed = sample_hash(measured.sample, seeds_for(loaded))
+        path = save(loaded.folder, measured.probe, importance, hashed)
+        print(f"{path}: {path.stat().st_size / 1e3:.0f} kB, {measured.about}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Attention by part of speech and by dependency relation (with a spaCy pipeline), or by function and content words.
+"""Score attention by part of speech and dependency relation (with a spaCy pipeline), or by function and content words.
 
 All scores are between words: weights are summed over the tokens of a key word and averaged over those of a query word.
 """
@@ -42,12 +42,12 @@ def function_words() -> dict[str, frozenset[str]]:
 
 
 def languages() -> str:
-    """The languages with a list, for a sentence."""
+    """The languages with a list, as a phrase."""
     return listed(sorted(function_words()))
 
 
 def word_class(word: str, lang: str) -> WordClass:
-    """The class of a word: in the list of its language, without any letter or digit, or everything else.
+    """Classify a word: a function word if its language lists it, punctuation without any letter or digit, else content.
 
     Raises:
         KeyError: the language has no list.
@@ -59,12 +59,12 @@ def word_class(word: str, lang: str) -> WordClass:
 
 
 def classes_of(sentences: Sequence[Encoding], lang: str) -> list[tuple[WordClass, ...]] | None:
-    """For each sentence the class of every token, that of the word it is a part of; None without a list."""
+    """By sentence, the word class of every token; None if the language has no list."""
     return [_classes(sentence, lang) for sentence in sentences] if lang in function_words() else None
 
 
 def target_classes(config: DataConfig, target: Tokenizer, sample: Sample) -> list[tuple[WordClass, ...]] | None:
-    """Function and content words among the targets; None for letters, and for languages without a list."""
+    """Word classes of the target tokens; None for character-level models and for languages without a list."""
     return None if config.tokenizer == "characters" else classes_of(targets_of(sample, target), config.tgt_lang)
 
 
@@ -78,7 +78,7 @@ def _classes(sentence: Encoding, lang: str) -> tuple[WordClass, ...]:
 
 
 PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm"}
-LEAST_ROWS = 20  # words of a relation; fewer are not enough evidence
+LEAST_ROWS = 20  # words that a relation needs as evidence
 OFFSET_MARGIN = 0.1  # above the offset baseline (Voita et al. 2019, §5.2)
 
 Scores = NDArray[np.float64]
@@ -98,7 +98,7 @@ class Parsed:
 
 
 def load_pipeline(lang: str) -> Language | None:
-    """The trained pipeline of a language, or None where it is not installed or there is none."""
+    """Load the trained pipeline of a language; None if there is none or it is not installed."""
     name = PIPELINES.get(lang)
     if name is None:
         return None
@@ -110,14 +110,16 @@ def load_pipeline(lang: str) -> Language | None:
 
 
 def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
-    """The grammar of every sentence; a token belongs to the spaCy word in which it begins."""
+    """Parse every sentence; a token belongs to the spaCy word in which it begins."""
     documents = nlp.pipe(sentence.text for sentence in sentences)
     parsed = []
     for source, document in zip(sentences, documents, strict=True):
-        at = [0] * (len(document.text) + 1)  # the word of each character; white space belongs to the word before it
+        word_at = [0] * (
+            len(document.text) + 1
+        )  # the word of each character; white space belongs to the word before it
         for word in document:
-            at[word.idx :] = [word.i] * (len(at) - word.idx)
-        words = [at[min(start, len(at) - 1)] for start, _ in source.offsets]
+            word_at[word.idx :] = [word.i] * (len(word_at) - word.idx)
+        words = [word_at[min(start, len(word_at) - 1)] for start, _ in source.offsets]
         first = {word: i for i, word in reversed(list(enumerate(words)))}
         rows = [document[word] for word in words] if len(document) else []
         root = [word.head.i == word.i for word in rows]
@@ -135,13 +137,13 @@ def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
 
 
 Tags = tuple[tuple[str, ...], tuple[str, ...]]
-"""Part-of-speech tags of one sentence: of its source tokens and of the tokens read, '' where none is known."""
+"""Part-of-speech tags of one sentence, of its source tokens and of the tokens read; '' if unknown."""
 
 
 def tags_of(
     source: Sequence[Parsed] | None, target: Sequence[Parsed] | None, observed: Sequence[Observed]
 ) -> list[Tags]:
-    """The tags of every sentence, in the form that the search expects; empty if neither side is parsed."""
+    """Combine parses into the tags of every sentence, as the search expects them; empty if neither side is parsed."""
     if source is None and target is None:
         return []
     tags = []
@@ -166,7 +168,7 @@ class TagScores:
 
 
 def by_tag(observed: Sequence[Observed], tags: Sequence[Sequence[str]], kind: AttentionKind) -> TagScores:
-    """Weight on each part of speech: the mean over the rows of the sentences that have it; `tags` are of source tokens.
+    """Measure the weight on each part of speech, over the sentences that contain it; `tags` are those of source tokens.
 
     Raises:
         ValueError: `kind` is decoder self-attention, whose keys are not source words.
@@ -175,17 +177,19 @@ def by_tag(observed: Sequence[Observed], tags: Sequence[Sequence[str]], kind: At
         raise ValueError("the keys of decoder self-attention are target words; only the source is parsed.")
     own: dict[str, list[Scores]] = defaultdict(list)
     chance: dict[str, list[float]] = defaultdict(list)
-    for item, of_tokens in zip(observed, tags, strict=True):
+    for item, token_tags in zip(observed, tags, strict=True):
         maps = attention_maps(item.trace, kind, "words")
-        of_words = np.array([of_tokens[start] for start, _ in maps.column_spans])
-        even, _ = merge(
+        word_tags = np.array([token_tags[start] for start, _ in maps.column_spans])
+        uniform, _ = merge(
             formulas.uniform_like(item.trace.mask(kind) == VISIBLE).astype(np.float32),
             item.trace.mask(kind),
             maps.row_spans,
             maps.column_spans,
         )
-        for tag in set(of_words.tolist()) - {""}:
-            weight, expected = (part[..., of_words == tag].sum(axis=-1).mean(axis=-1) for part in (maps.weights, even))
+        for tag in set(word_tags.tolist()) - {""}:
+            weight, expected = (
+                part[..., word_tags == tag].sum(axis=-1).mean(axis=-1) for part in (maps.weights, uniform)
+            )
             own[tag].append(weight)
             chance[tag].append(float(expected))
     return TagScores(
@@ -200,7 +204,7 @@ class RelationScores:
     """How often a word's largest weight is on the word that it depends on, by relation.
 
     accuracy, weight: [layer, head] by relation: share of the words, and mean weight; rows: the number of words;
-    offset: the commonest distance to the word that it depends on, and how common it is (0 to 1): the baseline.
+    offset: the commonest distance to the word that it depends on, and its share (0 to 1): the baseline.
     """
 
     accuracy: dict[str, Scores]
@@ -217,10 +221,10 @@ class RelationScores:
 
 
 def by_relation(observed: Sequence[Observed], parsed: Sequence[Parsed]) -> RelationScores:
-    """Encoder attention from each word to the word that it depends on (Voita et al. 2019, §5.2; Clark et al. 2019, §4).
+    """Score encoder attention from each word to its syntactic head (Voita et al. 2019, §5.2; Clark et al. 2019, §4).
 
-    A head that always looks one word to the left finds many syntactic heads without knowing any grammar. The baseline
-    is therefore the best fixed distance of each relation; <eos> is not a candidate.
+    An attention head that always looks one word to the left finds many syntactic heads without knowing any grammar. The
+    baseline is therefore the best fixed distance of each relation; <eos> is not a candidate.
     """
     hits: dict[str, list[Scores]] = defaultdict(list)
     weights: dict[str, list[Scores]] = defaultdict(list)
@@ -247,7 +251,7 @@ def by_relation(observed: Sequence[Observed], parsed: Sequence[Parsed]) -> Relat
 
 
 def tag_rows(scores: TagScores) -> list[dict[str, Any]]:
-    """A row for each head and one for uniform attention; a column for each part of speech, the commonest first."""
+    """One table row for uniform attention and one per head; one column per part of speech, the commonest first."""
     tags = sorted(scores.mean, key=lambda tag: -scores.sentences[tag])
     rows: list[dict[str, Any]] = [{"head": "uniform"} | {tag: round(scores.uniform[tag], 3) for tag in tags}]
     shape = next(iter(scores.mean.values())).shape if tags else (0, 0)
@@ -257,7 +261,7 @@ def tag_rows(scores: TagScores) -> list[dict[str, Any]]:
 
 
 def tag_sentence(scores: TagScores) -> str:
-    """Which head exceeds uniform attention most, and on which part of speech."""
+    """Name the head that exceeds uniform attention most, and on which part of speech."""
     gains = [
         (float(values[layer, head] - scores.uniform[tag]), tag, layer, head)
         for tag, values in scores.mean.items()
@@ -267,14 +271,14 @@ def tag_sentence(scores: TagScores) -> str:
         return "No word of the sample has a part of speech."
     _, tag, layer, head = max(gains)
     return (
-        f"Furthest above uniform attention: {index_name(layer, head)} on {tag} "
+        f"Furthest above uniform attention, of all heads and parts of speech: {index_name(layer, head)} on {tag} "
         f"({scores.mean[tag][layer, head]:.2f} instead of {scores.uniform[tag]:.2f}, over "
         f"{plural(scores.sentences[tag], 'sentence')})."
     )
 
 
 def relation_rows(scores: RelationScores) -> list[dict[str, Any]]:
-    """A row for each relation, the commonest first: its best head beside the best fixed distance."""
+    """One table row per relation, the commonest first: its best head beside the best fixed distance."""
     rows = []
     for relation in sorted(scores.rows, key=lambda name: -scores.rows[name]):
         values = scores.accuracy[relation]
@@ -296,7 +300,7 @@ def relation_rows(scores: RelationScores) -> list[dict[str, Any]]:
 
 
 def relation_sentence(scores: RelationScores) -> str:
-    """How many relations at least one head has learned, and the rule for that."""
+    """State how many relations at least one head has learned, and the rule for that."""
     clear = sorted(relation for relation in scores.rows if scores.clear(relation))
     rule = (
         f"A head has learned a relation if it finds the right word {100 * OFFSET_MARGIN:.0f} percentage points more "

@@ -1,4 +1,4 @@
-"""Measured heads as tables: a row for each head, and a row for every number with its baselines."""
+"""Tables of measured heads: one with a row per head, one with a row per number and its baselines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHORT = (
 
 
 def title_of(statistic: str) -> str:
-    """The title of a statistic, on screen and in files."""
+    """Title of a statistic, on screen and in files."""
     title = STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].title
     return f"{title}, sinks left out" if statistic.endswith(WITHOUT_SINKS) else title
 
@@ -58,9 +58,9 @@ def roles(probe: Probe) -> dict[Head, Role]:
 def head_rows(
     probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS, *, intervals: bool = False
 ) -> list[dict[str, Any]]:
-    """A row for each head: its role and the means of its main scores, without empty columns.
+    """Make a row per head: its role and the means of its main scores, without empty columns.
 
-    With `intervals` each score is text, the mean and the ends of its interval in brackets.
+    With `intervals`, each score is text: the mean, and the ends of its interval in brackets.
     """
     wanted = set(kinds)
 
@@ -70,12 +70,16 @@ def head_rows(
             return rounded(value, 3)
         return f"{fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)})"
 
-    known = roles(probe)
+    head_roles = roles(probe)
     rows = []
     for kind, layer, head in heads(probe):
         if kind not in wanted:
             continue
-        row: dict[str, Any] = {"kind": kind, "head": index_name(layer, head), "role": known[kind, layer, head].name}
+        row: dict[str, Any] = {
+            "kind": kind,
+            "head": index_name(layer, head),
+            "role": head_roles[kind, layer, head].name,
+        }
         for statistic in SHORT:
             item = probe.kinds[kind].scores.get(statistic)
             row[title_of(statistic)] = cell(item.estimate, layer, head) if item is not None else None
@@ -83,8 +87,8 @@ def head_rows(
                 whole = probe.kinds[kind].corpus.get(statistic)
                 row[whole_title(statistic)] = cell(whole.estimate, layer, head) if whole is not None else None
         rows.append(row)
-    full = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
-    return [{name: row[name] for name in full} for row in rows]
+    columns = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
+    return [{name: row[name] for name in columns} for row in rows]
 
 
 def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
@@ -97,33 +101,33 @@ def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
 
 
 def scatter_scores(probe: Probe, importance: Importance | None) -> dict[str, ScoresByKind]:
-    """Everything that one score of the heads can be plotted against, by title: scores by kind, [layer, head].
+    """Collect everything that the heads can be plotted by, by title: scores by kind, [layer, head].
 
-    The scores themselves, those of the whole sample, and the importance where it is known.
+    These are the statistics, those of the whole sample, and the importance if it is known.
     """
-    found: dict[str, dict[AttentionKind, NDArray[np.float64]]] = {
+    scores: dict[str, dict[AttentionKind, NDArray[np.float64]]] = {
         title_of(name): {kind: probe.kinds[kind].scores[name].mean for kind in kinds_with(probe, name)}
         for name in STATISTICS
     }
     for kind in ATTENTION_KINDS:
         for name, whole in probe.kinds[kind].corpus.items():
-            found.setdefault(whole_title(name), {})[kind] = whole.own
+            scores.setdefault(whole_title(name), {})[kind] = whole.own
     if importance is not None:
-        found["importance: loss without the head (nats)"] = dict(importance.ablation.loss_change)
-        found["importance: token accuracy without the head"] = dict(importance.ablation.accuracy_change)
-        found["importance: gradient score in its layer"] = dict(importance.by_layer)
-    return {title: values for title, values in found.items() if values}
+        scores["importance: loss without the head (nats)"] = dict(importance.ablation.loss_change)
+        scores["importance: token accuracy without the head"] = dict(importance.ablation.accuracy_change)
+        scores["importance: gradient score in its layer"] = dict(importance.by_layer)
+    return {title: values for title, values in scores.items() if values}
 
 
 def colour_range(probe: Probe, statistic: str) -> tuple[float, float]:
-    """The colour scale that maps of a statistic share: 0 to 1 for shares, otherwise up to the largest score."""
+    """The common colour scale of all maps of a statistic: 0 to 1 for shares, otherwise up to the largest score."""
     largest = max(float(np.nanmax(probe.kinds[kind].scores[statistic].mean)) for kind in kinds_with(probe, statistic))
     bounded = STATISTICS[statistic].unit in ("share", "") and largest <= 1
     return 0.0, 1.0 if bounded else largest or 1.0
 
 
 def number_rows(probe: Probe) -> list[dict[str, Any]]:
-    """A row for every score of every head, with standard deviation, both baselines and number of sentences."""
+    """Make a row per score and head, with standard deviation, both baselines and number of sentences."""
     return [row for kind, layer, head in heads(probe) for row in head_numbers(probe, kind, layer, head)]
 
 
@@ -152,7 +156,7 @@ def _numbers_row(
     place: tuple[int, int],
     over_untrained: Estimate | None = None,
 ) -> dict[str, Any]:
-    """The row of one statistic; what a statistic of the whole sample does not have is empty."""
+    """The row of one statistic; columns that a statistic of the whole sample does not have are empty."""
     numbers = {
         **_interval("mean", item.estimate, place),
         "standard deviation": math.nan,
@@ -177,7 +181,7 @@ def _interval(name: str, item: Estimate | None, place: tuple[int, int]) -> dict[
 
 
 def gold_note(probe: Probe) -> str:
-    """Between what the alignment error rate counts links; or that alignment cannot be tested, where none are known."""
+    """Explain which links the alignment error rate counts, or that alignment cannot be tested here."""
     if probe.gold == "words":
         return (
             "The alignment error rate compares words, by the sure and possible links of the annotation (Och & Ney "
@@ -200,14 +204,14 @@ def gold_note(probe: Probe) -> str:
 
 
 def summary(probe: Probe) -> str:
-    """How many heads have each role."""
-    known = roles(probe)
+    """State how many heads have each role."""
+    head_roles = roles(probe)
     counts: dict[str, int] = {}
-    for role in known.values():
+    for role in head_roles.values():
         if role.clear:
             counts[role.name] = counts.get(role.name, 0) + 1
     if not counts:
-        return f"None of the {len(known)} heads has a clear role."
+        return f"None of the {len(head_roles)} heads has a clear role."
     named = ", ".join(f"{name} ({n})" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     clear = sum(counts.values())
-    return f"{clear} of {plural(len(known), 'head')} {'has' if clear == 1 else 'have'} a clear role: {named}."
+    return f"{clear} of {plural(len(head_roles), 'head')} {'has' if clear == 1 else 'have'} a clear role: {named}."

@@ -109,7 +109,7 @@ def test_cross_checks(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [figure["data"][0]["z"].shape for figure in maps] == [(10, 10)] * 3
     assert len(shares["data"][0]["y"]) == 10
     assert "the largest key is the same in" in words(at)
-    assert "of these predictions come from the source on average" in words(at)
+    assert "of a prediction comes from the source" in words(at)
     for label in ("Put other rows", "Set values to zero", "Divide predictions"):
         next(button for button in at.button if button.label.startswith(label)).click().run()
         assert not at.exception
@@ -128,7 +128,7 @@ def test_cross_checks(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     at.run()
     assert not at.exception
     assert "These numbers need the model itself: it is gone." in words(at)
-    assert "of these predictions come from the source on average" in words(at), "the parts below are drawn all the same"
+    assert "of a prediction comes from the source" in words(at), "the parts below are drawn all the same"
 
 
 def test_own_sentences(app: AppTest) -> None:

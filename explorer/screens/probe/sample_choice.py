@@ -176,10 +176,12 @@ def draw_choice(model: str) -> None:
         if origin == "scenes":
             st.caption(
                 t(
-                    "{n} description of everyday scenes that come with Headlight, in English and German, with the "
-                    "right alignment of their words. None of them occurs in Multi30k.",
-                    "{n:,} descriptions of everyday scenes that come with Headlight, in English and German, with the "
-                    "right alignment of their words. None of them occurs in Multi30k.",
+                    "{n} description of everyday scenes that come with Headlight, in English and German, with "
+                    "their word alignment. Sentences and alignments were written with a language model; none of the "
+                    "sentences occurs in Multi30k.",
+                    "{n:,} descriptions of everyday scenes that come with Headlight, in English and German, with "
+                    "their word alignment. Sentences and alignments were written with a language model; none of the "
+                    "sentences occurs in Multi30k.",
                     n=len(scenes()),
                 )
             )

@@ -26,7 +26,10 @@ def test_statistical_links_make_alignment_testable_and_are_called_so(phrases: Lo
     assert "error_rate" in found.probe.kinds["cross"].corpus
     assert "aligned by a statistical aligner, not by people" in gold_note(found.probe)
     assert "alignments are statistical, not right: IBM Model 1" in found.about
-    assert "it has an alignment error rate of 0.23 on their annotated links; the one used here has 0." in found.about
+    assert (
+        "it has an alignment error rate of 0.23 on their links, which were annotated with a language model; the one "
+        "used here has 0." in found.about
+    )
     rates = found.probe.kinds["cross"].corpus["error_rate"]
     assert rates.own.min() < rates.uniform, "some head agrees with it more than uniform attention does"
     assert "induction" in found.probe.kinds["encoder"].scores, "everything else is measured as before"
