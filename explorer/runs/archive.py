@@ -1,8 +1,8 @@
-"""A model folder as one zip file: export, and import that trusts nothing in the file.
+"""Export a model folder as a zip file, and import one without trusting anything in it.
 
 Only files that belong to a model folder are unpacked, by name; they are written to a hidden folder beside the models,
-loaded once to check that they fit together, and then renamed. A zip file of a translator from elsewhere, or its folder
-on this server, is rewritten as a model folder on the way (:mod:`model.importing`).
+loaded once to check that they fit together, and then renamed. A translator of another library, as a zip file or a
+folder on this server, is converted to a model folder on the way (:mod:`model.importing`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MAX_BYTES = 2 * 1024**3  # of all files together, unpacked
 MAX_TEXT_BYTES = 64 * 1024**2  # of one file that is not weights
 MAX_RATIO = 200  # unpacked to packed size; weights hardly compress, text 20 times at most
 _BLOCK = 1 << 20
-_LITTER = re.compile(r"(.*/)?(__MACOSX/.*|\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)")  # of systems that pack folders
+_JUNK = re.compile(r"(.*/)?(__MACOSX/.*|\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)")  # added by operating systems
 _HOLDER, _LEFTOVER_SECONDS = ".import-", 6 * 3600
 _REQUIRED = (CONFIG, TOKENIZER, WEIGHTS)
 _KNOWN = (*_REQUIRED, CARD, METRICS, STATUS, NOTE, DATA_FILE)
@@ -63,25 +63,25 @@ Members = dict[str, zipfile.ZipInfo]
 
 
 class ArchiveError(UserError):
-    """A zip file that cannot be imported; the message says why."""
+    """The zip file cannot be imported; the message says why."""
 
 
 def export(folder: Path, *, resumable: bool = False) -> Path:
     """Write the folder as a zip file in the system's temporary folder and return its path; the caller deletes it.
 
-    `resumable` adds what a stopped run needs to continue elsewhere, three times the size of the weights.
+    `resumable` adds the state from which a stopped run can continue elsewhere, three times the size of the weights.
     """
     files = [folder / name for name in _KNOWN] + sorted((folder / SNAPSHOTS).glob("*"))
     files += sorted((folder / STATE).glob("*")) if resumable else []
     with (
-        tempfile.NamedTemporaryFile(prefix="headlight-", suffix=".zip", delete=False) as made,
-        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        tempfile.NamedTemporaryFile(prefix="headlight-", suffix=".zip", delete=False) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
         for path in files:
             name = path.relative_to(folder).as_posix()
             if path.is_file() and not path.is_symlink() and _is_known(name):
                 archive.write(path, f"{folder.name}/{name}")
-    return Path(made.name)
+    return Path(file.name)
 
 
 def _is_known(name: str) -> bool:
@@ -91,12 +91,12 @@ def _is_known(name: str) -> bool:
 def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
     """Unpack a zip file as a new model and return its name: `name`, or the name in the zip file.
 
-    The file holds an exported model, or a translator as Hugging Face `transformers` stores it.
+    The file contains an exported model, or a translator as Hugging Face `transformers` stores it.
 
     Raises:
         ArchiveError: it is not a zip file, contains anything that no model folder has (paths that lead out of it,
             links, pickles, unknown files), is too large or too strongly compressed, or there is already a model of
-            this name. ViewerError: this server is for looking only.
+            this name. ViewerError: this server is read-only.
         CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the files do not form a
             model.
     """
@@ -104,13 +104,13 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
     with _readable():
         archive = zipfile.ZipFile(file)
     with archive:
-        wanted, members = _members_of(archive)
-        wanted = wanted or name or _name_of(file)
+        folder, members = _members_of(archive)
+        model_name = folder or name or _name_of(file)
         foreign = _is_translator(members)
         chosen = _translator_members(members) if foreign else _model_members(members)
         _check_sizes(chosen)
-        with _holder(checkpoints, name or wanted) as building:
-            inside = building.parent / "theirs" / wanted if foreign else building
+        with _holder(checkpoints, name or model_name) as building:
+            inside = building.parent / "theirs" / model_name if foreign else building
             inside.mkdir(parents=True)
             _unpack(archive, chosen, inside)
             if foreign:
@@ -121,25 +121,25 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
 
 
 def _name_of(file: IO[bytes]) -> str:
-    """The name of a zip file without its ending, for a model that lies in it without a folder.
+    """The name of a zip file without its suffix, for a model that is not in a folder inside the file.
 
     Raises:
-        ArchiveError: it cannot name a model.
+        ArchiveError: it is not allowed as the name of a model.
     """
     name = Path(str(getattr(file, "name", ""))).stem
     try:
         return check_name(name)
     except CheckpointError:
-        raise ArchiveError("The zip file holds no folder that would name the model; type a name for it.") from None
+        raise ArchiveError("The zip file has no folder that would name the model; type a name for it.") from None
 
 
 def import_translator(folder: Path, checkpoints: Path, name: str = "") -> str:
     """Import a translator from a folder on this server and return its name: `name`, or that of the folder.
 
     Raises:
-        ArchiveError: there is already a model of this name. ViewerError: this server is for looking only.
-        ImportFailed: the folder holds no translator. Whatever else may be there, or not, gets the same sentence:
-            visitors of a server are told nothing of its other folders.
+        ArchiveError: there is already a model of this name. ViewerError: this server is read-only.
+        ImportFailed: the folder has no translator. The sentence is the same whatever is there, so that visitors learn
+            nothing about other folders of the server.
         CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the translator cannot be
             imported.
     """
@@ -157,14 +157,14 @@ def import_translator(folder: Path, checkpoints: Path, name: str = "") -> str:
 
 
 def _rewrite(theirs: Path, ours: Path) -> None:
-    from model.importing.import_folder import import_folder  # imports torch, which the page needs only now
+    from model.importing.import_folder import import_folder  # here, because it imports torch
 
     import_folder(theirs, ours)
 
 
 @contextmanager
 def _holder(checkpoints: Path, name: str) -> Iterator[Path]:
-    """The place in a hidden folder where a model is put together; at the end it is renamed to the model's own.
+    """Yield a path in a hidden folder where a model is assembled; at the end it is renamed to the model's folder.
 
     Raises:
         ArchiveError: there is already a model of this name. CheckpointError: the name is not allowed.
@@ -191,12 +191,12 @@ def _delete_leftovers(checkpoints: Path) -> None:
 
 
 def _is_translator(members: Members) -> bool:
-    """Whether a zip file holds a translator from elsewhere: it has a vocabulary that our folders do not have."""
+    """Whether a zip file contains a translator of another library, by vocabulary files that our folders do not have."""
     return bool({"vocab.json", "merges.txt", "source.spm", "tokenizer_config.json"} & members.keys())
 
 
 def _translator_members(members: Members) -> Members:
-    """The files of a translator that the import reads; what else a downloaded folder has stays in the zip file."""
+    """The files of a translator that the import reads; all others are left in the zip file."""
     from model.importing.source_folder import CONVERT, FILES, PICKLED
 
     if WEIGHTS not in members and PICKLED in members:
@@ -224,7 +224,7 @@ def _model_members(members: Members) -> Members:
 
 
 def _check(folder: Path) -> None:
-    """Load the model once, check the shapes of its snapshots, and reduce status.json to what is true here.
+    """Load the model once, check the shapes of its snapshots, and reset its status.
 
     Raises:
         CheckpointError: the files do not form a model.
@@ -243,7 +243,7 @@ def _check(folder: Path) -> None:
 
 
 def _settle_status(folder: Path) -> None:
-    """No process is training an imported run; without its saved state it is a model that cannot be resumed."""
+    """Reduce status.json to what holds for an imported run: no process, and nothing to resume without saved state."""
     path = folder / STATUS
     if not path.is_file():
         return
@@ -259,29 +259,29 @@ def _settle_status(folder: Path) -> None:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """Turn whatever Python's zip readers raise into one sentence."""
+    """Turn the exceptions of Python's zip readers into one sentence."""
     try:
         yield
-    except Exception as error:  # of a dozen types, from zipfile and what unpacks for it
+    except Exception as error:  # of a dozen types, from zipfile and the decompressors
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the system's, such as a full disk
+            raise  # a system error, such as a full disk
         reason = str(error) or "it ends too early"
         raise ArchiveError(f"This is not a zip file that can be read ({reason}).") from None
 
 
 def _members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
-    """The name of the model's folder in it (or an empty string), and the files by their path in that folder.
+    """Find the model's folder in the archive (or an empty string), and list its files by their path in that folder.
 
-    What operating systems put into zip files of their own accord is left out.
+    Files that operating systems add to zip files are left out.
 
     Raises:
-        ArchiveError: there are too many files, one of them twice, one beside the folder, a link or a device, or one
-            whose path leads out.
+        ArchiveError: there are too many files, a file occurs twice, or one is outside the folder, a link or a device,
+            or has a path that leads out.
     """
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MAX_FILES:
         raise ArchiveError(f"The zip file contains {len(entries):,} files; a model has at most {MAX_FILES}.")
-    for entry in entries:  # before the folder is looked for: a path beside it would make all others look misplaced
+    for entry in entries:  # checked first, since a path outside the folder would make all others look misplaced
         name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
         if {"", ".."} & set(name.split("/")) or ":" in name or "\\" in name:
             raise ArchiveError(f"The zip file contains {name!a}, a path that leads out of the model's folder.")
@@ -289,7 +289,7 @@ def _members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
             raise ArchiveError(
                 f"The zip file contains {name!a}, which is a link or a device; only plain files are allowed."
             )
-    entries = [entry for entry in entries if not _LITTER.fullmatch(entry.filename)]
+    entries = [entry for entry in entries if not _JUNK.fullmatch(entry.filename)]
     folder = _folder([entry.filename for entry in entries])
     members: Members = {}
     for entry in entries:
@@ -305,7 +305,7 @@ def _members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
 
 
 def _folder(names: Sequence[str]) -> str:
-    """The folder that holds the only configuration, or everything; an empty string if there is none."""
+    """The folder that contains the only configuration, or all files; an empty string if there is none."""
     places = [name.split("/") for name in names]
     configured = {place[0] for place in places if len(place) == 2 and place[1] == CONFIG}
     if len(configured) == 1 and CONFIG not in names:
@@ -315,7 +315,7 @@ def _folder(names: Sequence[str]) -> str:
 
 
 def _check_sizes(members: Members) -> None:
-    """Refuse files that are packed too strongly or too large, each or together.
+    """Refuse files that are too strongly compressed, or too large one by one or together.
 
     Raises:
         ArchiveError: the message names the file.
@@ -336,7 +336,7 @@ def _unpack(archive: zipfile.ZipFile, members: Members, folder: Path) -> None:
     """Write files into a folder; zipfile writes no more bytes of each than its entry says.
 
     Raises:
-        ArchiveError: a file cannot be read, or is not what the archive says.
+        ArchiveError: a file cannot be read, or differs from its entry in the archive.
     """
     for name, member in members.items():
         path = folder / name

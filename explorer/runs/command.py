@@ -1,4 +1,4 @@
-"""The command of a run, as one would type it, from the choices on the page."""
+"""Build the command of a run, as one would type it, from the choices on the page."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ WHERE = "in a terminal" if INSTALLED else "in a terminal, in the project's folde
 class TrainingOrder:
     """What to train: a task, a preset to start from, and the changes to it.
 
-    `changes` are pairs of setting and value as they stand after `--set`; `data` are further arguments for a person's
-    own data, such as ("--data", "pairs.tsv"); `init` is the model whose weights to start from, or empty; `added` are
-    files of further training pairs; `threads` are those of the CPU, or 0 for as many as the sizes are worth.
+    `changes` are pairs of setting and value as written after `--set`; `data` are further arguments for a user's own
+    data, such as ("--data", "pairs.tsv"); `init` is the model whose weights to start from, or empty; `added` are files
+    of further training pairs; `threads` are those of the CPU, or 0 to choose them by the sizes.
     """
 
     name: str
@@ -56,17 +56,18 @@ class TrainingOrder:
 
 @dataclass(frozen=True)
 class PairsOrder:
-    """Which pairs to make: of which task's training pairs, and by which models; a model that is empty is none.
+    """Which pairs to make: from which task's training pairs, and by which models (empty = none).
 
-    `model` translates the sources and `reverse` the targets; `data` are the arguments for a person's own data, as in
-    :class:`TrainingOrder`. With a temperature `sample` above 0 they draw each token, from `seed`, instead of searching.
+    `model` translates the sources and `reverse` the targets; `data` are the arguments for a user's own data, as in
+    :class:`TrainingOrder`. With a temperature `sample` above 0, models draw each token, from `seed`, instead of
+    searching.
     """
 
     task: str
     data: tuple[str, ...] = ()
     model: str = ""
     reverse: str = ""
-    device: str = field(default="auto", compare=False)  # it changes no pair
+    device: str = field(default="auto", compare=False)  # does not change the pairs
     sample: float = 0.0
     seed: int = 0
 
@@ -91,12 +92,12 @@ def like_command(name: str, new: str, changes: Changes, checkpoints: Path, *, fr
 
 
 def longer_command(name: str, steps: int, checkpoints: Path) -> list[str]:
-    """The command that trains a finished run longer, to this number of updates in all."""
+    """The command that trains a finished run longer, to this number of updates in total."""
     return [*TRAIN, "--resume", name, "--steps", str(steps), *_where(checkpoints)]
 
 
 def _option(name: str, *values: str) -> list[str]:
-    """An option with its values; nothing where there are none."""
+    """An option with its values; empty without values."""
     return [name, *values] if any(values) else []
 
 
@@ -105,12 +106,12 @@ def _set(changes: Changes) -> list[str]:
 
 
 def _where(checkpoints: Path) -> list[str]:
-    """The `--checkpoints` argument; nothing for the command's default, as it is started in the project's folder."""
+    """The `--checkpoints` argument; empty for the default of the command, which is started in the project's folder."""
     return [] if real_path(checkpoints) == ROOT / "checkpoints" else ["--checkpoints", str(checkpoints)]
 
 
 def quoted_command(command: Sequence[str]) -> str:
-    """The command as one would type it here, quoted for this system's terminal."""
+    """Write a command as one would type it here, quoted for this system's terminal."""
     named = next((name for name, module in SUBCOMMANDS.items() if list(command[1:3]) == ["-m", module]), None)
     if INSTALLED and named is not None:
         command = ["headlight", named, *command[3:]]

@@ -1,4 +1,4 @@
-"""The estimate of a run before it starts, from the training command itself: `--dry-run --json`."""
+"""Estimate a run before it starts, by the training command itself: `--dry-run --json`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from explorer.runs.process import RunError, lower_priority, niceness
 from model.user_error import UserError
 
 TIMEOUT_SECONDS = 60.0
-_LOOK_SECONDS = 0.2  # how often it is asked whether anybody still waits for an estimate
+_POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimate
 PATIENCE_SECONDS = 10.0
-"""How long an asker that does not ask again still waits: the form asks more than once a second while it is open."""
+"""How long an asker counts as waiting after its last request; an open form asks more than once a second."""
 MAX_PLANS = 128
 MAX_ASKERS = 512
-REFUSAL = 2  # the exit code of the command when it prints one sentence for people
+REFUSAL = 2  # exit code of the command when its message is one sentence for the user
 
 
 class PlanError(UserError):
@@ -79,7 +79,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def read_plan(output: str) -> Plan:
-    """The plan in what `--dry-run --json` printed.
+    """Parse the output of `--dry-run --json`.
 
     Raises:
         PlanError: the output is not a plan.
@@ -91,10 +91,10 @@ def read_plan(output: str) -> Plan:
 
 
 def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True) -> Plan | None:
-    """Run the command (beginning with "python") and read its plan; None, at once, when it is no longer `wanted`.
+    """Run the command (beginning with "python") and read its plan; returns None as soon as it is no longer `wanted`.
 
     Raises:
-        PlanError: it refused, failed, or took too long.
+        PlanError: the command refused, failed, or took too long.
     """
     try:
         nice = niceness()
@@ -115,7 +115,7 @@ def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True)
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while output is None:
         try:
-            output, errors = process.communicate(timeout=_LOOK_SECONDS)
+            output, errors = process.communicate(timeout=_POLL_SECONDS)
         except subprocess.TimeoutExpired:
             if (needed := wanted()) and time.monotonic() < deadline:
                 continue
@@ -137,18 +137,19 @@ def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True)
 class PlanService:
     """Makes plans one at a time and caches them; all sessions share one service.
 
-    A request that nobody waits for any more, because its asker has changed something since or has left, is skipped or
-    abandoned.
+    A request is skipped or abandoned if nobody waits for it any more, because its asker has changed a setting or left.
     """
 
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
-        self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = OrderedDict()  # and when it was asked for
+        self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
+            OrderedDict()
+        )  # command and time of request, by asker
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
-        """The plan of this command, the reason why there is none, or None while it is being made; never blocks."""
+        """Return the plan of a command, the error, or None while the estimate is running; never blocks."""
         key = tuple(command)
         with self._lock:
             self._wanted[asker] = key, time.monotonic()
@@ -169,7 +170,7 @@ class PlanService:
         return error if isinstance(error, PlanError) else PlanError(f"The estimate failed: {error}.")
 
     def forget(self, command: Sequence[str]) -> None:
-        """Make the next request for this plan start a new estimate, after one that failed."""
+        """Drop a finished answer, so that the next request starts a new estimate."""
         with self._lock:
             answer = self._answers.get(tuple(command))
             if answer is not None and answer.done():

@@ -1,4 +1,4 @@
-"""The arms of an experiment with their stored runs, and what these measured: numbers, a table, curves and samples."""
+"""The arms of an experiment with their stored runs, and the results: numbers, a table, curves and samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.experiments.recipe import Arm, Experiment, Recipe
 from model.experiments.stored import RESULTS, StoredRun, read_runs
 
 ENOUGH = 5
-"""Seeds from which it counts that one arm is ahead with each: by chance alone, that happens in 1 of 16 cases."""
+"""Number of seeds from which "ahead with every seed" counts: by chance alone, that happens in 1 of 16 cases."""
 
 Curves = dict[str, list[tuple[list[float], list[float]]]]
 """The curve (x, y) of each run, by the label of its arm."""
@@ -48,24 +48,24 @@ class MeanAndRange:
     n: int
 
     def apart(self, other: MeanAndRange) -> bool:
-        """Whether all of one lie above all of the other."""
+        """Whether the ranges do not overlap."""
         return self.low > other.high or self.high < other.low
 
     def text(self, write: Callable[[float], str]) -> str:
-        """Mean and range: "57 (50 to 60)", or "57" if both ends are written alike."""
+        """Format mean and range: "57 (50 to 60)", or "57" if both ends are written alike."""
         low, high = write(self.low), write(self.high)
         return write(self.mean) if low == high else f"{write(self.mean)} ({low} to {high})"
 
 
 def mean_and_range(values: Iterable[float | None]) -> MeanAndRange | None:
-    """Mean and range of the known values; None if there are none."""
-    known = [value for value in values if value is not None]
-    return MeanAndRange(statistics.fmean(known), min(known), max(known), len(known)) if known else None
+    """Compute mean and range of the values that are not None; None if there are none."""
+    present = [value for value in values if value is not None]
+    return MeanAndRange(statistics.fmean(present), min(present), max(present), len(present)) if present else None
 
 
 @dataclass(frozen=True)
 class ArmRuns:
-    """The stored runs of one arm, by seed; none where it has not been run."""
+    """The stored runs of one arm, by seed; empty if it has not been run."""
 
     arm: Arm
     recipe: Recipe
@@ -87,7 +87,7 @@ class ArmRuns:
         return self.metric.text(self.metric.factor * self.recipe.base.target)
 
     def updates(self) -> list[float | None]:
-        """For each run, the updates until an evaluation on validation first reached the target; None if none did."""
+        """By run, the updates until an evaluation on validation first reached the target; None if none did."""
         base = self.recipe.base
         return [reached_at(run, base.target, base.metric) for run in self.runs]
 
@@ -106,7 +106,7 @@ class ArmRuns:
 
 
 def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, ...]:
-    """The arms of an experiment with their stored runs.
+    """Read the arms of an experiment with their stored runs.
 
     Raises:
         ResultError: a file cannot be used.
@@ -116,10 +116,10 @@ def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, .
 
 
 def seeds_ahead(first: Mapping[int, float | None], other: Mapping[int, float | None]) -> int:
-    """The number of seeds that both have if the value of the same arm is the larger with each of them; otherwise 0.
+    """The number of common seeds, if one arm has the larger value with each of them; otherwise 0.
 
-    Runs with the same seed read the data in the same order. 0 also if there are fewer than `ENOUGH`, or a value is
-    missing.
+    Runs with the same seed read the data in the same order. The result is 0, too, for fewer than `ENOUGH` seeds or if a
+    value is missing.
     """
     pairs = [(first[seed], other[seed]) for seed in first.keys() & other.keys()]
     signs = {0 if old is None or new is None else (new > old) - (new < old) for old, new in pairs}
@@ -139,7 +139,7 @@ def by_length(run: StoredRun, split: str) -> dict[float, float]:
 
 
 def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
-    """A row for each arm: mean and range of its scores, and the number of runs."""
+    """One table row per arm: mean and range of its scores, and the number of runs."""
     return [
         {
             "variant": arm.label,
@@ -159,7 +159,7 @@ def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
 
 
 def _split_columns(arm: ArmRuns) -> dict[str, float | None]:
-    """The scores on the splits that are unlike training, in percent."""
+    """The scores on the additional splits, in percent."""
     columns: dict[str, float | None] = {}
     for split in arm.recipe.base.splits:
         shares = [run.score("exact_match", split) for run in arm.runs]

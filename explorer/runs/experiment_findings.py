@@ -1,8 +1,9 @@
-"""The results of an experiment in sentences, computed from the numbers of its stored runs; pure functions.
+"""State the results of an experiment in sentences, from the numbers of its stored runs; pure functions.
 
-Two arms differ if their ranges lie apart, or if the same one is ahead with each of at least five seeds. Were there no
-difference, three runs and three would lie apart in 1 of 10 cases, and five pairs would all favour one side in 1 of 16.
-An arm that is ahead or behind in the mean by a point, but not so, is not told apart: there may be a difference.
+Two arms differ if their ranges do not overlap, or if the same one is ahead with each of at least five seeds. By chance
+alone, the ranges of three runs each would not overlap in 1 of 10 cases, and five pairs would all favour one side in 1
+of 16. If neither holds but the means differ by a point or more, the arms are "not told apart": there may be a
+difference.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from explorer.locale.text import listed, plural
 from explorer.runs.experiment_arms import ENOUGH, ArmRuns, mean_and_range, seeds_ahead
 from model.experiments.recipe import Experiment
 
-_POINTS = 1.0  # of two arms whose scores differ by less, in % or BLEU, speed and loss say more
+_POINTS = 1.0  # if scores differ by less than this (in % or BLEU), speed and loss are compared instead
 
 _BETTER, _WORSE = "better than {}", "worse than {}"
 _SOONER, _LATER = "as good as {} in the end, and sooner", "as good as {} in the end, but later"
@@ -24,9 +25,9 @@ _SURER, _LESS_SURE = "as often right as {}, with a lower loss", "as often right 
 
 
 def verdict(arms: Sequence[ArmRuns]) -> str:
-    """One line: arms that differ from the first arm by score, speed or loss, and the rest.
+    """State in one line which arms differ from the first arm by score, speed or loss, and which do not.
 
-    Scores are compared first, then (where neither is better) the updates to the target, then the loss on test.
+    Scores are compared first, then (if neither is better) the updates to the target, then the loss on test.
     """
     first, *others = [arm for arm in arms if arm.runs] or arms
     if not others or not first.runs:
@@ -54,26 +55,33 @@ def _scored(arm: ArmRuns) -> str:
 
 
 def _relation(first: ArmRuns, arm: ArmRuns) -> tuple[str, str]:
-    """How an arm differs from the first: words around the first's name, and the two numbers; or twice nothing."""
-    mine, its = mean_and_range(arm.scores()), mean_and_range(first.scores())
-    if mine is None or its is None:
-        return (_WORSE, "its runs failed") if its is not None else ("", "")
-    numbers = " against ".join(arm.metric.text(round(score.mean, 1)) for score in (mine, its))
-    seeds, apart = seeds_ahead(first.by_seed(first.scores()), arm.by_seed(arm.scores())), mine.apart(its)
-    clear = abs(mine.mean - its.mean) >= _POINTS
+    """How an arm differs from the first: a phrase with a gap for the first's name, and the numbers."""
+    score, base_score = mean_and_range(arm.scores()), mean_and_range(first.scores())
+    if score is None or base_score is None:
+        return (_WORSE, "its runs failed") if base_score is not None else ("", "")
+    numbers = " against ".join(arm.metric.text(round(score.mean, 1)) for score in (score, base_score))
+    seeds, apart = seeds_ahead(first.by_seed(first.scores()), arm.by_seed(arm.scores())), score.apart(base_score)
+    clear = abs(score.mean - base_score.mean) >= _POINTS
     if (apart or seeds) and clear:
         each = "" if apart else f", so with each of {seeds} seeds"
-        return (_BETTER if mine.mean > its.mean else _WORSE), numbers + each
-    mine_at, its_at = mean_and_range(arm.updates()), mean_and_range(first.updates())
-    reached = [updates.n if updates else 0 for updates in (mine_at, its_at)]
-    if mine_at and its_at and reached == [len(arm.runs), len(first.runs)] and mine_at.apart(its_at):
-        sooner = mine_at.mean < its_at.mean
-        return (_SOONER if sooner else _LATER), f"{mine_at.mean:.0f} against {its_at.mean:.0f} updates"
-    own, base = mean_and_range(arm.losses()), mean_and_range(first.losses())
-    if own and base and own.apart(base) and max(own.mean, base.mean) >= 2 * min(own.mean, base.mean):
-        return (_SURER if own.mean < base.mean else _LESS_SURE), f"loss {own.mean:.2g} against {base.mean:.2g}"
+        return (_BETTER if score.mean > base_score.mean else _WORSE), numbers + each
+    updates, base_updates = mean_and_range(arm.updates()), mean_and_range(first.updates())
+    reached = [updates.n if updates else 0 for updates in (updates, base_updates)]
+    if updates and base_updates and reached == [len(arm.runs), len(first.runs)] and updates.apart(base_updates):
+        sooner = updates.mean < base_updates.mean
+        return (_SOONER if sooner else _LATER), f"{updates.mean:.0f} against {base_updates.mean:.0f} updates"
+    loss, base_loss = mean_and_range(arm.losses()), mean_and_range(first.losses())
+    if (
+        loss
+        and base_loss
+        and loss.apart(base_loss)
+        and max(loss.mean, base_loss.mean) >= 2 * min(loss.mean, base_loss.mean)
+    ):
+        return (
+            _SURER if loss.mean < base_loss.mean else _LESS_SURE
+        ), f"loss {loss.mean:.2g} against {base_loss.mean:.2g}"
     if apart:
-        return (_AHEAD if mine.mean > its.mean else _BEHIND), numbers
+        return (_AHEAD if score.mean > base_score.mean else _BEHIND), numbers
     if clear:
         return _UNDECIDED, f"{numbers}, but the runs overlap"
     if reached[0] * len(first.runs) != reached[1] * len(arm.runs):
@@ -83,7 +91,7 @@ def _relation(first: ArmRuns, arm: ArmRuns) -> tuple[str, str]:
 
 
 def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
-    """What :func:`explorer.runs.experiment_arms.table` does not say: missing runs, the target, failures, and chance."""
+    """State what :func:`explorer.runs.experiment_arms.table` does not: missing runs, target, failures, and chance."""
     sentences = _missing(experiment, arms)
     reaching = next(arm for arm in arms if arm.arm == experiment.reaching)
     if reaching.runs:
@@ -93,7 +101,7 @@ def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
 
 
 def _missing(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
-    """The arms that have no runs, and those that have fewer than planned."""
+    """Name the arms without runs, and those with fewer than planned."""
     planned = len(experiment.base.seeds)
     none = [f"'{arm.label}'" for arm in arms if not arm.runs]
     some = [f"'{arm.label}' has {len(arm.runs)} of {planned}" for arm in arms if 0 < len(arm.runs) < planned]
@@ -111,7 +119,7 @@ def _target(arm: ArmRuns) -> str:
 
 
 def _chance(arms: Sequence[ArmRuns]) -> list[str]:
-    """How likely it is that so few runs differ completely by chance."""
+    """State how likely it is that so few runs differ completely by chance."""
     counts = {len(arm.runs) for arm in arms}
     if len(arms) > 1 and min(counts) == 1:
         return ["One run of a variant cannot tell a difference from chance: another seed could reverse it."]
@@ -126,13 +134,13 @@ def _chance(arms: Sequence[ArmRuns]) -> list[str]:
 
 
 def duration_sentence(arm: ArmRuns) -> str:
-    """Machine, version of PyTorch and seconds per run of an arm that has been run."""
+    """State machine, version of PyTorch and seconds per run of an arm that has runs."""
     run, seconds = arm.runs[0], [run.seconds for run in arm.runs]
-    took = f"{min(seconds):,.0f}" if len(seconds) == 1 else f"{min(seconds):,.0f} to {max(seconds):,.0f}"
-    others = ", without what they start from" if arm.recipe.from_chain else ""
+    duration = f"{min(seconds):,.0f}" if len(seconds) == 1 else f"{min(seconds):,.0f} to {max(seconds):,.0f}"
+    start = ", without what they start from" if arm.recipe.from_chain else ""
     return (
-        f"On {run.machine}, PyTorch {run.torch}: {took} seconds per run, including scoring and whatever else "
-        f"the machine was doing{others}."
+        f"On {run.machine}, PyTorch {run.torch}: {duration} seconds per run, including scoring and whatever else "
+        f"the machine was doing{start}."
     )
 
 

@@ -1,4 +1,4 @@
-"""A person's own models that were trained as a run of an experiment was, found by the settings in their folders."""
+"""Find a user's own models that repeat a run of an experiment, by the settings in their folders."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from model.experiments.recipe import SPARING, Recipe
 from model.folder import CheckpointError, read_config
 from model.presets import PRESETS
 
-# Settings that change no weight and no score: how often something is written, and the seed, which is given apart.
-_UNSEEN = frozenset((*SPARING, "log_every", "snapshot_megabytes", "seed"))
+# Settings that are not compared: how often something is written, and the seed, which is stored separately.
+_NOT_COMPARED = frozenset((*SPARING, "log_every", "snapshot_megabytes", "seed"))
 _LOSS = Metric("loss", "loss", 1.0, "")
 
 
 @dataclass(frozen=True)
 class Rerun:
-    """A model with the settings of one variant: its name, the variant's label, its seed, and what it has logged."""
+    """A model with the settings of one variant: its name, the variant's label, its seed, and its metrics."""
 
     name: str
     variant: str
@@ -37,13 +37,13 @@ class Rerun:
 
 
 def reruns(arms: Sequence[ArmRuns], folders: Sequence[Path], read: Callable[[Path], Metrics]) -> list[Rerun]:
-    """Those of the model folders that were trained with the settings of an arm and have been evaluated at least once.
+    """Find the model folders that were trained with the settings of an arm and evaluated at least once.
 
-    `read` gives what a folder's run has logged. Further training pairs, an earlier part or weights to start from make
-    another run, unless the arm has the same; so do further updates.
-    Folders that cannot be read are left out: the Runs page says what is wrong with them.
+    `read` loads the metrics of a folder. A run with further training pairs, initial weights, a first part or further
+    updates does not match, unless the arm has the same pairs and weights. Unreadable folders are left out: the Runs
+    page says what is wrong with them.
     """
-    found = []
+    matching = []
     for folder in folders:
         try:
             config = read_config(folder)
@@ -52,8 +52,8 @@ def reruns(arms: Sequence[ArmRuns], folders: Sequence[Path], read: Callable[[Pat
         arm = next((arm for arm in arms if _is_of(config, arm.recipe)), None)
         seed = config["training"].get("seed", TrainConfig().seed)
         if arm is not None and isinstance(seed, int) and (metrics := read(folder)).evals:
-            found.append(Rerun(folder.name, arm.label, seed, metrics))
-    return found
+            matching.append(Rerun(folder.name, arm.label, seed, metrics))
+    return matching
 
 
 def _is_of(config: Mapping[str, Any], recipe: Recipe) -> bool:
@@ -68,21 +68,21 @@ def _is_of(config: Mapping[str, Any], recipe: Recipe) -> bool:
     try:
         return _changes(given, recipe.preset) == _changes(recipe.settings, recipe.preset)
     except ValueError:
-        return False  # a value that no setting has
+        return False  # an invalid value
 
 
 def _changes(given: Mapping[str, str], preset: str) -> dict[str, Any]:
-    """The settings, as values, that are not those of the preset anyway, without those that change nothing."""
+    """The compared settings, as values, that differ from the preset."""
     usual = {**DEFAULTS, **PRESETS[preset].model, **PRESETS[preset].training}
-    seen = {name: text for name, text in given.items() if name in KINDS and name not in _UNSEEN}
+    seen = {name: text for name, text in given.items() if name in KINDS and name not in _NOT_COMPARED}
     values = {name: value_of(KINDS[name], str(text)) for name, text in seen.items()}
     return {name: value for name, value in values.items() if value != usual.get(name)}
 
 
-def sentences(found: Sequence[Rerun], arms: Sequence[ArmRuns], measure: str) -> list[str]:
-    """For each of a person's own runs: where its curve ends, and where that of the stored run with this seed does."""
+def sentences(own_runs: Sequence[Rerun], arms: Sequence[ArmRuns], measure: str) -> list[str]:
+    """For each of the user's own runs, compare the end of its curve with that of the stored run with the same seed."""
     by_label = {arm.label: arm for arm in arms}
-    return [_sentence(run, by_label[run.variant], measure) for run in found]
+    return [_sentence(run, by_label[run.variant], measure) for run in own_runs]
 
 
 def _sentence(run: Rerun, arm: ArmRuns, measure: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the attention of an experiment's models rests: numbers and sentences from stored runs; pure functions."""
+"""Summarise where the attention of an experiment's models rests (on which sinks), from stored runs; pure functions."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ UNIFORM = "equal weights"
 
 @dataclass(frozen=True)
 class Place:
-    """One layer's attention of some kind, with the value of each arm: mean and range over its runs."""
+    """One layer of one kind of attention, with each arm's value: mean and range over its runs."""
 
     name: str
     values: dict[str, MeanAndRange]
-    uniform: float | None  # what equal weights would give; None for a measure that has no such value
+    uniform: float | None  # the value of equal weights; None for a measure without one
 
 
 def places(arms: Sequence[ArmRuns], measure: str) -> list[Place]:
-    """The measure at every layer of every kind of attention, if it was taken in any run; shares in percent."""
+    """Collect a measure at every layer of every kind of attention for which any run has it; shares in percent."""
     factor = 1.0 if measure == "largest" else 100.0
-    found = []
+    collected = []
     for kind in ATTENTION_KINDS:
         by_arm = {arm.label: [run.rests[kind] for run in arm.runs if kind in run.rests] for arm in arms}
         layers = max((len(rests.get(measure, ())) for runs in by_arm.values() for rests in runs), default=0)
@@ -41,18 +41,18 @@ def places(arms: Sequence[ArmRuns], measure: str) -> list[Place]:
                 if summary := mean_and_range([factor * rests[measure][layer] for rests in measured]):
                     values[label] = summary
                     uniform = None if measure == "largest" else 100 * measured[0]["uniform"][layer]
-            found.append(Place(f"{kind} {short_layer(layer + 1)}", values, uniform))
-    return found
+            collected.append(Place(f"{kind} {short_layer(layer + 1)}", values, uniform))
+    return collected
 
 
-def caption(found: Sequence[Place], measure: str) -> str:
-    """The figure in a sentence: for each arm, its highest place."""
+def caption(layers: Sequence[Place], measure: str) -> str:
+    """Describe the figure: the layer with the highest value of each arm."""
     parts = []
-    for label in dict.fromkeys(label for place in found for label in place.values):
-        top = max((place for place in found if label in place.values), key=lambda place: place.values[label].mean)
+    for label in dict.fromkeys(label for place in layers for label in place.values):
+        top = max((place for place in layers if label in place.values), key=lambda place: place.values[label].mean)
         parts.append(f"{label} {top.values[label].text(_whole)} in {top.name}")
     kinds = listed([f"{kind} = {KIND_NAMES[kind]}" for kind in ATTENTION_KINDS])
-    return f"{MEASURES[measure].capitalize()}, highest: {'; '.join(parts)}. ({kinds}; bars reach over the runs.)"
+    return f"{MEASURES[measure].capitalize()}, highest: {'; '.join(parts)}. ({kinds}; bars span the runs.)"
 
 
 def _whole(value: float) -> str:

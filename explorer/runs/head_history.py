@@ -1,4 +1,4 @@
-"""How heads form: the attention in one sentence at every snapshot of a run, and scores of single heads there."""
+"""Follow how heads form: attention in one sentence, and scores of all heads, at each snapshot of a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ScoreName = Literal["aligned", "normalised_entropy"]
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """One snapshot and a sentence: its attention along a fixed target, and its own translation."""
+    """A sentence at one snapshot: the attention along a fixed target, and the snapshot's own translation."""
 
     step: int
     trace: AttentionTrace
@@ -54,10 +54,10 @@ class HeadScores:
 
 
 def stamp(folder: Path, step: int) -> str:
-    """A text that changes when the snapshot of this step does: part of a cache key.
+    """A text that changes when the snapshot of this step changes, for cache keys.
 
     Raises:
-        CheckpointError: the snapshot is gone.
+        CheckpointError: the snapshot no longer exists.
     """
     try:
         status = snapshot_path(folder, step).stat()
@@ -69,16 +69,16 @@ def stamp(folder: Path, step: int) -> str:
 
 
 def load_snapshot(folder: Path, step: int) -> LoadedModel:
-    """The model as it was at this step.
+    """Load the model as it was at this step.
 
     Raises:
-        CheckpointError: the snapshot is gone or damaged.
+        CheckpointError: the snapshot no longer exists, or is damaged.
     """
     return load_model(folder, snapshot=step)
 
 
 def moment(loaded: LoadedModel, step: int, text: str, path: Sequence[int]) -> Moment:
-    """The attention of a snapshot in `text`, with the target ids in `path` given, and its own greedy translation."""
+    """Record the attention of a snapshot in `text` along the target ids in `path`, and its own greedy translation."""
     source = loaded.source.encode(text)
     forced = decode_recorded(loaded.model, source, loaded.target, DecodeConfig(), prefix=path)
     own = decode_recorded(loaded.model, source, loaded.target, DecodeConfig())
@@ -86,9 +86,9 @@ def moment(loaded: LoadedModel, step: int, text: str, path: Sequence[int]) -> Mo
 
 
 def validation_sample(loaded: LoadedModel) -> Sample | None:
-    """Validation sentences of the run's own task, evenly spread; None where they are not on this machine."""
+    """Sample the validation sentences of the run's own task, evenly spread; None if they are not on this machine."""
     try:
-        task = validation_task(loaded, loaded.folder)
+        task = validation_task(loaded)
     except DataError:
         return None
     longest = min(MAX_TOKENS, loaded.model_config.max_positions)
@@ -101,7 +101,7 @@ def head_scores(loaded: LoadedModel, step: int, sample: Sample) -> HeadScores:
     """Score every head of one snapshot, with the reference target given (teacher forcing).
 
     Raises:
-        CheckpointError: the model is no Transformer.
+        CheckpointError: the model is not a Transformer.
     """
     entropies: dict[AttentionKind, Scores] = {}
     rows: dict[AttentionKind, int] = dict.fromkeys(ATTENTION_KINDS, 0)
@@ -111,10 +111,10 @@ def head_scores(loaded: LoadedModel, step: int, sample: Sample) -> HeadScores:
         for kind in ATTENTION_KINDS:
             own = weights[kind][0]  # [layer, head, query, key]
             visible = (observed.trace.mask(kind) == VISIBLE).sum(axis=-1)  # [query]
-            counted = visible > 1
-            share = entropy(own)[..., counted] / np.log(visible[counted])
+            has_choice = visible > 1
+            share = entropy(own)[..., has_choice] / np.log(visible[has_choice])
             entropies[kind] = entropies.get(kind, 0.0) + share.sum(axis=-1)
-            rows[kind] += int(counted.sum())
+            rows[kind] += int(has_choice.sum())
         gold = _fitting(observed.alignment, len(observed.src_ids))
         aligned = None if gold is None or aligned is None else aligned + _on_gold(weights["cross"][0], gold)
         n_aligned += sum(map(bool, gold or ()))
@@ -123,7 +123,7 @@ def head_scores(loaded: LoadedModel, step: int, sample: Sample) -> HeadScores:
 
 
 def _fitting(gold: Alignment | None, n_src: int) -> Alignment | None:
-    """The gold alignment, if it is about these source tokens and not about those of another tokenizer."""
+    """The gold alignment, unless it refers to tokens of another tokenizer."""
     return gold if max((position for row in gold or () for position in row), default=0) < n_src - 1 else None
 
 
@@ -140,7 +140,7 @@ def _on_gold(weights: NDArray[np.float32], gold: Alignment) -> Scores:
 
 
 def first_head(history: Sequence[HeadScores], kind: AttentionKind) -> tuple[int, int]:
-    """Layer and head (from 1) to begin with: the best aligned at the last snapshot, otherwise the most focused."""
+    """Layer and head (from 1) to show first: the best aligned at the last snapshot, otherwise the most focused."""
     last = history[-1]
     score = last.aligned if kind == "cross" and last.aligned is not None else -last.normalised_entropy[kind]
     layer, head = np.unravel_index(int(score.argmax()), score.shape)
@@ -148,21 +148,23 @@ def first_head(history: Sequence[HeadScores], kind: AttentionKind) -> tuple[int,
 
 
 def score_names(history: Sequence[HeadScores], kind: AttentionKind) -> tuple[ScoreName, ...]:
-    """The scores that are known for this kind of attention, the most telling first."""
-    known = kind == "cross" and history[0].aligned is not None
-    return ("aligned", "normalised_entropy") if known else ("normalised_entropy",)
+    """The scores that are known for this kind of attention, the most informative first."""
+    has_alignment = kind == "cross" and history[0].aligned is not None
+    return ("aligned", "normalised_entropy") if has_alignment else ("normalised_entropy",)
 
 
 def scores_by_step(history: Sequence[HeadScores], kind: AttentionKind, score: ScoreName) -> dict[int, Scores]:
     """One score of all heads of a kind, [layer, head], at each snapshot."""
     return {
-        at.step: at.aligned if score == "aligned" and at.aligned is not None else at.normalised_entropy[kind]
-        for at in history
+        scores.step: scores.aligned
+        if score == "aligned" and scores.aligned is not None
+        else scores.normalised_entropy[kind]
+        for scores in history
     }
 
 
 def score_caption(score: ScoreName, n_sentences: int) -> str:
-    """What a score means and what it is a mean over."""
+    """Explain what a score means and what it is averaged over."""
     if score == "aligned":
         return (
             f"The weight on the source tokens aligned with the next target token (alignment score), as a mean over "

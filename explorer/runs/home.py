@@ -1,4 +1,4 @@
-"""Where this copy of Headlight lives: a clone, or inside an installed package."""
+"""The location of this copy of Headlight: a clone, or an installed package."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ ROOT = Path(__file__).resolve().parents[2]
 """The folder of app.py, pages/, model/ and explorer/."""
 
 INSTALLED = ROOT.parts[-2:] == ("headlight", "_app")
-"""Whether it was installed as a package; its folder is then no place for a person's own models."""
+"""Whether Headlight was installed as a package; users' models must then be stored elsewhere."""

@@ -1,8 +1,8 @@
-"""Training runs: start, resume, stop, rename, delete, list. A run is a process and a folder.
+"""Start, resume, stop, rename, delete and list training runs. A run is a process and a folder.
 
-The process is `python -m model.train …`, started as one would type it; none of its code is imported here. It writes
-the folder; this module reads it and writes two files there: `stop`, which asks the process to end, and `probe.json`,
-the sentence that is being watched.
+The process is `python -m model.train …`, started as one would type it; none of its code is imported here. The process
+writes the folder; this module reads it and writes two files there: `stop`, which asks the process to end, and
+`probe.json`, the sentence that is being watched.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Entry:
 
     @property
     def bundled(self) -> bool:
-        """Whether it came with Headlight."""
+        """Whether it is shipped with Headlight."""
         return self.name in SHIPPED
 
     @property
@@ -86,7 +86,7 @@ class Entry:
 
 
 def _turn(status: RunStatus) -> tuple[bool, bool, float]:
-    """Processes that wait take their turns in the order of their start (model.training.runfolder.turn)."""
+    """Sort key: busy runs first, waiting ones by their start (model.training.runfolder.turn), then the newest first."""
     waits = status.state in ("queued", "starting")
     return (not status.busy, waits, status.started if waits else -status.updated)
 
@@ -117,11 +117,11 @@ class Runs:
         return read_status(self.checkpoints, name, read_launch(self.checkpoints, name))
 
     def peek(self, name: str) -> RunStatus | None:
-        """The same, but None where status.json is damaged, or is being written on a system that locks files."""
+        """Like :meth:`status`, but None if status.json is damaged, or is being written on a system that locks files."""
         return self._status_or_problem(name)[0]
 
     def _status_or_problem(self, name: str) -> tuple[RunStatus | None, str]:
-        """The status, and why it cannot be read: one run's failure is its own, and lists show the others."""
+        """The status, and why it cannot be read, if so; never raises, so that one bad run does not hide the others."""
         try:
             return self.status(name), ""
         except CheckpointError as damaged:
@@ -135,10 +135,9 @@ class Runs:
         return read_launch(self.checkpoints, name)
 
     def entries(self) -> list[Entry]:
-        """All runs and models: active runs first, then a person's own, newest first, then those that came along.
+        """All runs and models: active runs first, then the user's own, newest first, then shipped ones.
 
-        Among the last, those with snapshots come first: they have something to watch. Folders that cannot be opened
-        are included.
+        Of the shipped ones, those with snapshots come first. Folders that cannot be opened are included.
         """
         names = {path.name for path in model_folders(self.checkpoints)}
         names |= {launch.name for launch in launches(self.checkpoints)}
@@ -146,11 +145,11 @@ class Runs:
         return sorted(entries, key=self._sort_key)
 
     def _sort_key(self, entry: Entry) -> tuple[bool, bool, bool, float]:
-        watched = entry.bundled and any((self.folder(entry.name) / SNAPSHOTS).glob("*.safetensors"))
-        return (not entry.busy, entry.bundled, not watched, 0.0 if entry.bundled else -entry.date)
+        has_snapshots = entry.bundled and any((self.folder(entry.name) / SNAPSHOTS).glob("*.safetensors"))
+        return (not entry.busy, entry.bundled, not has_snapshots, 0.0 if entry.bundled else -entry.date)
 
     def entry(self, name: str) -> Entry | None:
-        """The entry of this name; None where there is none."""
+        """The entry of this name; None if there is none."""
         folder = self.folder(name)
         summary = summarize(folder) if folder.is_dir() else {"name": name, "error": None}
         status, problem = self._status_or_problem(name)
@@ -159,7 +158,7 @@ class Runs:
         return Entry(name, summary, status, self.note(name)) if folder.is_dir() or status is not None else None
 
     def note(self, name: str) -> str:
-        """What somebody noted about it, or why that cannot be read; empty where there is none."""
+        """The user's note about it, or why the note cannot be read; empty if there is none."""
         try:
             return read_note(self.folder(name))
         except CheckpointError as damaged:
@@ -168,11 +167,11 @@ class Runs:
             return why(unreadable)
 
     def statuses(self) -> list[RunStatus]:
-        """The status of all runs: the one being trained, those that wait, in the order of their turns, the newest."""
+        """The status of all runs: the one being trained, waiting ones in order, then the others, newest first."""
         names = {path.parent.name for path in self.checkpoints.glob(f"[A-Za-z0-9]*/{STATUS}")}
         names |= {launch.name for launch in launches(self.checkpoints)}
-        known = [status for name in names if (status := self.peek(name)) is not None]
-        return sorted(known, key=_turn)
+        readable = [status for name in names if (status := self.peek(name)) is not None]
+        return sorted(readable, key=_turn)
 
     def free_name(self, wanted: str) -> str:
         """`wanted`, or the first free name among wanted-2, wanted-3 …"""
@@ -182,7 +181,7 @@ class Runs:
         launch = read_launch(self.checkpoints, name)
         return (self.checkpoints / name).exists() or name in SHIPPED or (launch is not None and launch.alive)
 
-    # Actions; each raises a ViewerError on a server that is for looking only.
+    # Actions; each raises a ViewerError on a read-only server.
 
     def start(self, name: str, arguments: Sequence[str]) -> None:
         """Start the process of a new run; `arguments` is the whole command, beginning with "python".
@@ -206,12 +205,12 @@ class Runs:
             raise RunError(f"'{name}' cannot be resumed: it is {status.state if status else 'not a run'}.")
         launch = self.launch(name)
         if launch is not None and not os.path.exists(self.folder(name) / STATUS):
-            start_process(self.checkpoints, name, launch.arguments)  # it never began: start it with the same command
+            start_process(self.checkpoints, name, launch.arguments)  # it never created its folder: repeat the command
             return
         start_process(self.checkpoints, name, resume_command(name, self.checkpoints))
 
     def longer(self, name: str, steps: int) -> None:
-        """Train a finished run on, to `steps` updates in all.
+        """Continue training a finished run to `steps` updates in total.
 
         Raises:
             RunError: it has not finished.
@@ -230,7 +229,7 @@ class Runs:
         if status is None or not status.busy:
             return
         if status.state == "starting" and launch is not None:
-            terminate(launch)  # it does not check for a stop file yet, and has nothing to save
+            terminate(launch)  # it does not look for a stop file yet, and has nothing to save
             if not folder.exists():
                 forget_launch(self.checkpoints, name)
             return
@@ -242,7 +241,7 @@ class Runs:
         write_json(self.folder(name) / PROBE, {"source": text[:MAX_PROBE_TEXT]})
 
     def watched(self, name: str) -> str:
-        """The sentence that the run was asked to watch; empty where there is none."""
+        """The sentence that the run was asked to watch; empty if there is none."""
         try:
             text = read_json(self.folder(name) / PROBE).get("source")
         except CheckpointError:
@@ -250,7 +249,7 @@ class Runs:
         return text[:MAX_PROBE_TEXT] if isinstance(text, str) else ""
 
     def write_note(self, name: str, text: str) -> None:
-        """Store a note about a run or model, also while it is being trained; an empty one takes it away.
+        """Store a note about a run or model, even while it is being trained; an empty note deletes the file.
 
         Raises:
             CheckpointError: it is too long or has control characters. RunError: it came with Headlight.
@@ -261,7 +260,7 @@ class Runs:
         write_note(self.folder(name), text)
 
     def rename(self, name: str, new: str) -> None:
-        """Give a run or model another name, also in the heading of its card.
+        """Rename a run or model, including the heading of its card.
 
         Raises:
             CheckpointError: the new name is not allowed. RunError: it came with Headlight, is being trained, or the
@@ -291,7 +290,7 @@ class Runs:
         if folder.exists():
             doomed = self.checkpoints / f".{name}.deleted"
             shutil.rmtree(doomed, ignore_errors=True)
-            replace_file(folder, doomed)  # atomic, whatever happens to the deletion
+            replace_file(folder, doomed)  # atomic, even if the deletion fails
             shutil.rmtree(doomed, ignore_errors=True)
         forget_launch(self.checkpoints, name)
 
@@ -312,20 +311,20 @@ class Runs:
 
 
 def read_note(folder: Path) -> str:
-    """The note in a folder; empty where there is none.
+    """Read the note in a folder; empty if there is none.
 
     Raises:
-        CheckpointError: note.json is damaged, or holds what a note must not.
+        CheckpointError: note.json is damaged or not valid.
     """
     path = folder / NOTE
     return str(checked(path, read_json(path), Note)["text"]) if path.is_file() else ""
 
 
 def write_note(folder: Path, text: str) -> None:
-    """Store a note; an empty one takes the file away.
+    """Store a note; an empty one deletes the file.
 
     Raises:
-        CheckpointError: it is too long, or has control characters in it.
+        CheckpointError: it is too long or has control characters.
     """
     text = text.strip()
     if not text:

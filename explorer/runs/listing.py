@@ -1,4 +1,4 @@
-"""The list of runs and models as rows and sentences, and the curves of several runs as one table."""
+"""List runs and models as rows and sentences, and the curves of several runs as one table."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _YEAR_9999 = 253_370_000_000.0  # seconds since 1970
 
 
 def rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """A row for each run or model, as text and numbers; columns without any value are left out."""
+    """One table row per run or model; columns without any value are left out."""
     table = [_row(entry) for entry in entries]
-    known = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    return [{name: row[name] if row[name] is not None or name != "note" else "" for name in known} for row in table]
+    columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
+    return [{name: row[name] if row[name] is not None or name != "note" else "" for name in columns} for row in table]
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "note": _first_line(entry.note),
         "task": summary.get("task"),
         "parameters": summary.get("parameters"),
-        "score": " ".join(told) if (told := headline(scores)) else None,
+        "score": " ".join(label_and_value) if (label_and_value := headline(scores)) else None,
         "exact match (%)": 100 * exact if isinstance(exact, (int, float)) else None,
         "BLEU": scores.get("bleu") if headline_name(scores) == "bleu" else None,
         "loss": scores.get("loss"),
@@ -45,17 +45,17 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 
 def _first_line(note: str) -> str | None:
-    """The beginning of a note for the list; None where there is none."""
+    """The first line of a note, shortened for the list; None without a note."""
     return shortened(note.strip().splitlines()[0], _NOTE_CHARACTERS) if note.strip() else None
 
 
 def _moment(seconds_since_1970: float) -> datetime | None:
-    """A time in the list; None for a time that is not known, or that no calendar has: a file may claim any."""
+    """Convert a time for the list; None if it is unknown or out of range, as it may be in a foreign file."""
     return datetime.fromtimestamp(seconds_since_1970) if 0 < seconds_since_1970 < _YEAR_9999 else None
 
 
 def state_label(entry: Entry) -> str:
-    """The state of a run or model, in a word or two."""
+    """Name the state of a run or model, in a word or two."""
     if entry.problem:
         return "cannot be opened"
     status = entry.status
@@ -66,14 +66,14 @@ def state_label(entry: Entry) -> str:
 
 
 def summary(entries: Sequence[Entry]) -> str:
-    """How many runs and models there are, and which of them are active."""
+    """Count the runs and models, and name the active ones."""
     active = [f"{entry.name} is {entry.status.state}" for entry in entries if entry.busy and entry.status]
     number = plural(len(entries), "run or model", "runs and models")
     return f"{number}; {', '.join(active) if active else 'none is being trained'}."
 
 
 def description(entry: Entry, *, read_only: bool = False, now: float | None = None) -> str:
-    """What to know about an entry before doing anything with it; `read_only` is viewer mode."""
+    """Describe an entry: its age, and why it cannot be renamed or deleted, if so; `read_only` is viewer mode."""
     parts = [f"Changed {age(entry.date, now)}"] if entry.date else []
     if entry.bundled:
         parts.append("It came with Headlight and can be neither renamed nor deleted")
@@ -87,7 +87,7 @@ def description(entry: Entry, *, read_only: bool = False, now: float | None = No
 
 
 def curve_rows(data: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Curves given as columns `step`, `value` and `curve`, as a row for each step with a column for each curve."""
+    """Pivot columns `step`, `value` and `curve` into one row per step with a column per curve."""
     by_step: dict[float, dict[str, Any]] = {}
     for step, value, curve in zip(data["step"], data["value"], data["curve"], strict=True):
         by_step.setdefault(step, {"step": int(step)})[curve] = round(value, 4)

@@ -1,7 +1,7 @@
-"""Further training pairs that trained models write: made by `python -m model.relabel` in a process of its own.
+"""Generate further training pairs with trained models, by `python -m model.relabel` in a separate process.
 
-Each making has a record (its order) and, once it has ended, its file, both in a hidden folder beside the models. The
-process is recorded and recognised there as that of a run is (see explorer/runs/process.py).
+Each job has a record (its order) and, when it has finished, a file of pairs, both in a hidden folder beside the models.
+The process is recorded and recognised like that of a run (see explorer/runs/process.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from explorer.decoding.examples import FILES
 from explorer.locale.text import plural
 from explorer.runs.command import PairsOrder
 from explorer.runs.process import (
@@ -35,12 +36,11 @@ from model.data import TASKS, get_task
 from model.data.files import direction, fits
 from model.folder import CheckpointError, modified, read_json, sweep_drafts, write_json
 
-FILES = "files"
 SELF_REVERSE = ("copy", "reverse")
-"""Tasks whose answer, given as the input, leads back to the input: a model of them is its own reverse direction."""
+"""Tasks that map each answer back to its input, so that one model serves both directions."""
 
 MADE = ".pairs"  # inside the checkpoints folder; hidden, so that no model can have this name
-HOTTEST = 1_000  # a temperature in a record above this is damage
+MAX_TEMPERATURE = 1_000  # a record with a higher one is damaged
 _NO_MESSAGE = (
     "The process ended before the pairs were written, most likely because memory ran out or somebody ended it. "
     "Make them again."
@@ -49,11 +49,11 @@ _NO_MESSAGE = (
 
 @dataclass(frozen=True)
 class Making:
-    """One file of pairs, made or being made.
+    """The job that makes one file of pairs.
 
-    `path` exists once it is finished. While it is running, `model` is at work, `done` of `sentences` are translated,
-    and `seconds_left` is None until that is known; `left_out` counts sentences that are empty or too long; `error`
-    says in a sentence why it failed.
+    `path` exists once the job has finished. While it runs, `model` is at work, `done` of `sentences` are translated,
+    and `seconds_left` is None until it is known; `left_out` counts sentences that are empty or too long; `error` says
+    in a sentence why the job failed.
     """
 
     name: str
@@ -74,18 +74,18 @@ class Making:
 
     @property
     def made(self) -> float:
-        """When it was finished, in seconds since 1970."""
+        """When the file was written, in seconds since 1970."""
         return modified(self.path)
 
     def progress(self) -> str:
-        """How far it is, in a sentence."""
+        """State how far the job is."""
         if not self.sentences:
             return "Reading the data and the models …"
         left = "" if self.seconds_left is None else f", about {clock(self.seconds_left)} left"
         return f"'{self.model}' translates: {self.done:,} of {plural(self.sentences, 'sentence')}{left}"
 
     def origin(self) -> str:
-        """Which models wrote which side, and what they left out: "targets by 'a', sources by 'b'"."""
+        """State which models wrote which side, and what they left out: "targets by 'a', sources by 'b'"."""
         order = self.order
         sides = [f"{side} by '{by}'" for side, by in (("targets", order.model), ("sources", order.reverse)) if by]
         drawn = f", drawn at random (temperature {order.sample:g}, seed {order.seed})" if order.sample else ""
@@ -94,23 +94,23 @@ class Making:
 
 
 class MadePairs:
-    """The made pairs of one checkpoints folder."""
+    """The jobs and files of pairs of one checkpoints folder."""
 
     def __init__(self, checkpoints: Path) -> None:
         self.checkpoints = checkpoints
         self.folder = checkpoints / MADE
 
     def all(self) -> list[Making]:
-        """Every making, the oldest file first and unfinished ones last; unreadable records are left out."""
-        found = [making for path in self.folder.glob("*.json") if (making := self.making(path.stem)) is not None]
-        return sorted(found, key=lambda making: (making.state != "finished", making.made, making.name))
+        """All jobs, the oldest file first and unfinished ones last; unreadable records are left out."""
+        jobs = [making for path in self.folder.glob("*.json") if (making := self.making(path.stem)) is not None]
+        return sorted(jobs, key=lambda making: (making.state != "finished", making.made, making.name))
 
     def unfinished(self) -> list[Making]:
-        """Those that are being made or have failed."""
+        """Jobs that are running or have failed."""
         return [making for making in self.all() if making.state != "finished"]
 
     def finished(self, task: str, data: Sequence[str]) -> list[Making]:
-        """The files that were made from these training pairs: those of a task, or a person's own."""
+        """Finished jobs whose source was these training pairs: those of a task, or the user's own."""
         return [
             making
             for making in self.all()
@@ -118,19 +118,19 @@ class MadePairs:
         ]
 
     def next_drawn(self, order: PairsOrder) -> PairsOrder:
-        """The order with the lowest seed, from 1, that no finished file was made with."""
-        made = {making.order for making in self.all() if making.state == "finished"}
+        """The order with the lowest seed, from 1, that no finished job has."""
+        finished = {making.order for making in self.all() if making.state == "finished"}
         seeds = (dataclasses.replace(order, seed=seed) for seed in count(1))
-        return next(drawn for drawn in seeds if drawn not in made)
+        return next(drawn for drawn in seeds if drawn not in finished)
 
     def making(self, name: str) -> Making | None:
-        """One by its name, as it is now; None where there is none, or its record cannot be read."""
+        """The current state of a job; None if there is none of this name, or its record cannot be read."""
         order = _read_order(self.folder / f"{name}.json")
         if order is None:
             return None
         path = self._file(name)
         launch = read_launch(self.folder, name)
-        alive = launch is not None and launch.alive  # before the file is looked for, which is the last that it writes
+        alive = launch is not None and launch.alive  # checked before the file, which the process writes last
         lines = last_lines(self.folder, name)
         state: Literal["running", "finished", "failed"]
         state = "finished" if path.is_file() else "running" if alive else "failed"
@@ -138,11 +138,11 @@ class MadePairs:
         return Making(name, order, path, state, error=error, **_progress(lines))
 
     def start(self, order: PairsOrder) -> str:
-        """Start making these pairs, in place of an attempt that failed; returns the name of the making.
+        """Start a job, replacing a failed one with the same order; returns its name.
 
         Raises:
-            ViewerError: this server is for looking only. RunError: no model is named, others are being made, these
-                are there already, or HEADLIGHT_NICE is not a niceness.
+            ViewerError: this server is read-only. RunError: no model is named, another job is running, these pairs
+                exist already, or HEADLIGHT_NICE is not a niceness.
         """
         refuse("Making pairs is")
         if not (order.model or order.reverse):
@@ -159,7 +159,7 @@ class MadePairs:
                 self.remove(making.name)
         name = self._free_name(order)
         self.folder.mkdir(parents=True, exist_ok=True)
-        sweep_drafts(self.folder)  # no process writes there now
+        sweep_drafts(self.folder)  # no process is writing there
         launch = start_process(self.folder, name, order.command(self.checkpoints, self._file(name)))
         try:
             write_json(self.folder / f"{name}.json", dataclasses.asdict(order))
@@ -169,17 +169,17 @@ class MadePairs:
         return name
 
     def remove(self, name: str) -> None:
-        """Stop the process if it still runs, and delete the file and what is known of it.
+        """Stop the process if it is still running, and delete the file and the records.
 
         Raises:
-            ViewerError: this server is for looking only.
+            ViewerError: this server is read-only.
         """
         refuse("Removing pairs is")
         if _read_order(self.folder / f"{name}.json") is None:
-            return  # removed in another tab, or never there
+            return  # removed in another tab, or never existed
         launch = read_launch(self.folder, name)
         if launch is not None:
-            terminate(launch)  # it writes its file at the very end, in one piece
+            terminate(launch)  # it writes its file at the end, atomically
         self._file(name).unlink(missing_ok=True)
         (self.folder / f"{name}.json").unlink(missing_ok=True)
         forget_launch(self.folder, name)
@@ -192,9 +192,9 @@ class MadePairs:
         return self.folder / f"{name}.jsonl"
 
     def _free_name(self, order: PairsOrder) -> str:
-        """A name that says what the file holds, such as dates-by-a-back-by-b, with a number if it is taken.
+        """A name that describes the file, such as dates-by-a-back-by-b, with a number if it is taken.
 
-        A failed attempt at the same order makes room for the next.
+        A failed job with the same order does not count as taken.
         """
         back = f"-back-by-{order.reverse}" if order.reverse else ""
         drawn = f"-drawn-{order.seed}" if order.sample else ""
@@ -204,7 +204,7 @@ class MadePairs:
 
 
 class _Progress(msgspec.Struct):
-    """A line that the command prints while it works."""
+    """A line of progress that the command prints."""
 
     model: str
     done: int
@@ -218,21 +218,21 @@ def _read_order(path: Path) -> PairsOrder | None:
         order = msgspec.convert(read_json(path), PairsOrder)
     except (CheckpointError, msgspec.ValidationError):
         return None
-    return order if 0 <= order.sample <= HOTTEST and 0 <= order.seed < 2**53 else None
+    return order if 0 <= order.sample <= MAX_TEMPERATURE and 0 <= order.seed < 2**53 else None
 
 
 def _progress(lines: Sequence[str]) -> dict[str, Any]:
-    """What the last line of progress says, by the fields of a making."""
+    """Parse the last line of progress into fields of a job."""
     for line in reversed(lines):
         try:
             return msgspec.structs.asdict(msgspec.json.decode(line, type=_Progress))
         except msgspec.DecodeError:
-            continue  # another line, or the first, which may be cut, as only the end of a long log is read
+            continue  # another message, or a truncated first line, since only the end of a long log is read
     return {}
 
 
 def _why_ended(lines: Sequence[str], code: int | None) -> str:
-    """Why there is no file: the command's last line if it is a sentence for people, or the likely reason."""
+    """Why there is no file: the last line of the command if it is a message for the user, or the likely reason."""
     sentences = [line for line in lines if not line.startswith("{")]
     if not sentences or (code is not None and code < 0):
         return _NO_MESSAGE
@@ -245,7 +245,7 @@ def _why_ended(lines: Sequence[str], code: int | None) -> str:
 class Writers:
     """The models that can write one side of a task's pairs, those of the same task first.
 
-    `proposed` is the one to begin with, or empty; `missing` says what to train if there is none.
+    `proposed` is preselected, or empty; `missing` says what to train if there is none.
     """
 
     names: tuple[str, ...]
@@ -254,44 +254,46 @@ class Writers:
 
 
 def writers(summaries: Iterable[Mapping[str, Any]], data: DataConfig, side: str, busy: Collection[str] = ()) -> Writers:
-    """The models that write the `side` ("target" or "source") of these data.
+    """Find the models that can write the `side` ("target" or "source") of these data.
 
-    `summaries` as model.folder.summarize makes them; `busy` are the names of models that are being trained. One that
-    was trained without the causal mask has seen what comes next, and cannot write word by word.
+    `summaries` are those of model.folder.summarize; `busy` are the names of models that are being trained. Models
+    trained without the causal mask are left out: they have seen what comes next, and cannot write word by word.
     """
     languages = direction(data, side)
-    # Languages tell one task from another, and a fitting model surely translates: it may be proposed.
+    # If the languages differ, a model of the same direction surely translates between them, so it may be proposed.
     certain = data.task != FILES and data.src_lang != data.tgt_lang
-    found = []
+    candidates = []
     for summary in summaries:
-        of, able = summary["data"], summary.get("trained") and summary["model"].get("causal") is not False
+        model_data, able = summary["data"], summary.get("trained") and summary["model"].get("causal") is not False
         if (
             summary["name"] in busy
             or not able
-            or not fits((str(of.get("src_lang")), str(of.get("tgt_lang"))), languages)
+            or not fits((str(model_data.get("src_lang")), str(model_data.get("tgt_lang"))), languages)
         ):
             continue
-        # Trained on this very task, in the direction that writes this side.
-        same = of.get("task") == data.task != FILES and (side == "target" or data.task in SELF_REVERSE)
+        # Trained on the same task, in the direction that writes this side.
+        same = model_data.get("task") == data.task != FILES and (side == "target" or data.task in SELF_REVERSE)
         # `model.relabel` checks the languages only: dates and number words are both English to English.
-        if certain or FILES in (data.task, of.get("task")) or same:
-            found.append((not same, str(summary["name"]), same or certain))
-    found.sort()
-    names = tuple(name for _, name, _ in found)
-    proposed = found[0][1] if found and found[0][2] else ""
+        if certain or FILES in (data.task, model_data.get("task")) or same:
+            candidates.append((not same, str(summary["name"]), same or certain))
+    candidates.sort()
+    names = tuple(name for _, name, _ in candidates)
+    proposed = candidates[0][1] if candidates and candidates[0][2] else ""
     return Writers(names, proposed, "" if names else _missing(data, side))
 
 
 def _missing(data: DataConfig, side: str) -> str:
-    """What is missing and how to get it, in two sentences."""
+    """State what is missing and how to get it, in two sentences."""
     source, target = direction(data, side)
     otherwise = "turns these sources into targets" if side == "target" else "turns these targets back into sources"
-    known = source != target and "xx" not in (source, target)
+    languages_differ = source != target and "xx" not in (source, target)
     languages = f"translates {LANGUAGES.get(source, source)} to {LANGUAGES.get(target, target)}"
-    lack = f"No trained model here {languages if known else otherwise}."
+    lack = f"No trained model here {languages if languages_differ else otherwise}."
     if side == "target":
         return f"{lack} Train a model on these data first; it can then translate their sources."
     tasks = {name: get_task(name).data for name in TASKS if name != data.task and source != target}
-    reverse = next((name for name, of in tasks.items() if (of.src_lang, of.tgt_lang) == (source, target)), "")
-    of = f"on the data '{reverse}'" if reverse else "on the same pairs with their columns exchanged"
-    return f"{lack} Train a model of the reverse direction first, for example {of}."
+    reverse = next(
+        (name for name, data_of in tasks.items() if (data_of.src_lang, data_of.tgt_lang) == (source, target)), ""
+    )
+    example = f"on the data '{reverse}'" if reverse else "on the same pairs with their columns exchanged"
+    return f"{lack} Train a model of the reverse direction first, for example {example}."

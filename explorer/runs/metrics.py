@@ -1,4 +1,4 @@
-"""The metrics of a run, read from metrics.jsonl while it grows."""
+"""Read the metrics of a run from metrics.jsonl while it grows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_POINTS = 1000  # of each kind; at twice as many, every second one is dropped
 MAX_SAMPLES = 8  # evaluations whose sample translations stay in memory: the first and the latest
 MAX_STEP = 10**12
 MAX_NUMBER = 1e300
-_SHORTEST = b'{"step":1}'  # what is shorter is no line of metrics
+_SHORTEST = b'{"step":1}'  # shorter lines are skipped
 MAX_TEXT = 400  # characters of a sample sentence
 
 TRAIN_NUMBERS = ("epoch", "seconds", "loss", "nll", "lr", "grad_norm", "tokens_per_s")
@@ -39,10 +39,10 @@ class SampleTranslation:
 class Metrics:
     """The metrics so far, oldest first, each step once.
 
-    `train` points hold step and, where known, epoch, seconds (of training), loss (as optimised, in nats per target
-    token), nll (the same without smoothing and consistency), lr, grad_norm, tokens_per_s; `evals` hold step and epoch,
-    seconds, loss, exact_match, token_accuracy (0 to 1), bleu (0 to 100). `samples` are pairs of
-    step and sample translations of a few evaluations.
+    `train` points have step and, if logged, epoch, seconds (of training), loss (as optimised, in nats per target
+    token), nll (the same without smoothing and consistency), lr, grad_norm, tokens_per_s; `evals` have step, epoch,
+    seconds, loss, exact_match, token_accuracy (0 to 1), bleu (0 to 100). `samples` are pairs of step
+    and sample translations of a few evaluations.
     """
 
     train: tuple[Point, ...] = ()
@@ -50,18 +50,18 @@ class Metrics:
     samples: tuple[tuple[int, tuple[SampleTranslation, ...]], ...] = ()
 
     def latest(self, kind: str, name: str) -> float | None:
-        """The newest value of one number of `train` or `evals`; None where there is none yet."""
+        """The newest value of one number of `train` or `evals`; None if there is none yet."""
         points: tuple[Point, ...] = getattr(self, kind)
         return next((point[name] for point in reversed(points) if name in point), None)
 
 
 def plain_loss(point: Point) -> float | None:
-    """The training loss of a point as validation measures it, or as optimised where only that was logged."""
+    """The training loss of a point as validation measures it, or as optimised if only that was logged."""
     return point.get("nll", point.get("loss"))
 
 
 def logs_plain_loss(metrics: Metrics) -> bool:
-    """Whether the run logs the training loss without smoothing and consistency; earlier versions did not."""
+    """Whether the run logs the training loss without smoothing and consistency; older versions did not."""
     return any("nll" in point for point in metrics.train)
 
 
@@ -72,13 +72,13 @@ def optimises_another_loss(metrics: Metrics) -> bool:
 
 
 def load_metrics(path: Path) -> Metrics:
-    """The metrics so far; empty where there is no file. A file that has not changed is not read again.
+    """Load the metrics so far; empty if there is no file. An unchanged file is not read again.
 
-    What a file has beyond `MAX_METRICS_BYTES`, some 300,000 lines, is not read.
+    Only the first `MAX_METRICS_BYTES` are read, some 300,000 lines.
     """
     try:
         status = os.stat(path)
-        # Opening a pipe would wait for somebody to write into it.
+        # Opening a pipe would block until another process writes to it.
         return _read(str(path), status.st_mtime_ns, status.st_size) if stat.S_ISREG(status.st_mode) else Metrics()
     except OSError:  # deleted, not readable, or a run that has logged nothing yet
         return Metrics()
@@ -86,7 +86,7 @@ def load_metrics(path: Path) -> Metrics:
 
 @lru_cache(maxsize=32)
 def _read(path: str, changed: int, size: int) -> Metrics:
-    """The metrics in a file; when it changed and its size are parts of the key only."""
+    """Read the metrics in a file; `changed` and `size` only serve as parts of the cache key."""
     del changed, size
     train: list[Point] = []
     evals: list[Point] = []
@@ -99,7 +99,7 @@ def _read(path: str, changed: int, size: int) -> Metrics:
         try:
             values = decode(line)
         except FormatError:
-            continue  # not complete yet, or cut off by a kill; the step is repeated when the run is resumed
+            continue  # not complete yet, or truncated by a kill; a resumed run repeats the step
         step = values.get("step") if isinstance(values, dict) else None
         if type(step) is not int or not 0 <= step < MAX_STEP:
             continue

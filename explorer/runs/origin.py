@@ -1,6 +1,6 @@
-"""What the folder of a run says about how it was trained: to train it again or longer, and in what runs differ.
+"""Read how a run was trained from its folder, to train it again or longer and to compare runs.
 
-The folder may be somebody else's: an entry of another kind than is written there counts as absent.
+The folder may come from somebody else: an entry of an unexpected type counts as absent.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
 class Repeatable:
     """A run that can be trained again.
 
-    `steps` are its updates so far; `can_go_on`: its state was saved, so that it can be trained longer. `computed` says
-    on what it was computed; `missing`, what it was trained from that is not here any more, in a sentence.
+    `steps`: its updates so far; `can_go_on`: its state was saved, so it can be trained longer; `computed`: the device
+    and software, in a sentence; `missing`: what it was trained from that is no longer here, in a sentence.
     """
 
     seed: int
@@ -42,20 +42,20 @@ class Repeatable:
 
     @property
     def longer_sentence(self) -> str:
-        """What happens to the learning rate of a run that is trained longer."""
+        """Explain what happens to the learning rate if the run is trained longer."""
         if self.schedule == "cosine":
             return (
-                "The rate goes back up to where a run of this length would be, and falls again: for a while the loss "
-                "may rise."
+                "The learning rate rises to where it would be in a run of this length, then falls again: the loss may "
+                "rise for a while."
             )
-        return "The rate goes on as in a run that was this long from the start: the weights will be the same."
+        return "The learning rate continues as in a run of this length from the start: the weights will be the same."
 
 
 def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
-    """What is needed to train this model again; None for one that does not say how it was trained."""
+    """Read what is needed to train this model again; None if its folder does not say how it was trained."""
     config = _config(folder)
-    given, training = config.get("set"), config.get("training")
-    if not isinstance(config.get("preset"), str) or not isinstance(given, dict) or not isinstance(training, dict):
+    settings, training = config.get("set"), config.get("training")
+    if not isinstance(config.get("preset"), str) or not isinstance(settings, dict) or not isinstance(training, dict):
         return None
     training, results = with_current_names(training), config.get("results")
     stored = results.get("trained_steps") if isinstance(results, dict) else None
@@ -71,7 +71,7 @@ def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    """config.json; empty where it cannot be read."""
+    """Read config.json; empty if it cannot be read."""
     try:
         return read_config(folder)
     except CheckpointError:
@@ -79,24 +79,26 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def _missing(folder: Path, config: Mapping[str, Any]) -> str:
-    """What a run was trained from and that is not here: another model's weights, or files of further pairs."""
-    lost = []
+    """State what a run was trained from that is no longer here: another model's weights, or files of further pairs."""
+    absent = []
     init = config.get("init")
     if isinstance(init, str) and not config.get("first") and not (folder.parent / init).is_dir():
-        lost.append(f"the weights of '{init}'")
+        absent.append(f"the weights of '{init}'")
     names = [str(entry.get("file")) for entry in _list(config, "added_data") if isinstance(entry, dict)]
     if names and not _added_are_here(folder):
-        lost.append(f"the pairs in {listed(names)}")
-    if not lost:
+        absent.append(f"the pairs in {listed(names)}")
+    if not absent:
         return ""
-    return f"It was trained from {listed(lost)}, which are not here. Its card names the command that makes everything."
+    return (
+        f"It was trained from {listed(absent)}, which are not here. Its card names the command that makes everything."
+    )
 
 
 def _added_are_here(folder: Path) -> bool:
     try:
         paths = _list(read_json(folder / STATUS), "added_data")
     except CheckpointError:
-        return False  # a model without a run, or with a damaged one: nobody knows where its files were
+        return False  # no run, or a damaged one: the paths of its files are unknown
     return bool(paths) and all(isinstance(path, str) and isfile(path) for path in paths)
 
 
@@ -105,12 +107,12 @@ def _list(values: Mapping[str, Any], name: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _whole(value: Any, otherwise: int) -> int:
-    return value if type(value) is int and 0 <= value < 2**53 else otherwise
+def _whole(value: Any, default: int) -> int:
+    return value if type(value) is int and 0 <= value < 2**53 else default
 
 
 def computed_sentence(runtime: Any) -> str:
-    """Device, precision, threads and PyTorch's version of a run; empty where they are not known."""
+    """State device, precision, threads and PyTorch's version of a run; empty if they are unknown."""
     if not isinstance(runtime, dict) or not runtime.get("settled"):
         return ""
     device = _DEVICES.get(str(runtime.get("device", "cpu")).partition(":")[0], "another device")
@@ -123,7 +125,7 @@ def computed_sentence(runtime: Any) -> str:
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """The settings of a run by name, on what it was computed, and its origin; empty without a readable config.json."""
+    """Read the settings of a run by name, with its runtime and origin; empty without a readable config.json."""
     config = _config(folder)
     settings: dict[str, Any] = {}
     for section in (config.get(name) for name in _SECTIONS):
@@ -148,22 +150,22 @@ def settings_of(folder: Path) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in _NOT_CHOSEN}
 
 
-def _own_pairs(words: Sequence[str], stored: Path) -> str:
-    """The files that a run's own pairs came from, and a check sum of the pairs: files of one name may differ."""
-    files = ", ".join(value for option, value in zip(words[::2], words[1::2], strict=False) if option in _FILES)
+def _own_pairs(arguments: Sequence[str], stored: Path) -> str:
+    """Name the files of a run's own pairs, with a checksum of the pairs, since files of one name may differ."""
+    files = ", ".join(value for option, value in zip(arguments[::2], arguments[1::2], strict=False) if option in _FILES)
     try:
-        content = stored.read_bytes() if words else b""
+        content = stored.read_bytes() if arguments else b""
     except OSError:
         return files
-    return _pairs(files, content.count(b"\n"), hashlib.sha256(content).hexdigest()) if words else ""
+    return _pairs(files, content.count(b"\n"), hashlib.sha256(content).hexdigest()) if arguments else ""
 
 
 def _pairs(files: str, pairs: int, digest: str) -> str:
-    return f"{files} ({plural(pairs, 'pair')}, check sum {digest[:8]})"
+    return f"{files} ({plural(pairs, 'pair')}, checksum {digest[:8]})"
 
 
 def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    """A row for each setting that is not the same in all runs: its label, and its value in each."""
+    """One table row per setting that is not the same in all runs: its label, and its value in each."""
     rows = []
     for name in dict.fromkeys(name for settings in runs.values() for name in settings):
         values = {run: _text(settings.get(name)) for run, settings in runs.items()}

@@ -1,7 +1,7 @@
-"""A person's own pairs before a run: how their file is read, how many are held out, and what is proposed for them.
+"""Read a user's own pairs before a run: how the file is read, how many pairs are held out, and proposed settings.
 
-A large file takes many times its size in memory, so that its pairs may be too many to be held. What the page says of
-them is held by itself: the page is then drawn again without reading the file.
+Pairs take many times the size of their file in memory, so they may be too large to cache. The summaries that the page
+shows are cached separately, so that the page is drawn again without reading the file.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from model.data.files import VALID_FRACTION, Pairs, given_splits, read_pairs, re
 from model.data.proposal import Proposal, propose
 from model.data.tables import read_table
 
-FIRST = 3  # pairs under "How it is read"
+N_FIRST = 3  # pairs under "How it is read"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where pairs are read from: a table with two of its columns, or two parallel texts; the key of a cache."""
+    """Where pairs are read from: two columns of a table, or two parallel texts. Serves as a cache key."""
 
     paths: tuple[str, ...]
     columns: tuple[str, str] | None = None
@@ -30,7 +30,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Overview:
-    """What the page says of pairs: headings, the first few, how many there are, and what of the file is not used."""
+    """A summary of pairs for the page: headings, the first few, their number, and what was left out."""
 
     source_name: str
     target_name: str
@@ -41,7 +41,7 @@ class Overview:
 
 @dataclass(frozen=True)
 class Reading:
-    """How pairs are read and divided: their source, the share held out or a file of validation pairs, languages."""
+    """How pairs are read and split: their source, the share held out or a file of validation pairs, and languages."""
 
     source: Source
     share: float = VALID_FRACTION
@@ -67,14 +67,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Division:
-    """Pairs divided into those to learn from and those held out: how many there are, and what is proposed for them."""
+    """The split of pairs into training and held-out ones: their numbers, and the proposed settings."""
 
     n_train: int
     n_valid: int
     proposal: Proposal
 
     def sentence(self, source: Source, pairs: Overview) -> str:
-        """What was read, in a sentence or two: pairs, headings, division, and what was left out."""
+        """Describe what was read: number of pairs, headings, split, and what was left out."""
         headings = f", with the headings “{pairs.source_name}” and “{pairs.target_name}”" if source.header else ""
         return (
             f"{plural(pairs.n_pairs, 'pair')}{headings}: {self.n_train:,} to learn from, {self.n_valid:,} held out to "
@@ -84,7 +84,7 @@ class Division:
 
 @cached
 def columns_of(path: str, header: bool | None) -> tuple[tuple[str, ...], bool]:
-    """The columns of a table, and whether its first row holds their names.
+    """Read the columns of a table, and whether its first row has their names.
 
     Raises:
         DataError: the file cannot be read.
@@ -95,24 +95,24 @@ def columns_of(path: str, header: bool | None) -> tuple[tuple[str, ...], bool]:
 
 @cached
 def overview(source: Source) -> Overview:
-    """What a file of pairs holds.
+    """Summarise a file of pairs.
 
     Raises:
-        DataError: it cannot be used.
+        DataError: the file cannot be used.
     """
     pairs = _pairs(source)
     names = pairs.source_name, pairs.target_name
-    first = tuple({names[0]: pair.source, names[1]: pair.target} for pair in pairs.examples[:FIRST])
+    first = tuple({names[0]: pair.source, names[1]: pair.target} for pair in pairs.examples[:N_FIRST])
     notes = f"{pairs.columns_sentence()} {pairs.skipped_sentence()}".strip()
     return Overview(*names, first, len(pairs.examples), notes)
 
 
 @cached
 def divide(reading: Reading) -> Division:
-    """The pairs as they would be trained on.
+    """Split the pairs as training would.
 
     Raises:
-        DataError: they cannot be divided so.
+        DataError: they cannot be split like this.
     """
     pairs = _pairs(reading.source)
     if reading.valid is None:
@@ -125,9 +125,9 @@ def divide(reading: Reading) -> Division:
 
 @cached
 def added_overview(path: str, changed: float, src_lang: str, tgt_lang: str, *, within: bool = False) -> str:
-    """How many pairs a file of further ones holds, one of them, and what was left out; read again if it has `changed`.
+    """Describe a file of further pairs: their number, one of them, and what was left out; `changed` is a cache key.
 
-    The pair is the first or, `within`, a later one: models begin with the shortest sentences.
+    The pair is the first or, with `within`, one a quarter into the file, since models write the shortest ones first.
 
     Raises:
         DataError: the file cannot be used.

@@ -1,4 +1,4 @@
-"""Training processes: started independently of the page, recognised later by pid and start time."""
+"""Start training processes that outlive the page, and recognise them later by pid and start time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _exit_codes: dict[int, int] = {}  # of processes that this server started and th
 
 
 class RunError(UserError):
-    """An action that is not possible on a run; the message says why."""
+    """The action is not possible on this run; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def lower_priority(pid: int, nice: int) -> float:
 
 
 def _lower_session(pid: int, nice: int) -> None:
-    """Linux may divide the cores among sessions first and apply niceness only within each: sched(7), autogroup."""
+    """Lower the priority of a session on Linux, where autogroups limit niceness to the session: sched(7)."""
     if os.getsid(pid) != pid:
         return  # it shares the server's session
     with suppress(OSError):  # no such file: another system, or autogroups are off
@@ -118,17 +118,17 @@ def _lower_session(pid: int, nice: int) -> None:
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a child to end; otherwise it would stay in the process table as a zombie."""
+    """Wait for a child to end, so that it does not become a zombie, and store its exit code."""
     _exit_codes[process.pid] = process.wait()
 
 
 def exit_code(pid: int) -> int | None:
-    """The exit code of a process that this server started (negative: the signal); None where it is not known."""
+    """The exit code of a process that this server started (negative: the signal); None if it is unknown."""
     return _exit_codes.get(pid)
 
 
 def is_alive(pid: int, started: float) -> bool:
-    """Whether the process with this pid is the one that started then; pids are reused."""
+    """Whether the process with this pid is running and started at this time; pids are reused."""
     try:
         process = psutil.Process(pid)
         same = abs(process.create_time() - started) < SAME_START_SECONDS
@@ -143,7 +143,7 @@ def free_name(wanted: str, taken: Callable[[str], bool]) -> str:
 
 
 def terminate(launch: Launch) -> None:
-    """End a process that has no run folder yet and therefore cannot see a stop file."""
+    """End a process that has no run folder yet, so that it could not see a stop file."""
     if launch.alive:
         psutil.Process(launch.pid).terminate()
 
@@ -155,7 +155,7 @@ def launches(checkpoints: Path) -> list[Launch]:
 
 
 def read_launch(checkpoints: Path, name: str) -> Launch | None:
-    """The process last started from a page for this run; None where there is none, or its record is unreadable."""
+    """Read the record of the process last started from a page for this run; None without a readable one."""
     try:
         values = read_json(checkpoints / LAUNCHES / f"{name}.json")
         return Launch(name, int(values["pid"]), float(values["started"]), tuple(map(str, values["arguments"])))

@@ -1,4 +1,4 @@
-"""What is said about a run that is being watched: state, progress, its numbers, and its sample translations."""
+"""Describe a run that is being watched: state, progress, numbers, and sample translations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.trace import AttentionTrace, TraceError
 
 STATE_SENTENCES: Mapping[State, str] = {
     "starting": "The process is starting: it reads the data and builds the model.",
-    "queued": "Waiting: another run is being trained on this machine. This one starts when that has ended.",
+    "queued": "Waiting: another run is being trained on this machine. This one starts when the other has ended.",
     "stopping": "Stopping after the current batch; everything is saved first.",
 }
 ALARMING: tuple[Verdict, ...] = ("memorising", "diverged", "stuck")
@@ -26,18 +26,18 @@ _UNKNOWN = "–"
 
 
 def progress(status: RunStatus) -> str:
-    """How far the run is, and how long it will still take."""
-    done = f"step {status.step:,} of {status.max_steps:,}" if status.max_steps else "no step yet"
+    """State how far the run is, and how long it will still take."""
+    position = f"step {status.step:,} of {status.max_steps:,}" if status.max_steps else "no step yet"
     if status.state == "finished":
         return f"Finished at step {status.step:,}."
     if status.busy and status.eta_s is not None and status.step:
-        return f"{done}, about {clock(status.eta_s)} left"
-    return done
+        return f"{position}, about {clock(status.eta_s)} left"
+    return position
 
 
 @lru_cache(maxsize=32)
 def diagnosis(metrics: Metrics, ended: bool) -> Diagnosis:
-    """How the run is going or, once it has ended, how it went, from its curves."""
+    """Diagnose from its curves how the run is going or, once it has ended, how it went."""
     return diagnose(Curves.of(metrics.train, metrics.evals), ended=ended)
 
 
@@ -65,25 +65,25 @@ def _loss(value: float | None) -> str:
 def sample_table(
     samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]],
 ) -> tuple[dict[str, list[str]], str] | None:
-    """The newest sample translations beside those of the evaluation before, and a caption; None before the first."""
+    """Tabulate the newest sample translations beside the previous ones, with a caption; None if there are none."""
     if not samples:
         return None
-    step, now = samples[-1]
-    before = {sample.source: sample.prediction for sample in samples[-2][1]} if len(samples) > 1 else {}
+    step, newest = samples[-1]
+    previous = {sample.source: sample.prediction for sample in samples[-2][1]} if len(samples) > 1 else {}
     columns = {
-        "source": [sample.source for sample in now],
-        "right answer": [sample.target for sample in now],
-        "model's answer": [sample.prediction for sample in now],
-        "": ["right" if sample.prediction == sample.target else "" for sample in now],
-        "one evaluation earlier": [before.get(sample.source, "") for sample in now],
+        "source": [sample.source for sample in newest],
+        "right answer": [sample.target for sample in newest],
+        "model's answer": [sample.prediction for sample in newest],
+        "": ["right" if sample.prediction == sample.target else "" for sample in newest],
+        "one evaluation earlier": [previous.get(sample.source, "") for sample in newest],
     }
-    right = sum(sample.prediction == sample.target for sample in now)
-    sentences = plural(len(now), "validation sentence")
+    right = sum(sample.prediction == sample.target for sample in newest)
+    sentences = plural(len(newest), "validation sentence")
     return columns, f"Exactly right at step {step:,}: {right} of {sentences}."
 
 
 def watched_trace(folder: Path) -> AttentionTrace | None:
-    """The attention in the watched sentence at the last evaluation; None while there is none, or it cannot be read."""
+    """Load the attention in the watched sentence at the last evaluation; None if there is none or it cannot be read."""
     path = folder / PROBE_ANSWER
     try:
         status = path.stat()
@@ -101,37 +101,37 @@ def _trace(path: str, changed: int, size: int) -> AttentionTrace:
 
 
 def written_text(trace: AttentionTrace) -> str:
-    """The decoded translation as text: tokens of one word joined, words separated by spaces."""
-    text, before = "", -1
+    """Join the predicted tokens into text: tokens of one word joined, words separated by spaces."""
+    text, previous_word = "", -1
     for token, word in zip(trace.predicted_tokens, (*trace.tgt_words[1:], -1), strict=True):
         if token != "<eos>":
-            text += token if word == before or not text else f" {token}"
-        before = word
+            text += token if word == previous_word or not text else f" {token}"
+        previous_word = word
     return text
 
 
 def queue_sentence(statuses: Sequence[RunStatus], name: str = "") -> str:
-    """Which runs have their turn before the one called `name`, or before a new one, and how long they take.
+    """State which runs come before the one called `name`, or before a new one, and how long they take.
 
     `statuses` are in the order of :meth:`explorer.runs.lifecycle.Runs.statuses`. Empty if a new run need not wait.
     """
     busy = [status for status in statuses if status.busy]
     names = [status.name for status in busy]
-    before = busy[: names.index(name)] if name in names else busy
-    if not before:
+    earlier = busy[: names.index(name)] if name in names else busy
+    if not earlier:
         return STATE_SENTENCES["queued"] if name else ""
-    runs, n = listed(f"'{status.name}'" for status in before), len(before)
+    runs, n = listed(f"'{status.name}'" for status in earlier), len(earlier)
     if name:
         sentence = t("It waits until {runs} has ended.", "It waits until {runs} have ended.", n=n, runs=runs)
     else:
         sentence = t(
             "A new run waits until {runs} has ended.", "A new run waits until {runs} have ended.", n=n, runs=runs
         )
-    wait = _seconds_of(before)
+    wait = _seconds_of(earlier)
     return sentence if wait is None else f"{sentence} {t('That takes about {duration}.', duration=clock(wait))}"
 
 
 def _seconds_of(statuses: Sequence[RunStatus]) -> float | None:
-    """How long these runs still take together; None where one of them does not say."""
+    """Sum the remaining seconds of these runs; None if one is unknown."""
     seconds = [status.eta_s for status in statuses]
     return sum(each for each in seconds if each is not None) if None not in seconds else None

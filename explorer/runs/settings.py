@@ -1,6 +1,6 @@
-"""Sizes and settings of a run as values: how the form groups and labels them, and what differs from a preset.
+"""Sizes and settings of a run: how the form groups and labels them, and how they differ from a preset.
 
-What differs is a tuple of pairs (setting, text after `--set`).
+Differences are a tuple of pairs (setting, text after `--set`).
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ STABILITY = ("label_smoothing", "clip_norm", "weight_decay", "seed")
 SELECTION = ("select_by", "patience", "average_checkpoints", "snapshots")
 FURTHER = ("beta1", "beta2", "epsilon", "log_every", "save_every", "eval_sentences", "snapshot_megabytes")
 CONSISTENCY = ("consistency", "consistency_weight", "cutoff")
-SUBWORDS_ONLY = ("bpe_dropout",)  # has no meaning for other tokenizers
+SUBWORDS_ONLY = ("bpe_dropout",)  # no effect with other tokenizers
 TOKENS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
-# What is changed most often comes first; each group has a heading.
+# Each group has a heading; the most used come first.
 TRAINING = (
     ("Learning rate", LEARNING_RATE),
     ("Batches and evaluations", LENGTH),
     ("Stability and chance", STABILITY),
     ("Which weights are kept", SELECTION),
 )
-# The fields that are drawn without "More settings".
+# The fields shown without "More settings".
 ALWAYS_DRAWN = frozenset(
     name
     for group in (SIZES, REGULARISATION, ARCHITECTURE, ABLATIONS, TIME, *(names for _, names in TRAINING))
@@ -50,7 +50,7 @@ ALWAYS_DRAWN = frozenset(
 _LABELS = {
     "d_model": "Width (d_model)",
     "d_ff": "Feed-forward width (d_ff)",
-    "norm_first": "Norm before each part (pre-norm)",
+    "norm_first": "Norm before each sublayer (pre-norm)",
     "share_embeddings": "Shared embeddings",
     "layer_norm": "Layer norm",
     "max_positions": "Longest sentence (tokens)",
@@ -89,7 +89,7 @@ def label_of(name: str) -> str:
 
 
 def problem(preset: Preset, changes: Changes) -> str:
-    """Why these sizes and settings do not go together; empty if they do."""
+    """Why these sizes and settings cannot be combined; empty if they can."""
     values = {**preset.model, **preset.training, **{name: value_of(KINDS[name], text) for name, text in changes}}
     try:
         for cls in _CLASSES:
@@ -100,7 +100,7 @@ def problem(preset: Preset, changes: Changes) -> str:
 
 
 def refusal(name: str, value: Any) -> str:
-    """Why a setting of the training cannot have this value; empty if it can."""
+    """Why a training setting cannot have this value; empty if it can."""
     try:
         from_dict(TrainConfig, {name: value})
     except ConfigError as error:
@@ -115,21 +115,21 @@ def setting(preset: Preset, changes: Changes, name: str) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A value as `--set` takes it."""
+    """Write a value as `--set` expects it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def value_of(kind: Any, text: str) -> Any:
-    """A value of this type from the text that `--set` takes."""
+    """Parse a value of this type from the text after `--set`."""
     if kind is bool:
         return text == "true"
     return kind(text) if kind in (int, float) else text
 
 
 def increment(value: float) -> float:
-    """How far one press of + or − moves a number, given where it starts; whole for whole numbers."""
+    """The step of a number field's + and − buttons, given its initial value; whole for whole numbers."""
     if isinstance(value, int):
         return max(1, 10 ** (len(str(value)) - 2)) if value >= 100 else 1
     return 0.05 if value == 0 or value >= 0.1 else float(f"{value / 2:.1g}")

@@ -1,4 +1,4 @@
-"""The status of a run: what its status.json says, and the likely reason if its process is gone."""
+"""Read the status of a run from its status.json, with the likely reason if its process is gone."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _NO_SPACE = ("no space left on device", "disk is full")
 
 @dataclass(frozen=True)
 class RunStatus:
-    """One run at one moment.
+    """The state of a run at one moment.
 
     `state` is `starting` until the process has created its folder. A run that claims to be active although its process
-    is gone counts as `failed`, and `error` gives the reason in a sentence. `eta_s`: remaining seconds, of a run that
-    waits: from its turn on; `updated`, and `started` (the process): seconds since 1970; `probe_step`: the step at which
-    the watched sentence was last translated.
+    is gone counts as `failed`, and `error` gives the reason in a sentence. `eta_s`: remaining seconds (of a waiting
+    run, from its turn on); `updated` and `started` (of the process): seconds since 1970; `probe_step`: the step at
+    which the watched sentence was last translated.
     """
 
     name: str
@@ -74,7 +74,7 @@ class RunStatus:
 
 
 def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> RunStatus | None:
-    """The status of the run called `name`; None for a model without a run.
+    """Read the status of the run called `name`; None for a model without a run.
 
     `launch` is the process last started from a page for it, if any.
 
@@ -82,7 +82,7 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
         CheckpointError: status.json is damaged.
     """
     path = checkpoints / name / STATUS
-    # Unlike Path.is_file, this says no where nobody may look.
+    # Unlike Path.is_file, this returns False for a folder without read permission.
     values = checked(path, read_json(path), Status) if os.path.isfile(path) else None
     if launch is not None and not _has_reported(values, launch) and not _is_active(values):
         step, max_steps = _number(values, "step"), _number(values, "max_steps")
@@ -96,7 +96,7 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
 
 
 def _has_reported(values: dict[str, Any] | None, launch: Launch) -> bool:
-    """Whether status.json was written by this process or a later one, and not by an earlier one."""
+    """Whether status.json was written by this process or a later one."""
     if values is None:
         return False
     started = values.get("started")
@@ -104,7 +104,7 @@ def _has_reported(values: dict[str, Any] | None, launch: Launch) -> bool:
 
 
 def _is_active(values: dict[str, Any] | None) -> bool:
-    """Whether the process in status.json says that it is active, and is alive, whoever started it."""
+    """Whether status.json says that its process is active, and that process is alive, whoever started it."""
     if values is None or values.get("state") not in BUSY:
         return False
     pid, started = values.get("pid"), _seconds(values.get("started"))
@@ -149,12 +149,12 @@ def _updated(values: dict[str, Any]) -> float:
 
 
 def _seconds(value: Any) -> float | None:
-    """A number that a run wrote; None for anything that no run would write."""
+    """A non-negative number from a file; None for anything else."""
     return float(value) if isinstance(value, (int, float)) and 0 <= value <= _MAX_NUMBER else None
 
 
 def _never_began(checkpoints: Path, name: str, launch: Launch) -> str:
-    """Why the command ended before it created a run folder: its last line is a sentence for people."""
+    """Why the command ended before it created a run folder: its last line is a message for the user."""
     lines = last_lines(checkpoints, name)
     reason = _in_log(lines) or (lines[-1] if lines else "")
     return reason or f"The command ended before it could create the run's folder{_how(exit_code(launch.pid))}."
@@ -197,7 +197,7 @@ def _how(code: int | None) -> str:
 
 
 def age(seconds_since_1970: float, now: float | None = None) -> str:
-    """How long ago something was: "just now", "12 min ago", "3 days ago"."""
+    """State how long ago something was: "just now", "12 min ago", "3 days ago"."""
     passed = (time.time() if now is None else now) - seconds_since_1970
     for size, unit in ((86_400, "day"), (3_600, "h"), (60, "min")):
         if size <= passed < math.inf:
@@ -207,7 +207,7 @@ def age(seconds_since_1970: float, now: float | None = None) -> str:
 
 
 def clock(seconds: float) -> str:
-    """A duration for people: "41 s", "3 min 20 s", "2 h 05 min", "3 days 4 h"."""
+    """Format a duration: "41 s", "3 min 20 s", "2 h 05 min", "3 days 4 h"."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -1,4 +1,4 @@
-"""Files that a person uploads as training data: stored where a training process can read them, under safe names."""
+"""Store uploaded training data where a training process can read them, under safe names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from explorer.runs.viewer_mode import refuse
 from model.folder import STATUS, CheckpointError, modified, read_json, write_bytes
 
 UPLOADS = ".uploads"  # inside the checkpoints folder; a run has its own copy of its pairs, but not of added ones
-KEPT_SECONDS = 7 * 86_400
+MAX_AGE_SECONDS = 7 * 86_400
 LANGUAGES = {
     "xx": "no particular language",
     "en": "English",
@@ -31,7 +31,7 @@ def store(name: str, content: bytes, checkpoints: Path) -> Path:
     """Write an uploaded file, called `name`, where a training process can read it; equal content is stored once.
 
     Raises:
-        ViewerError: this server is for looking only.
+        ViewerError: this server is read-only.
     """
     refuse("Uploads are")
     folder = checkpoints / UPLOADS / hashlib.sha256(content).hexdigest()[:16]
@@ -41,33 +41,33 @@ def store(name: str, content: bytes, checkpoints: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(path, content)  # atomic: a file that exists is complete
     else:
-        os.utime(folder)  # it is wanted now
+        os.utime(folder)  # counts as new, so that it is not deleted
     return path
 
 
 def _safe_name(name: str) -> str:
-    """A file name that is valid on every system and needs no quoting in a shell."""
+    """Make a file name that is valid on every system and needs no quoting in a shell."""
     base = Path(name.replace("\\", "/")).name
     stem, suffix = (re.sub(r"[^A-Za-z0-9._-]+", "-", part).strip(".-") for part in os.path.splitext(base))
     return (stem[-60:].lstrip(".-") or "data") + f".{suffix[:10] or 'txt'}"
 
 
 def _delete_old(checkpoints: Path) -> None:
-    """Delete old uploads, but none that a run has added to its training: to go on, it reads the file again."""
-    now, needed = time.time(), _added(checkpoints)
+    """Delete old uploads, except those that runs use as further pairs: a resumed run reads its file again."""
+    now, needed = time.time(), _used_folders(checkpoints)
     for old in (checkpoints / UPLOADS).glob("*"):
-        if now - modified(old) > KEPT_SECONDS and old.name not in needed:
+        if now - modified(old) > MAX_AGE_SECONDS and old.name not in needed:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _added(checkpoints: Path) -> set[str]:
-    """The folders of uploads with files that runs read beside their own pairs."""
+def _used_folders(checkpoints: Path) -> set[str]:
+    """Folders of uploads that runs use as further pairs."""
     folders = set()
     for status in checkpoints.glob(f"*/{STATUS}"):
         try:
             paths = read_json(status).get("added_data")
         except CheckpointError:
-            continue  # a damaged run cannot go on
+            continue  # a damaged run cannot be resumed
         named = paths if isinstance(paths, list) else []
         folders |= {Path(path).parent.name for path in named if isinstance(path, str)}
     return folders

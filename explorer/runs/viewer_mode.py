@@ -1,7 +1,7 @@
-"""Viewer mode: a server for looking only, on which nobody can train, upload, rename or delete.
+"""Viewer mode: a read-only server, on which nobody can train, upload, rename or delete.
 
 `HEADLIGHT_VIEWER=1` in the server's environment switches it on for all visitors. Pages say what is missing
-(`explorer.web.security.closed`); whatever changes files or starts processes also refuses on its own.
+(`explorer.web.security.closed`); functions that change files or start processes also refuse by themselves.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ _OFF = ("", "0", "no", "off", "false")
 
 
 class ViewerError(UserError):
-    """An attempt to change files or start a process on a server that is for looking only."""
+    """An attempt to change files or start a process on a read-only server."""
 
 
 def viewing() -> bool:
-    """Whether this server is for looking only."""
+    """Whether this server is read-only."""
     return os.environ.get(VARIABLE, "").strip().lower() not in _OFF
 
 
 def refuse(what: str) -> None:
-    """Stop an action (`what`: "Uploads are") on a server that is for looking only, whatever the page offered.
+    """Refuse an action (`what`: "Uploads are") on a read-only server, even if the page offered it.
 
     Raises:
-        ViewerError: this server is for looking only.
+        ViewerError: this server is read-only.
     """
     if viewing():
         raise ViewerError(f"{what} switched off: {REASON}.")

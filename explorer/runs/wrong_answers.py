@@ -1,79 +1,76 @@
-"""All answers to the validation sentences of a run that are not exactly right, by the weights in its folder."""
+"""Find the wrong answers of a model to the validation sentences of its run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from explorer.locale.text import percent, plural
 from explorer.probing.reporting import Report
+from explorer.probing.sample import task_of
 from model.checkpoint import LoadedModel
 from model.config import DecodeConfig
-from model.data import TASKS, get_task
 from model.data.batching import encode_pairs
 from model.data.task import DataError, Task
 from model.scoring import evenly_spaced, translate_pairs
 
-MOST = 2000  # sentences that are translated
-_PART = 64  # sentences between two reports
-_FILES = "files"
+MAX_SENTENCES = 2000  # that are translated
+_BATCH = 64  # sentences between two progress reports
 
 
 @dataclass(frozen=True)
 class WrongAnswers:
-    """The wrong answers by columns, in the order of the validation sentences, and how many they are in a sentence."""
+    """The wrong answers as columns, in the order of the validation sentences, with a caption that counts them."""
 
     columns: dict[str, list[str]]
     caption: str
 
 
-def validation_task(loaded: LoadedModel, folder: Path) -> Task:
-    """The task of a model, with its validation sentences; nothing is downloaded.
+def validation_task(loaded: LoadedModel) -> Task:
+    """The task of a model, which has validation sentences on this machine; nothing is downloaded.
 
     Raises:
         DataError: the task is unknown here, or its sentences are not on this machine.
     """
-    data = loaded.data_config
-    if data.task not in TASKS and data.task != _FILES:
+    task = task_of(loaded)
+    if task is None:
         raise DataError("This model was not trained here, so there are no validation sentences.")
-    task = get_task(data.task, split_seed=data.split_seed, data_dir=folder if data.task == _FILES else None)
     if not task.split("valid"):
         raise DataError("The validation sentences of this model are not on this machine.")
     return task
 
 
 def wrong_answers(loaded: LoadedModel, task: Task, report: Report) -> WrongAnswers:
-    """Translate the validation sentences greedily, and keep the answers that are wrong."""
-    every = task.splits["valid"]
-    examples = [every[i] for i in evenly_spaced(len(every), MOST)]
+    """Translate the validation sentences greedily, and collect the wrong answers."""
+    all_examples = task.splits["valid"]
+    examples = [all_examples[i] for i in evenly_spaced(len(all_examples), MAX_SENTENCES)]
     limit = loaded.model_config.max_positions - 1
     columns: dict[str, list[str]] = {"source": [], "right answer": [], "model's answer": []}
-    asked = 0
-    for at in range(0, len(examples), _PART):
+    translated = 0
+    for at in range(0, len(examples), _BATCH):
         report(at / len(examples), f"Translating: {at:,} of {plural(len(examples), 'validation sentence')}")
-        part = examples[at : at + _PART]
+        part = examples[at : at + _BATCH]
         pairs = encode_pairs(part, loaded.source, loaded.target)
         fitting = [i for i, ids in enumerate(pairs.sources) if 0 < len(ids) <= limit]
         part = [part[i] for i in fitting]
         if not part:
             continue
         pairs = encode_pairs(part, loaded.source, loaded.target)
-        asked += len(part)
-        for example, said in zip(
-            part, translate_pairs(loaded.model, pairs, loaded.target, DecodeConfig()), strict=True
-        ):
-            if not task.equivalent(said, example):
-                for column, text in zip(columns.values(), (example.source, example.target, said), strict=True):
+        translated += len(part)
+        answers = translate_pairs(loaded.model, pairs, loaded.target, DecodeConfig())
+        for example, answer in zip(part, answers, strict=True):
+            if not task.equivalent(answer, example):
+                for column, text in zip(columns.values(), (example.source, example.target, answer), strict=True):
                     column.append(text)
-    return WrongAnswers(columns, _caption(len(columns["source"]), asked, len(examples), len(every)))
+    return WrongAnswers(columns, _caption(len(columns["source"]), translated, len(examples), len(all_examples)))
 
 
-def _caption(wrong: int, asked: int, chosen: int, of: int) -> str:
-    """How many are wrong of those asked; `chosen` are those that would be asked if all fitted the model."""
-    part = f" of {of:,}, evenly chosen," if chosen < of else ""
-    share = f" ({percent(wrong / asked, 1)})" if asked else ""
-    unfit = f" Left out as empty or too long for the model: {chosen - asked:,}." * (asked < chosen)
+def _caption(n_wrong: int, n_translated: int, n_chosen: int, n_all: int) -> str:
+    """State how many answers are wrong; `n_chosen` counts sentences too long for the model, too."""
+    part = f" of {n_all:,}, evenly chosen," if n_chosen < n_all else ""
+    share = f" ({percent(n_wrong / n_translated, 1)})" if n_translated else ""
+    left_out = n_chosen - n_translated
+    unfit = f" Left out as empty or too long for the model: {left_out:,}." if left_out else ""
     return (
-        f"{wrong:,} of {plural(asked, 'validation answer')}{part} {'is' if wrong == 1 else 'are'} not exactly the "
-        f"right one{share}: greedy search, with the weights in the folder.{unfit}"
+        f"{n_wrong:,} of {plural(n_translated, 'validation answer')}{part} {'is' if n_wrong == 1 else 'are'} not "
+        f"exactly right{share}: greedy search, with the weights in the folder.{unfit}"
     )

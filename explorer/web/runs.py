@@ -206,7 +206,7 @@ def draw_wrong_answers(name: str) -> None:
 def _find(loaded: LoadedModel, report: Report) -> WrongAnswers:
     from explorer.runs.wrong_answers import validation_task, wrong_answers
 
-    return wrong_answers(loaded, validation_task(loaded, runtime.CHECKPOINTS / loaded.name), report)
+    return wrong_answers(loaded, validation_task(loaded), report)
 
 
 def field_key(scope: str, name: str) -> str:

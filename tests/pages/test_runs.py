@@ -283,12 +283,12 @@ def test_there_may_be_nothing_to_compare(app: AppTest, checkpoints: Path) -> Non
 
 
 def test_all_wrong_validation_answers(app: AppTest, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wrong_answers, "MOST", 6)
+    monkeypatch.setattr(wrong_answers, "MAX_SENTENCES", 6)
     save_toy(checkpoints / "toy", "reverse")
     at = on_tab(app, "Wrong answers")
     button(at, "Find all wrong validation answers").click().run()
     assert not at.exception
-    assert "6 of 6 validation answers of 315, evenly chosen, are not exactly the right one (100.0 %)" in words(at)
+    assert "6 of 6 validation answers of 315, evenly chosen, are not exactly right (100.0 %)" in words(at)
     table = at.dataframe[-1].value
     assert list(table.columns) == ["source", "right answer", "model's answer"]
     assert (table["source"].str[::-1] == table["right answer"]).all()

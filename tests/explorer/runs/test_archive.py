@@ -148,8 +148,7 @@ def test_a_model_without_a_folder_is_named_after_the_zip_file(files: dict[str, b
     bare = {name.removeprefix("mine/"): content for name, content in files.items()}
     archive = packed(bare)
     assert (
-        refused(archive, tmp_path / "x")
-        == "The zip file holds no folder that would name the model; type a name for it."
+        refused(archive, tmp_path / "x") == "The zip file has no folder that would name the model; type a name for it."
     )
     assert import_zip(archive, tmp_path, "typed") == "typed"
     for name, expected in (("my-model.zip", "my-model"), ("../evil.zip", "evil")):

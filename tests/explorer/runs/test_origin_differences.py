@@ -45,14 +45,14 @@ def test_what_a_run_learned_from_and_began_with_is_a_difference(tmp_path: Path) 
     other = run("other", '["a", "c"]\n["d", "e"]\n')
     [row] = differences({"plain": settings_of(plain), "other": settings_of(other)})
     assert row["setting"] == "Own pairs"
-    assert row["plain"].startswith("own.tsv (1 pair, check sum ")
-    assert row["other"].startswith("own.tsv (2 pairs, check sum ")
+    assert row["plain"].startswith("own.tsv (1 pair, checksum ")
+    assert row["other"].startswith("own.tsv (2 pairs, checksum ")
     added = [{"file": "more.jsonl", "pairs": 2, "sha256": "0123456789abcdef"}]
     warm = run("warm", '["a", "b"]\n', init="plain", extended=[40], added_data=added, first={"max_steps": "5"})
     assert differences({"plain": settings_of(plain), "warm": settings_of(warm)}) == [
         {"setting": "Starts from", "plain": "–", "warm": "plain"},
         {"setting": "First part", "plain": "–", "warm": "max_steps=5"},
-        {"setting": "Further pairs", "plain": "–", "warm": "more.jsonl (2 pairs, check sum 01234567)"},
+        {"setting": "Further pairs", "plain": "–", "warm": "more.jsonl (2 pairs, checksum 01234567)"},
         {"setting": "Trained longer", "plain": "–", "warm": "to 40 updates"},
     ]
 

@@ -18,9 +18,9 @@ PHRASES = ROOT / "checkpoints" / "phrases-en-de"
 
 
 def test_only_what_is_not_right_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PART", 2)
+    monkeypatch.setattr(module, "_BATCH", 2)
     loaded = load_model(PHRASES)
-    task = validation_task(loaded, PHRASES)
+    task = validation_task(loaded)
     pairs = (*task.splits["valid"][:3], Example("I am a student", "Ich bin Lehrer"), Example("x " * 400, "zu lang"))
     task = replace(task, build=lambda: {"valid": pairs})
     reports: list[float] = []
@@ -30,19 +30,19 @@ def test_only_what_is_not_right_is_listed(monkeypatch: pytest.MonkeyPatch) -> No
         "right answer": ["Ich bin Lehrer"],
         "model's answer": ["Ich bin Student"],
     }
-    assert found.caption.startswith("1 of 4 validation answers is not exactly the right one (25.0 %): greedy search")
+    assert found.caption.startswith("1 of 4 validation answers is not exactly right (25.0 %): greedy search")
     assert found.caption.endswith("Left out as empty or too long for the model: 1.")
     assert reports == [0.0, 0.4, 0.8]
 
 
 def test_a_long_list_is_a_part_of_all_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 5)
+    monkeypatch.setattr(module, "MAX_SENTENCES", 5)
     loaded = load_model(PHRASES)
-    task = validation_task(loaded, PHRASES)
+    task = validation_task(loaded)
     found = wrong_answers(loaded, task, unheard)
     assert found.columns["source"] == []
     n = len(task.splits["valid"])
-    assert found.caption.startswith(f"0 of 5 validation answers of {n}, evenly chosen, are not exactly the right one")
+    assert found.caption.startswith(f"0 of 5 validation answers of {n}, evenly chosen, are not exactly right")
 
 
 def test_a_model_whose_sentences_are_not_here_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -51,4 +51,4 @@ def test_a_model_whose_sentences_are_not_here_gets_a_sentence(monkeypatch: pytes
     loaded = load_model(PHRASES)
     for name in ("imported", "multi30k-en-de", "files"):
         with pytest.raises(DataError):
-            validation_task(replace(loaded, data_config=replace(loaded.data_config, task=name)), tmp_path)
+            validation_task(replace(loaded, data_config=replace(loaded.data_config, task=name)))

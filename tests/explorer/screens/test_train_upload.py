@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.runs.uploads import KEPT_SECONDS, UPLOADS, store
+from explorer.runs.uploads import MAX_AGE_SECONDS, UPLOADS, store
 from model.folder import STATUS, write_json
 
 
@@ -47,7 +47,7 @@ def test_old_uploads_go_unless_a_run_added_them_to_its_training(tmp_path: Path) 
     write_json(odd / STATUS, {"added_data": 3})
     (damaged := tmp_path / "damaged").mkdir()
     (damaged / STATUS).write_text("{", encoding="utf-8")
-    past = time.time() - KEPT_SECONDS - 60
+    past = time.time() - MAX_AGE_SECONDS - 60
     for upload in (old, added):
         os.utime(upload.parent, (past, past))
     store("new.tsv", b"new", tmp_path)
