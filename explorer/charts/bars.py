@@ -1,4 +1,4 @@
-"""Bars by position: the products of query and key of a cell by dimension, and the probability of each token."""
+"""Bar charts: the products of query and key in each dimension, and the probability of each token."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ AGREE, DISAGREE = "agree (product above 0)", "disagree (below 0)"
 
 
 def product_figure(cell: Cell) -> Figure:
-    """Products per dimension; their sum, scaled, is the score."""
-    products = [float(dimension["query × key"]) for dimension in cell.dimensions]
-    largest = max(range(len(products)), key=lambda i: abs(products[i]))
-    above = sum(product > 0 for product in products)
+    """Draw query × key by dimension; the sum, scaled, is the score."""
+    terms = [float(dimension["query × key"]) for dimension in cell.dimensions]
+    largest = max(range(len(terms)), key=lambda i: abs(terms[i]))
+    above = sum(product > 0 for product in terms)
     caption = (
-        f"Query and key agree in {above} of {len(products)} dimensions. The largest product is "
+        f"Query and key agree in {above} of {len(terms)} dimensions. The largest product is "
         f"{cell.dimensions[largest]['query × key']} in dimension {largest + 1}; their sum is {cell.total}."
     )
     data: Table = {
-        "dimension": list(range(1, len(products) + 1)),
-        "product": products,
-        "sign": [AGREE if product > 0 else DISAGREE for product in products],
+        "dimension": list(range(1, len(terms) + 1)),
+        "product": terms,
+        "sign": [AGREE if product > 0 else DISAGREE for product in terms],
     }
-    low, high = min(0.0, *products), max(0.0, *products)
-    # The sign is visible in the direction of the bar as well as in its colour; the legend's entries are one above the
-    # other, since side by side they are wider than a phone. Without a domain, Vega warns until it has its data.
+    low, high = min(0.0, *terms), max(0.0, *terms)
+    # The sign shows in the direction of the bar as well as in its colour. Legend entries are stacked, since side by
+    # side they would be wider than a phone. Without a domain, Vega warns until it has its data.
     encoding = {
         "x": _field("dimension", "ordinal", title="dimension of the head", axis={"labelAngle": 0}),
         "y": _field("product", title="query × key", stack=None, scale={"domain": [low, high or low + 1]}),
@@ -44,7 +44,7 @@ def product_figure(cell: Cell) -> Figure:
 
 
 def probability_figure(trace: AttentionTrace) -> Figure:
-    """How likely the model found each token of a target that somebody wrote."""
+    """Draw how likely the model found each token of a given target."""
     axis = {"labelAngle": -30, "labelOverlap": False, "labelLimit": 140}
     encoding = {
         "x": _field("token", "nominal", sort=None, title="predicted token", axis=axis),

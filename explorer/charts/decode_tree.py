@@ -1,4 +1,4 @@
-"""The tree of continuations as a Plotly figure: steps run to the right, and every node is a token to click."""
+"""Draw the tree of continuations with Plotly: steps run to the right, and every node is a token to click."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from explorer.locale.text import shortened
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-# Name, symbol, colour, size and line dash of each fate, which differ in more than colour.
+# Name, symbol, colour, size and line dash of each fate, which thus differ in more than colour.
 LOOKS: dict[Fate, tuple[str, str, str, int, str]] = {
     "shown": ("on screen", "circle", "#b4530a", 11, "solid"),
     "path": ("a whole path", "square", "#8a4a9e", 9, "solid"),
@@ -21,12 +21,12 @@ LOOKS: dict[Fate, tuple[str, str, str, int, str]] = {
     "pruned": ("dropped", "x-thin-open", GREY, 7, "dot"),
 }
 LABELS_UP_TO = 120  # nodes; more labels would overlap
-ROOM, LETTER = 900, 7  # pixels: the width of the tree on a laptop, and of a letter; labels are cut to fit between steps
-ROW, CLOSEST, HIGHEST = 32, 20, 1360  # pixels: a row, the smallest with labels, and the largest height of full rows
+ROOM, LETTER = 900, 7  # pixels: the width of the tree on a laptop, and of a character; labels are cut to fit
+ROW, MIN_ROW, MAX_HEIGHT = 32, 20, 1360  # pixels: a row, a row at least (with labels), and the tree at most
 
 
 def tree_figure(tree: Tree) -> go.Figure:
-    """Nodes by step and row, an edge to each parent; `customdata` is a node's index in the tree."""
+    """Draw nodes by step and row, with an edge to each parent; `customdata` is the index of a node in the tree."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -66,7 +66,7 @@ def tree_figure(tree: Tree) -> go.Figure:
     )
     figure.update_yaxes(visible=False, range=[lowest + 0.7, -0.9])
     figure.update_layout(
-        height=140 + max(min(HIGHEST, ROW * (lowest + 1)), CLOSEST * (lowest + 1) if all_named else 0),
+        height=140 + max(min(MAX_HEIGHT, ROW * (lowest + 1)), MIN_ROW * (lowest + 1) if all_named else 0),
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         clickmode="event+select",

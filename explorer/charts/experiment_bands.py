@@ -1,4 +1,4 @@
-"""Curves of experiments: the mean of each variant with a band from its lowest to its highest run."""
+"""Draw curves of experiments: the mean of each variant with a band from its lowest to its highest run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from explorer.charts.chart import GREY, HEIGHT, Figure, Table
 from explorer.charts.vega_chart import marker, named, specification, value_axis
 from explorer.locale.text import plural
 
-PHONE = 330  # pixels that a figure is wide on a narrow phone
-PLOT_HEIGHT = HEIGHT + 100  # the plot is what the page is about
+PHONE = 330  # width in pixels of a figure on a narrow phone
+PLOT_HEIGHT = HEIGHT + 100  # larger than usual: it is the main figure of its page
 LEGEND_ROW = 24  # pixels
 SHAPES = ("circle", "square", "triangle-up", "diamond")  # of own runs
 COLUMNS = ("x", "mean", "low", "high", "runs", "variant")
@@ -24,7 +24,7 @@ OwnRun = tuple[str, str, Sequence[float], Sequence[float]]  # name, variant, x, 
 
 
 def bands(variants: Mapping[str, Series]) -> Table:
-    """Mean, minimum and maximum of each variant at every x of any of its runs, by column."""
+    """Compute mean, minimum and maximum of each variant at every x of any of its runs, as columns."""
     rows: list[tuple[Any, ...]] = []
     for variant, runs in variants.items():
         at: dict[float, list[float]] = {}
@@ -44,10 +44,9 @@ def band_figure(
     mark: float = 0.0,
     own: Sequence[OwnRun] = (),
 ) -> Figure:
-    """Curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given.
+    """Draw curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given.
 
-    `own` are single runs of the person who looks, at most as many as `SHAPES`, drawn over the bands with a mark at each
-    value.
+    `own` are single runs of the user, at most as many as `SHAPES`, drawn over the bands with a mark at each value.
     """
     data = bands(variants)
     caption = end_words(data, x_title, unit)
@@ -64,25 +63,25 @@ def band_figure(
 
 
 def end_words(data: Table, x_title: str, unit: str) -> str:
-    """Where each variant's curve ends, highest first, in a sentence."""
+    """State where each variant's curve ends, highest first, in a sentence."""
     rows = [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
     ends = {row["variant"]: row for row in rows}  # a variant's last row counts
     if not ends:
-        return "Nothing to draw yet: these runs have not been made."
+        return "Nothing to draw yet: there are no such runs."
     order = sorted(ends.values(), key=lambda row: row["mean"], reverse=True)
     last = {row["x"] for row in order}
-    apart = len(last) > 1  # a variant may end earlier than the others, and none is measured beyond its end
+    different_ends = len(last) > 1  # a variant may end earlier than the others
     parts = [
         f"{row['variant']} {row['mean']:.3g}{unit} ({row['low']:.3g} to {row['high']:.3g}, "
-        f"{plural(row['runs'], 'run')})" + (f" at {row['x']:,.0f} {x_title}" if apart else "")
+        f"{plural(row['runs'], 'run')})" + (f" at {row['x']:,.0f} {x_title}" if different_ends else "")
         for row in order
     ]
-    where = "Where each curve ends" if apart else f"At the right end ({x_title} {last.pop():,.0f})"
+    where = "Where each curve ends" if different_ends else f"At the right end ({x_title} {last.pop():,.0f})"
     return f"{where}, mean and range over the runs, highest first: {'; '.join(parts)}."
 
 
 def wide(data: Table) -> list[dict[str, Any]]:
-    """The same as a table: one row per x, three columns per variant, one for each own run."""
+    """Pivot the data into a table: one row per x, three columns per variant, one per own run."""
     rows: dict[float, dict[str, Any]] = {}
     for i, x in enumerate(data["x"]):
         row = rows.setdefault(x, {"at": round(x)})
@@ -94,7 +93,7 @@ def wide(data: Table) -> list[dict[str, Any]]:
 
 def legend_columns(variants: Sequence[str]) -> int:
     """The number of legend columns, 1 to 3, that fit on a narrow phone."""
-    longest = 45 + 6.5 * max(map(len, variants), default=0)  # pixels: the mark, then letters of the legend's size
+    longest = 45 + 6.5 * max(map(len, variants), default=0)  # pixels: the symbol, then the characters
     return max(1, min(3, int(PHONE / longest)))
 
 
@@ -102,7 +101,7 @@ def legend_columns(variants: Sequence[str]) -> int:
 def _spec(
     variants: tuple[str, ...], x_title: str, top: float | None, marked: bool, own: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Bands with lines on top; variants differ in dashes as well as colours. Own runs have marks."""
+    """Specify bands with lines on top; variants differ in dashes as well as colours, own runs have marks."""
     room = {"labelLimit": PHONE - 40, "columns": legend_columns(variants)}
     base = alt.Chart().encode(
         x=alt.X(
@@ -139,6 +138,6 @@ def _spec(
         layers = [shades.transform_filter(stored), lines.transform_filter(stored), single, points]
     if marked:
         layers.append(marker())
-    rows = math.ceil(len(variants) / legend_columns(variants))  # of the legend, whose height is added to the chart
+    rows = math.ceil(len(variants) / legend_columns(variants))  # of the legend, whose height is added
     rows += math.ceil(len(own) / legend_columns(own))
     return specification(*layers, height=PLOT_HEIGHT + LEGEND_ROW * max(0, rows - 1))

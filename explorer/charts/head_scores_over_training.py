@@ -1,4 +1,4 @@
-"""How heads change during a run: one line per head over the snapshots, the chosen head emphasized."""
+"""Draw how heads change during a run: one line per head over the snapshots, the chosen head emphasised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHOSEN, OTHER = "the chosen head", "another head"
 
 
 def head_figure(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> Figure:
-    """One score of all heads of one kind against the step; layer and head count from 1, `step` is marked.
+    """Draw one score of all heads of one kind against the step; layer and head count from 1, `step` is marked.
 
     Shapes:
         scores: by step, each [layer, head], from 0 to 1.
@@ -36,7 +36,7 @@ def head_figure(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int
 
 
 def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> str:
-    """The chosen head's score now, at first and at last, and the highest head now, in two sentences."""
+    """State the chosen head's score at `step` and at the first and last snapshot, and the highest head at `step`."""
     steps = sorted(scores)
     now = scores[step]
     first, last = scores[steps[0]][layer - 1, head - 1], scores[steps[-1]][layer - 1, head - 1]
@@ -49,7 +49,7 @@ def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int,
 
 
 def head_rows(scores: Mapping[int, NDArray[np.float64]]) -> list[dict[str, Any]]:
-    """The same numbers as a table: one row per step, one column per head, in percent."""
+    """Tabulate the scores: one row per step, one column per head, in percent."""
     return [
         {"step": step}
         | {index_name(row, column): round(100 * float(value), 1) for (row, column), value in np.ndenumerate(values)}
@@ -59,7 +59,7 @@ def head_rows(scores: Mapping[int, NDArray[np.float64]]) -> list[dict[str, Any]]
 
 @lru_cache(maxsize=8)
 def _spec(title: str) -> dict[str, Any]:
-    """Grey lines for all heads, a thick one for the chosen head, a rule at the chosen step."""
+    """Specify grey lines for all heads, a thick one for the chosen head, and a rule at the chosen step."""
     base = alt.Chart().encode(
         x=step_axis(),
         y=value_axis(top=100),

@@ -1,4 +1,4 @@
-"""Figures of the Probe page: layer × head maps, heads in a plane, one head's rows, pruning and patches."""
+"""Figures of the Probe page: layer × head maps, scatter plots of heads, coverage, pruning and patches."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def layer_head_map(
     decimals: int = 2,
     clear: Marks | None = None,
 ) -> Plot:
-    """One score of all heads of one kind, [layer, head], with the number in each cell.
+    """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
-    Where `clear` [layer, head] is given, values that cannot be distinguished from zero stand in brackets.
+    With `clear` [layer, head], values that cannot be distinguished from zero are in brackets.
     """
     n_layers, n_heads = values.shape
-    # With letters: Plotly would read a label that is a number as the position of a tick.
+    # Labels begin with a letter, since Plotly would read a number as the position of a tick.
     rows, columns = [short_layer(i + 1) for i in range(n_layers)], [short_head(i + 1) for i in range(n_heads)]
     figure = heatmap(
         values,
@@ -62,10 +62,10 @@ def layer_head_map(
         span=span,
         height=140 + 40 * n_layers,
     )
-    sure = np.ones(values.shape, dtype=np.bool_) if clear is None else clear
+    distinguishable = np.ones(values.shape, dtype=np.bool_) if clear is None else clear
     words = [
         [_word(value, decimals, clear) for value, clear in zip(*line, strict=True)]
-        for line in zip(values, sure, strict=True)
+        for line in zip(values, distinguishable, strict=True)
     ]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     caption = _extremes(values, kind, title, decimals)
@@ -100,7 +100,7 @@ def score_scatter(
     titles: tuple[str, str],
     roles: Mapping[Head, Role],
 ) -> Plot:
-    """One score of every head against another, a symbol for each kind; x and y by kind, [layer, head]."""
+    """Plot one score of every head against another, with a symbol for each kind; x and y by kind, [layer, head]."""
     symbols: dict[AttentionKind, str] = {"encoder": "circle", "decoder": "square", "cross": "diamond"}
     figure = go.Figure(
         layout=go.Layout(
@@ -116,7 +116,7 @@ def score_scatter(
     for kind in (kind for kind in symbols if kind in x and kind in y):
         places = [place for place in np.ndindex(x[kind].shape) if np.isfinite(x[kind][place] + y[kind][place])]
         points = [(float(x[kind][place]), float(y[kind][place])) for place in places]
-        names, of = [index_name(*place) for place in places], [roles[kind, *place].name for place in places]
+        names, role_names = [index_name(*place) for place in places], [roles[kind, *place].name for place in places]
         figure.add_trace(
             go.Scatter(
                 x=[point[0] for point in points],
@@ -125,13 +125,13 @@ def score_scatter(
                 name=kind,
                 mode="markers+text",
                 textposition="top center",
-                customdata=[label(role) for role in of],
+                customdata=[label(role) for role in role_names],
                 marker={"size": 10, "symbol": symbols[kind]},
                 hovertemplate="%{text}: %{customdata}<br>%{x:.3f}, %{y:.3f}<extra></extra>",
             )
         )
         rounded_points = ([round(point[axis], 4) for point in points] for axis in range(2))
-        columns: tuple[list[Any], ...] = ([kind] * len(places), names, of, *rounded_points)
+        columns: tuple[list[Any], ...] = ([kind] * len(places), names, role_names, *rounded_points)
         for column, values in zip(table.values(), columns, strict=True):
             column += values
         pairs += points
@@ -139,12 +139,12 @@ def score_scatter(
 
 
 def _correlation(pairs: Sequence[tuple[float, float]], titles: tuple[str, str]) -> str:
-    """Spearman's rank correlation (1904) of both scores over the heads."""
+    """State Spearman's rank correlation (1904) of both scores over the heads."""
     if len(pairs) < 3:
         return "There are too few heads with both scores to compare."
     ranks = [_ranks(np.array(values)) for values in zip(*pairs, strict=True)]
     if min(float(rank.std()) for rank in ranks) == 0:
-        return f"All {len(pairs)} heads have one value of a score: nothing to compare."
+        return f"One of the scores has the same value in all {len(pairs)} heads, so there is nothing to compare."
     correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
     return f"{len(pairs)} heads: {titles[0]} and {titles[1]} have a rank correlation of {correlation:+.2f} (Spearman)."
 
@@ -157,7 +157,7 @@ def _ranks(values: Scores) -> Scores:
 
 
 def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:
-    """The attention that each source token received over the whole translation, and the mean; weights [query, key]."""
+    """Draw the attention that each source token received in a whole translation, and the mean; weights [query, key]."""
     total = coverage(weights)
     figure = bars({"coverage": total.tolist()}, tokens, y_title="weight over all rows", height=230)
     rule(figure, y=float(total.mean()), text="even")
@@ -166,7 +166,7 @@ def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:
 
 
 def source_share_plot(sources: SentenceSources) -> Plot:
-    """The share of each prediction that comes from the source, beside the weight on <eos>."""
+    """Draw the share of each prediction that comes from the source, beside the weight on <eos>."""
     series = {"comes from the source": sources.shares.tolist(), "weight on <eos>": sources.on_end.tolist()}
     figure = bars(series, sources.words, y_title="share", height=250)
     table: dict[str, list[Any]] = {"predicts": numbered(sources.words)}
@@ -175,7 +175,7 @@ def source_share_plot(sources: SentenceSources) -> Plot:
 
 
 def pruning_plot(curve: PruningCurve) -> Plot:
-    """The quality that remains, in percent of the whole model's, against the number of heads switched off."""
+    """Plot the remaining quality, in percent of the whole model's, against the number of heads switched off."""
     series = curve.remaining_quality()
     figure = curves(
         {name: (np.array(curve.counts), np.array(values)) for name, values in series.items()},
@@ -201,11 +201,11 @@ def pruning_plot(curve: PruningCurve) -> Plot:
 _TITLES: dict[Stack, str] = {"encoder": "Source side", "decoder": "Target side"}
 
 
-def patch_plot(found: Patched, stack: Stack) -> Plot:
-    """One stack: how the log-probability of the predicted token changes with the vector at each place replaced."""
-    change = found.change(stack)
-    top = max(float(np.abs(found.change(each)).max()) for each in _TITLES) or 1e-9
-    rows, columns = point_names(len(change)), found.columns(stack)
+def patch_plot(patched: Patched, stack: Stack) -> Plot:
+    """Draw how replacing the vector at each place of a stack changes the log-probability of the predicted token."""
+    change = patched.change(stack)
+    top = max(float(np.abs(patched.change(each)).max()) for each in _TITLES) or 1e-9
+    rows, columns = point_names(len(change)), patched.columns(stack)
     figure = heatmap(
         change,
         x=labels(columns),
@@ -219,7 +219,7 @@ def patch_plot(found: Patched, stack: Stack) -> Plot:
     words = [[fixed(float(value), 1, signed=True) for value in line] for line in change]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     table: dict[str, list[Any]] = {"position": numbered(columns)}
-    for name, values, instead in zip(rows, change, found.instead[stack], strict=True):
+    for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
         table[f"{name}: change (nats)"] = [rounded(float(value), 3) for value in values]
         table[f"{name}: likeliest"] = list(instead)
-    return Plot(figure, found.caption(stack), _TITLES[stack], table)
+    return Plot(figure, patched.caption(stack), _TITLES[stack], table)

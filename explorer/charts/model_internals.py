@@ -1,4 +1,4 @@
-"""Figures of the Inside page: activations, queries and keys, layer by layer, the prediction, parameters and FLOPs."""
+"""Figures of the Inside page: activations, queries and keys, the prediction layer by layer, parameters and FLOPs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAX_COLUMNS = 32
 
 
 def activation_plot(values: Floats, tokens: Sequence[str], title: str, *, side: str, first: int = 1) -> Plot:
-    """The result of an operation [position, dimension]; the diverging scale is cut at the 99th percentile.
+    """Draw the result of an operation [position, dimension]; the diverging scale is cut at the 99th percentile.
 
     `first` is the position of the first token.
     """
@@ -55,7 +55,7 @@ def activation_plot(values: Floats, tokens: Sequence[str], title: str, *, side: 
 
 
 def active_units(activations: Floats) -> str:
-    """How many feed-forward units are above zero, in a sentence; activations [position, d_ff]."""
+    """State how many feed-forward units are above zero; activations [position, d_ff]."""
     above = activations > 0
     return t(
         "Of {n} units, {share:.0f} % are active on average; {never} are never active in view, {always} always.",
@@ -66,22 +66,22 @@ def active_units(activations: Floats) -> str:
     )
 
 
-def _roomy(values: NDArray[Any], share: float) -> list[float]:
-    """The range of an axis whose points have labels: also at its ends, on a phone, these stay whole."""
+def _range_with_room(values: NDArray[Any], share: float) -> list[float]:
+    """The range of an axis, with room for the labels of the outermost points, even on a phone."""
     low, high = float(values.min()), float(values.max())
     room = share * (high - low) or 1.0
     return [low - room, high + room]
 
 
 def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence[str]]], title: str) -> Plot:
-    """Points of several groups, each with its tokens, in the plane of their two principal components."""
-    made = go.Figure()
+    """Plot the points of several groups of tokens in the plane of their two principal components."""
+    figure = go.Figure()
     start, symbols = 0, ("circle", "diamond", "square")
     columns: Columns = {"group": [], "token": [], "x": [], "y": []}
     for i, (name, tokens) in enumerate(groups):
         points = projection.points[start : start + len(tokens)]
         start += len(tokens)
-        made.add_trace(
+        figure.add_trace(
             go.Scatter(
                 x=points[:, 0],
                 y=points[:, 1],
@@ -97,7 +97,7 @@ def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence
         columns["token"] += numbered(tokens)
         columns["x"] += points[:, 0].round(4).tolist()
         columns["y"] += points[:, 1].round(4).tolist()
-    made.update_layout(
+    figure.update_layout(
         height=460,
         margin=margin(top=44),
         legend={"orientation": "h", "y": 1.1},
@@ -105,26 +105,26 @@ def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence
             "title": {"text": "first principal component", "standoff": 10},
             "zeroline": False,
             "automargin": False,
-            "range": _roomy(projection.points[:, 0], 0.18),
+            "range": _range_with_room(projection.points[:, 0], 0.18),
         },
         yaxis={
             "title": {"text": "second principal component", "standoff": 14},
             "zeroline": False,
             "automargin": False,
-            "range": _roomy(projection.points[:, 1], 0.12),
+            "range": _range_with_room(projection.points[:, 1], 0.12),
         },
     )
     caption = (
         f"The two principal components explain {100 * projection.explained_variance:.0f} % of the variance; the rest "
-        f"is not in the picture, so points that lie together here may still be far apart."
+        f"is not in the figure, so points that are close here may still be far apart."
     )
-    return Plot(made, caption, title, columns)
+    return Plot(figure, caption, title, columns)
 
 
 def lens_plot(
     probabilities: Floats, words: Sequence[Sequence[str]], rows: Sequence[str], stages: Sequence[str]
 ) -> Plot:
-    """The likeliest token after each stage, [stage, row], with its probability as the colour."""
+    """Draw the likeliest token after each stage, [stage, row], with its probability as the colour."""
     figure = heatmap(
         probabilities.T,
         x=[label(stage) for stage in stages],
@@ -133,18 +133,18 @@ def lens_plot(
         y_title="decoder reads",
         height=150 + 30 * min(len(rows), 16),
     )
-    shown = np.array([[label(words[s][r]) for s in range(len(stages))] for r in range(len(rows))])
+    cell_tokens = np.array([[label(words[s][r]) for s in range(len(stages))] for r in range(len(rows))])
     figure.data[0].update(
-        text=shown,
+        text=cell_tokens,
         texttemplate="%{text}",
-        customdata=shown,
+        customdata=cell_tokens,
         hovertemplate="%{y}, after %{x}: %{customdata}, %{z:.1%}<extra></extra>",
     )
     last, final = len(rows) - 1, words[-1][-1]
-    settled = next(s for s in range(len(stages)) if all(words[t][last] == final for t in range(s, len(stages))))
+    first_final = next(s for s in range(len(stages)) if all(words[t][last] == final for t in range(s, len(stages))))
     caption = (
         f"After {quoted(rows[last])} the prediction is {quoted(final)} ({100 * probabilities[-1, last]:.0f} %); it is "
-        f"first from '{stages[settled]}' on."
+        f"first from '{stages[first_final]}' on."
     )
     table: Columns = {"decoder reads": numbered(rows)}
     for s, stage in enumerate(stages):
@@ -156,7 +156,7 @@ OTHERS = "all others"
 
 
 def chances_plot(tokens: Sequence[str], series: Mapping[str, Sequence[float]], caption: str, title: str) -> Plot:
-    """Probabilities of the same tokens under several names, side by side, in percent, and of all other tokens."""
+    """Draw the probabilities of some tokens, and of all others together, as one series of bars per name, in percent."""
     percent = {name: [100 * v for v in (*values, max(0.0, 1 - sum(values)))] for name, values in series.items()}
     figure = bars(percent, tokens, y_title="probability (%)", top=105, height=340, also=[OTHERS])
     columns: Columns = {"token": [*numbered(tokens), OTHERS]}
@@ -165,7 +165,7 @@ def chances_plot(tokens: Sequence[str], series: Mapping[str, Sequence[float]], c
 
 
 def budget_plot(parts: Sequence[Part]) -> Plot:
-    """The share of each part in the parameters and in the FLOPs of one pass."""
+    """Draw the share of each part in the parameters and in the FLOPs of one pass."""
     counts = {
         t("parameters"): [part.parameters for part in parts],
         t("FLOPs of one pass"): [part.flops for part in parts],
@@ -193,11 +193,11 @@ def budget_plot(parts: Sequence[Part]) -> Plot:
 def operation_table(
     run: Recording, operation: Operation, tokens: Sequence[str], first: int
 ) -> tuple[Columns, str] | None:
-    """What a norm, residual, scaling or embedding does to each position, and what the table says; otherwise None."""
+    """Tabulate what a norm, residual, scaling or embedding does to each position, with a title; None for others."""
     value, before = operation.numbers, [run[name].numbers for name in operation.reads]
     numbers: dict[str, Sequence[float] | NDArray[Any]]
     if operation.short.startswith("norm"):
-        says = t("Mean and standard deviation of each position before and after the norm")
+        title = t("Mean and standard deviation of each position before and after the norm")
         numbers = {
             t("mean before"): before[0].mean(axis=1),
             t("standard deviation before"): before[0].std(axis=1),
@@ -205,27 +205,27 @@ def operation_table(
             t("standard deviation after"): value.std(axis=1),
         }
     elif operation.short.startswith("residual"):
-        says = t("Length of the input, of what the sublayer added, and of their sum")
+        title = t("Length of the input, of what the sublayer added, and of their sum")
         names = (t("length of input"), t("length of sublayer"), t("length of sum"))
         numbers = {name: np.linalg.norm(each, axis=1) for name, each in zip(names, (*before, value), strict=True)}
     elif operation.short in ("scaled", "positions"):
-        says = t("Length of each vector before and after")
+        title = t("Length of each vector before and after")
         numbers = {
             t("length before"): np.linalg.norm(before[0], axis=1),
             t("length after"): np.linalg.norm(value, axis=1),
         }
     elif operation.short == "embedding":
-        says = t("The id of each token, which is its row in the embedding table")
+        title = t("The id of each token, which is its row in the embedding table")
         ids = run.src_ids if operation.name.startswith("src") else run.read_ids
         numbers = {t("id"): ids[-len(tokens) :]}
     else:
         return None
     table: Columns = {"position": numbered(tokens, first)}
-    return table | {name: [round(float(v), 4) for v in values] for name, values in numbers.items()}, says
+    return table | {name: [round(float(v), 4) for v in values] for name, values in numbers.items()}, title
 
 
 def highest_values(operation: Operation, label_of: Callable[[int], str]) -> Columns:
-    """The highest logits of the last row, or its highest probabilities, with their tokens."""
+    """List the highest logits of the last row, or its highest probabilities, with their tokens."""
     values = operation.numbers if operation.numbers.ndim == 1 else operation.numbers[-1]
     order = np.argsort(-values, kind="stable")[:12]
     is_share = operation.name == "softmax"

@@ -1,7 +1,7 @@
-"""The hues that every view of every page shares, for the light and the dark theme.
+"""The colours that all views share, for the light and the dark theme.
 
-Source tokens have one hue and target tokens another; attention weights take the theme's sequential scale
-(`chartSequentialColors` in .streamlit/config.toml); everything else takes the theme's own colours.
+Source tokens have one hue and target tokens another; attention weights use the theme's sequential scale
+(`chartSequentialColors` in .streamlit/config.toml); everything else uses the theme's own colours.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 class Palette:
     """Colours of one theme, as `#rrggbb`.
 
-    Violet and orange stay apart in every kind of colour blindness, and from the teal of accent and attention scale.
-    `masked` and `hatch` are the ground and the lines of a cell that the mask forbids: off the scale, hence grey.
+    Violet and orange can be told apart in every kind of colour blindness, and from the teal of accent and attention
+    scale. `masked` and `hatch` are the background and the lines of a masked cell: grey, since it is not on the scale.
     """
 
     source: str
@@ -33,7 +33,7 @@ DARK = Palette(source="#cda6e6", target="#f5b06a", masked="#34373b", hatch="#5b5
 _CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 THEME: dict[str, Any] = tomllib.loads(_CONFIG.read_text(encoding="utf-8"))["theme"]
 ATTENTION_SCALE = tuple(THEME["light"]["chartSequentialColors"])  # weights from 0 to 1
-# The colours of heads that are shown together. Each head keeps its own, whatever is shown.
+# The colours of heads that are drawn together; a head always has the same colour.
 HEAD_COLOURS = tuple(THEME["light"]["chartCategoricalColors"])
 _CIVIDIS = (
     "#fee838",
@@ -57,9 +57,9 @@ N_DASHES = 8
 
 
 def head_stroke(head: int) -> tuple[int, int]:
-    """Colour and dashes of a head, counted from 0; the mean (head 0) has the colour of text (-1) and no dashes.
+    """Indices of the colour and the dashes of a head; the mean (head 0) has the colour of text (-1) and no dashes.
 
-    Colours repeat after eight heads, but then with other dashes. The browser takes the same ones
+    Colours repeat after eight heads, with other dashes. The browser uses the same ones
     (explorer/browser/js/head_list.js).
     """
     if not head:

@@ -1,7 +1,7 @@
-"""What all Plotly figures share: heatmaps, curves and bars of one look, with a caption and their numbers as a table.
+"""Building blocks of all Plotly figures: heatmaps, curves and bars of one style, with a caption and a table of numbers.
 
 Streamlit takes the colours from the theme when it draws the figure: categorical colours for curves, the sequential
-scale for heatmaps, and the diverging scale for values around zero. Plotly reads labels as HTML, so text that people
+scale for heatmaps, and the diverging scale for values around zero. Plotly reads labels as HTML, so text that users
 typed goes through :func:`label`.
 """
 
@@ -22,11 +22,11 @@ from explorer.decoding import names
 from explorer.locale.text import shortened
 
 HEIGHT = 340
-MOST_SLANTED = 10  # column names that fit side by side at 45 degrees, even in a narrow figure
-MOST_LETTERS = 24  # of a token in a tick label; the table has all of it
-_LETTER, _LINE = 6.5, 22  # pixels of a letter and of a line
-_TIGHT = 11.5  # pixels between two tick labels below which they touch
-# Streamlit replaces these by the theme's categorical colours; other colours would not change with the theme.
+MOST_SLANTED = 10  # column names that fit at 45 degrees, even in a narrow figure
+MOST_LETTERS = 24  # characters of a token in a tick label; the table has the whole token
+_LETTER, _LINE = 6.5, 22  # width of a character and height of a line, in pixels
+_TIGHT = 11.5  # distance of tick labels in pixels, below which they touch
+# Streamlit replaces these by the theme's categorical colours.
 COLOURS = tuple(f"#{i:06d}" for i in range(1, 9))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 PATTERNS = ("", "/", ".", "x")
@@ -45,35 +45,35 @@ class Plot:
 
 
 def label(text: str) -> str:
-    """`text` escaped, so that Plotly shows exactly these characters."""
+    """Escape `text`, so that Plotly shows exactly these characters."""
     return escape(text, quote=False)
 
 
 def labels(tokens: Sequence[str], first: int = 1) -> list[str]:
-    """Axis labels: tokens with their positions, counted from `first`, so that repeated tokens stay apart."""
+    """Make axis labels: tokens with their positions, counted from `first`, so that repeated tokens stay apart."""
     return [label(text) for text in numbered(tokens, first)]
 
 
 def numbered(tokens: Sequence[str], first: int = 1) -> list[str]:
-    """The same for tables, which show every character as it is."""
+    """Like :func:`labels`, without escapes, for tables."""
     return list(names.numbered(tokens, first=first))
 
 
 def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
     """Margins for axes and legend in pixels, as the `margin` of a layout.
 
-    Plotly could compute them (automargin), but it would lay out every figure twice, which makes sliders slower.
+    Plotly could compute them (automargin), but would then lay out every figure twice, which makes sliders slower.
     """
     return {"l": left, "r": right, "t": top, "b": bottom, "autoexpand": False}
 
 
 def width_of(text: str) -> int:
-    """The approximate width of a text in pixels."""
+    """Estimate the width of a text in pixels."""
     return round(sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text) * _LETTER)
 
 
 def legend_room(names: Sequence[str], width: int = 380) -> int:
-    """The top margin in pixels for a horizontal legend; that of a figure without a legend if there is none."""
+    """The top margin in pixels for a horizontal legend, or for no legend with fewer than two names."""
     if len(names) < 2:
         return 14
     rows, used = 1, 0
@@ -117,10 +117,10 @@ def heatmap(
     height: int = HEIGHT,
     width: int = 480,
 ) -> go.Figure:
-    """Values, [row, column], with row 0 on top; a span that begins below 0 takes the diverging colour scale.
+    """Draw values, [row, column], with row 0 on top; a span that begins below 0 uses the diverging colour scale.
 
-    NaN cells stay empty; `hover` [row, column] is text for each cell. `width` is the width of the figure in pixels on a
-    small screen: tick labels that would touch are thinned out.
+    NaN cells stay empty; `hover` [row, column] is text for each cell. `width` is that of the figure in pixels on a
+    small screen, by which tick labels are thinned out so that they do not touch.
     """
     words = "%{y}, %{x}: %{z:.3~f}" if hover is None else "%{y}, %{x}: %{customdata}"
     trace = go.Heatmap(
@@ -129,7 +129,7 @@ def heatmap(
         y=y,
         zmin=span[0],
         zmax=span[1],
-        autocolorscale=span[0] < 0,  # the diverging scale of the theme; otherwise the template's, the sequential one
+        autocolorscale=span[0] < 0,  # True: the theme's diverging scale; False: its sequential one
         colorbar={"title": {"text": scale_title}, "thickness": 12},
         customdata=hover,
         hovertemplate=words + "<extra></extra>",
@@ -153,7 +153,7 @@ def beside(names: Sequence[str]) -> int:
 
 
 def above(names: Sequence[str]) -> tuple[int, int]:
-    """The angle of column names (45° or 90° where they do not fit side by side), and the top margin in pixels."""
+    """The angle of column names (0°, or 45° or 90° if they do not fit), and the top margin in pixels."""
     widest = _widest(names)
     angle = 0 if (widest + 8) * len(names) <= 200 else 45 if len(names) <= MOST_SLANTED else 90
     rise = {0: 8, 45: round(0.72 * widest), 90: widest}[angle]  # the sine of 45°
@@ -161,10 +161,10 @@ def above(names: Sequence[str]) -> tuple[int, int]:
 
 
 def names_at(names: Sequence[str], pixels: int) -> dict[str, Any]:
-    """Ticks of an axis of this length: every name, or every second, third, … where they would touch."""
+    """Ticks of an axis of this length: every name, or every second, third, … so that they do not touch."""
     every = max(1, math.ceil(_TIGHT * len(names) / max(pixels, 1)))
-    shown = range(0, len(names), every)
-    return {"tickmode": "array", "tickvals": list(shown), "ticktext": [_short(names[i]) for i in shown]}
+    ticks = range(0, len(names), every)
+    return {"tickmode": "array", "tickvals": list(ticks), "ticktext": [_short(names[i]) for i in ticks]}
 
 
 def _widest(names: Sequence[str]) -> int:
@@ -184,7 +184,7 @@ def curves(
     dots: bool = False,
     height: int = HEIGHT,
 ) -> go.Figure:
-    """Curves by name, which differ in dashes as well as colours."""
+    """Draw curves by name, which differ in dashes as well as colours."""
     lines = [
         go.Scatter(
             x=np.asarray(x),
@@ -211,9 +211,9 @@ def bars(
     first: int = 1,
     also: Sequence[str] = (),
 ) -> go.Figure:
-    """For each token one bar per name, side by side; names differ in patterns as well as colours.
+    """Draw for each token one bar per name, side by side; names differ in patterns as well as colours.
 
-    `first` is the position of the first token; `also` names further bars, which are no tokens and have no position.
+    `first` is the position of the first token; `also` names further bars, which are not tokens and have no position.
     """
     names = [*labels(tokens, first), *map(label, also)]
     widest = max((width_of(unescape(name)) for name in names), default=0)

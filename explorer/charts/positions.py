@@ -1,4 +1,4 @@
-"""Figures of the Positions page: the table, its curves and wavelengths, dot products, one word, one rotation."""
+"""Figures of the Positions page: the table, its curves and wavelengths, dot products, one word, a rotation, scores."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from model.analysis.sinusoidal_checks import RotationCheck
 from model.analysis.word_order import Length
 
 Floats = NDArray[np.float64]
-MAX_COLUMNS = 32  # of a table of numbers
+MAX_COLUMNS = 32  # of a table under a figure
 
 
 def _columns(first: str, rows: Sequence[Any], values: NDArray[Any], name: str = "dim {}") -> Columns:
-    """Rows by name, and the values [row, column] as columns, at most `MAX_COLUMNS` of them."""
-    shown = range(min(values.shape[1], MAX_COLUMNS))
-    return {first: list(rows)} | {name.format(i): values[:, i].round(4).tolist() for i in shown}
+    """Table columns: the names of the rows, and the values [row, column], at most `MAX_COLUMNS` columns."""
+    columns = range(min(values.shape[1], MAX_COLUMNS))
+    return {first: list(rows)} | {name.format(i): values[:, i].round(4).tolist() for i in columns}
 
 
 def _span(values: NDArray[Any]) -> tuple[float, float]:
-    """The ends of the colour scale: from 0 where nothing is below it, otherwise as far below as above."""
+    """The ends of the colour scale: from 0 if no value is negative, otherwise symmetric around 0."""
     top = float(np.abs(values).max()) or 1.0
     return (0.0, top) if values.min() >= 0 else (-top, top)
 
 
 def table_plot(table: Floats, wavelengths: Floats) -> Plot:
-    """The table as a heatmap: [pos, d_model], wavelengths [pair] in positions."""
+    """Draw the table [pos, d_model] as a heatmap; wavelengths [pair] in positions."""
     length, d_model = table.shape
-    turned = int((wavelengths <= length).sum())
-    still = len(wavelengths) - turned
+    complete = int((wavelengths <= length).sum())
+    incomplete = len(wavelengths) - complete
     caption = (
         f"Each row is what is added to the token at one position, {d_model} numbers between −1 and 1. On the left the "
         f"numbers change from row to row (a full turn in {wavelengths[0]:.1f} positions), on the right they hardly "
-        f"change ({wavelengths[-1]:,.0f} positions): {turned} of {len(wavelengths)} sine–cosine pairs complete a turn "
-        f"within these {plural(length, 'position')}, {still} do not."
+        f"change ({wavelengths[-1]:,.0f} positions): {complete} of {len(wavelengths)} sine–cosine pairs complete a "
+        f"turn within these {plural(length, 'position')}, {incomplete} do not."
     )
     figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(-1.0, 1.0), height=420)
     return Plot(figure, caption, "The table", _columns("position", range(length), table))
 
 
 def curves_plot(table: Floats, wavelengths: Floats, dimensions: Sequence[int]) -> Plot:
-    """Chosen dimensions against position."""
+    """Draw chosen dimensions against position."""
     positions = np.arange(table.shape[0])
     names = {i: f"dim {i} ({'cos' if i % 2 else 'sin'})" for i in dimensions}
     figure = curves(
@@ -60,7 +60,7 @@ def curves_plot(table: Floats, wavelengths: Floats, dimensions: Sequence[int]) -
 
 
 def wavelength_plot(wavelengths: Floats, length: int) -> Plot:
-    """The wavelength of each sine–cosine pair on a logarithmic axis."""
+    """Draw the wavelength of each sine–cosine pair on a logarithmic axis."""
     pairs = np.arange(len(wavelengths))
     figure = curves(
         {"wavelength": (2 * pairs, wavelengths), f"{length} positions": (2 * pairs, np.full(len(pairs), length))},
@@ -84,11 +84,11 @@ def wavelength_plot(wavelengths: Floats, length: int) -> Plot:
 
 
 def product_plot(table: Floats, *, distance: bool) -> Plot:
-    """Dot product or Euclidean distance of every two positions, which depends only on how far apart they are."""
-    products = table @ table.T
-    squares = np.diag(products)
-    apart = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0))
-    values = apart if distance else products
+    """Draw the dot product or Euclidean distance of every two positions, which depends only on their distance."""
+    dot_products = table @ table.T
+    squares = np.diag(dot_products)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * dot_products, 0))
+    values = distances if distance else dot_products
     length = len(table)
     variation = max(float(np.ptp(np.diag(values, k))) for k in range(length))
     noun = "distance" if distance else "dot product"
@@ -103,7 +103,7 @@ def product_plot(table: Floats, *, distance: bool) -> Plot:
 
 
 def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) -> Plot:
-    """One token's embedding × √d_model, the row of its position, and their sum; each [d_model]."""
+    """Draw a token's embedding × √d_model, the row of its position, and their sum; each [d_model]."""
     strips = {"embedding": embedding}
     size = float(np.linalg.norm(embedding))
     if row is None:
@@ -129,7 +129,7 @@ def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) 
 
 
 def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:
-    """One sine–cosine pair as a hand on the unit circle, at a position and `offset` positions later."""
+    """Draw a sine–cosine pair as a hand on the unit circle, at a position and `offset` positions later."""
     here, there = table[position, 2 * pair : 2 * pair + 2], table[position + offset, 2 * pair : 2 * pair + 2]
     turn = np.linspace(0, 2 * np.pi, 121)
     figure = curves(
@@ -168,7 +168,7 @@ def rotation_columns(check: RotationCheck) -> Columns:
 
 
 def length_plot(lengths: Sequence[Length], trained: int) -> Plot:
-    """Sentences exactly right by source length, with the longest trained length marked."""
+    """Draw the share of exactly right sentences by source length, with the longest trained length marked."""
     tokens = [length.tokens for length in lengths]
     right = [100 * length.right / length.sentences for length in lengths]
     figure = curves({"exactly right": (tokens, right)}, x_title="source tokens", y_title="exactly right (%)", dots=True)
@@ -194,7 +194,7 @@ def _share(lengths: Sequence[Length]) -> str:
 
 
 def score_map(name: str, scores: Floats) -> Plot:
-    """Scores of the same word at every two positions, [query, key]."""
+    """Draw scores of one word with itself at every two positions, [query, key]."""
     x_title, y_title = "position of the key (from 0)", "position of the query (from 0)"
     figure = heatmap(scores, x_title=x_title, y_title=y_title, span=_span(scores), height=380)
     low, high = float(scores.min()), float(scores.max())
@@ -202,30 +202,34 @@ def score_map(name: str, scores: Floats) -> Plot:
     return Plot(figure, caption, "Every two positions", _columns("query at", range(len(scores)), scores, "key at {}"))
 
 
-def by_distance_plot(name: str, found: ByDistance, noun: str = "score") -> Plot:
-    """The mean, lowest and highest score (or another number of two positions) at each distance."""
-    distances = list(found.distances)
-    series = {"mean": (distances, found.mean), "lowest": (distances, found.low), "highest": (distances, found.high)}
+def by_distance_plot(name: str, by_distance: ByDistance, noun: str = "score") -> Plot:
+    """Draw the mean, lowest and highest score (or another quantity of two positions) at each distance."""
+    distances = list(by_distance.distances)
+    series = {
+        "mean": (distances, by_distance.mean),
+        "lowest": (distances, by_distance.low),
+        "highest": (distances, by_distance.high),
+    }
     figure = curves(series, x_title="position of the key − position of the query", y_title=noun, height=380)
-    here = found.mean[len(distances) // 2]
+    here = by_distance.mean[len(distances) // 2]
     words = (
         f"At each distance all {noun}s are the same: the distance alone decides."
-        if found.spread < 1e-9
-        else f"At one distance the {noun}s vary by up to {percent(found.spread)} of their whole range: it matters "
-        f"where the pair stands."
+        if by_distance.spread < 1e-9
+        else f"At one distance the {noun}s vary by up to {percent(by_distance.spread)} of their whole range: it "
+        f"matters where the pair is."
     )
-    caption = f"{name}: {words} At distance 0 the mean is {here:.2f}, at the largest {found.mean[-1]:.2f}."
+    caption = f"{name}: {words} At distance 0 the mean is {here:.2f}, at the largest {by_distance.mean[-1]:.2f}."
     columns: Columns = {
         "key − query": distances,
-        "mean": [round(value, 4) for value in found.mean],
-        "lowest": [round(value, 4) for value in found.low],
-        "highest": [round(value, 4) for value in found.high],
+        "mean": [round(value, 4) for value in by_distance.mean],
+        "lowest": [round(value, 4) for value in by_distance.low],
+        "highest": [round(value, 4) for value in by_distance.high],
     }
     return Plot(figure, caption, "By distance", columns)
 
 
 def scheme_plot(name: str, table: Floats) -> Plot:
-    """The table of a scheme, [pos, d_model], with its own colour scale."""
+    """Draw the table of a scheme, [pos, d_model], with its own colour scale."""
     distinct = len(np.unique(table.round(9), axis=0))
     caption = (
         f"{name}: {plural(table.shape[0], 'row')}, {distinct} of them distinct; entries from {table.min():.2g} to "

@@ -1,4 +1,4 @@
-"""The figure of where attention rests: a mark for each variant at each place, with the range of its runs."""
+"""Draw where attention rests: a mark for each variant at each layer, with the range of its runs."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from explorer.runs.experiment_rests import MEASURES, UNIFORM, Place, caption
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
 
 
-def rests_plot(found: Sequence[Place], measure: str) -> Plot:
-    """The measure at all places; a dash marks what equal weights would give."""
-    names = [place.name for place in found]
-    labels = list(dict.fromkeys(variant for place in found for variant in place.values))
+def rests_plot(places: Sequence[Place], measure: str) -> Plot:
+    """Draw a measure at all layers; a dash marks the value of equal weights."""
+    names = [place.name for place in places]
+    labels = list(dict.fromkeys(variant for place in places for variant in place.values))
     figure = go.Figure()
     columns: dict[str, list[Any]] = {"place": names}
-    if any(place.uniform is not None for place in found):
-        columns[UNIFORM] = [None if place.uniform is None else round(place.uniform, 1) for place in found]
+    if any(place.uniform is not None for place in places):
+        columns[UNIFORM] = [None if place.uniform is None else round(place.uniform, 1) for place in places]
         figure.add_scatter(
             x=names,
-            y=[place.uniform for place in found],
+            y=[place.uniform for place in places],
             name=UNIFORM,
             mode="markers",
             marker={"symbol": "line-ew-open", "size": 26, "color": GREY, "line": {"width": 2}},
         )
     for i, variant in enumerate(labels):
-        values = {place.name: place.values[variant] for place in found if variant in place.values}
+        values = {place.name: place.values[variant] for place in places if variant in place.values}
         figure.add_scatter(
             x=list(values),
             y=[value.mean for value in values.values()],
@@ -55,4 +55,4 @@ def rests_plot(found: Sequence[Place], measure: str) -> Plot:
         yaxis={"title": {"text": MEASURES[measure]}, "rangemode": "tozero"},
         xaxis={"type": "category"},
     )
-    return Plot(figure, caption(found, measure), "", columns)
+    return Plot(figure, caption(places, measure), "", columns)

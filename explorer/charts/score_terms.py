@@ -1,4 +1,4 @@
-"""A score taken apart: a heatmap of its terms, parts of the query by parts of the key."""
+"""Draw the terms of a score as a heatmap: parts of the query by parts of the key."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from model.analysis.score_terms import Part
 
 Floats = NDArray[np.float64]
 
-_MOST_NUMBERS = 12  # rows and columns up to which each cell holds its number
+_MOST_NUMBERS = 12  # rows and columns up to which cells contain their numbers
 
 
 def terms_plot(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part], caption: str) -> Plot:
-    """The terms, [query part, key part], on a scale that is symmetric around 0."""
+    """Draw the terms, [query part, key part], on a scale that is symmetric around 0."""
     top = float(np.nanmax(np.abs(table), initial=0.0)) or 1e-9
     rows, columns = [part_label(part) for part in query_parts], [part_label(part) for part in key_parts]
     figure = heatmap(

@@ -1,7 +1,7 @@
-"""Training curves: loss, learning rate, speed and scores of one run or several, against the step.
+"""Draw training curves: loss, learning rate and scores of one or several runs, against the step.
 
-Each function returns a :class:`Figure` whose specification does not depend on the data, so that an update sends numbers
-only and nothing on the page jumps.
+Each function returns a :class:`Figure` whose specification does not depend on the data, so that an update sends only
+numbers and nothing on the page jumps.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from explorer.charts.vega_chart import dots, marker, named, specification, step_
 from explorer.runs.metrics import Metrics, Point, logs_plain_loss, optimises_another_loss, plain_loss
 from model.headline import headline_name
 
-CACHED = 16  # figures of each kind: everybody who watches a run gets the same one, made once per change
-MAX_DRAWN = 300  # points of one curve; more cannot be told apart and cost time at each update
+CACHED = 16  # figures of each kind, shared by everybody who watches a run
+MAX_DRAWN = 300  # points of one curve; more could not be told apart, and would slow down updates
 MAX_CURVES = len(DASHES)
 
 TRAINING, OPTIMISED, VALIDATION = "training", "training, as optimised", "validation"
@@ -30,13 +30,13 @@ MEASURES = {
 }
 _IN_PERCENT = ("exact_match", "token_accuracy")
 TRAINING_LOSS = "training_loss"
-# What runs are compared by: a name, and what the axis shows.
+# The measures by which runs are compared: a name, and the title of the axis.
 COMPARED = {name: (f"validation {of[0]}", of[1]) for name, of in MEASURES.items()} | {
     TRAINING_LOSS: ("training loss", MEASURES["loss"][1])
 }
 _AFTER_PEAK = {
     "inverse_sqrt": "then falls with 1/√step",
-    "constant": "then stays",
+    "constant": "then stays constant",
     "cosine": "then falls along half a cosine",
 }
 
@@ -45,9 +45,9 @@ Rows = list[tuple[float, float, str]]  # step, value, curve
 
 @lru_cache(maxsize=CACHED)
 def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
-    """Training and validation loss of one run; the axis ends at `max_steps`, so that it does not move.
+    """Draw training and validation loss of one run; the axis ends at `max_steps`, so that it does not move.
 
-    Training is drawn as validation is measured, and as optimised where that is another number or the only one known. A
+    The training loss is drawn as validation is measured, and as optimised if that differs or is the only one logged. A
     dashed rule is drawn at step `mark`, if given.
     """
     plain, both = logs_plain_loss(metrics), optimises_another_loss(metrics)
@@ -63,7 +63,7 @@ def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -
 
 
 def loss_caption(metrics: Metrics) -> str:
-    """The latest losses, where they started, the lowest one, and which of them can be compared, in a few sentences."""
+    """State the latest losses, the first and the lowest ones, and which of them can be compared."""
     train = _measured(metrics, TRAINING_LOSS)
     evals = _measured(metrics, "loss")
     parts = []
@@ -82,26 +82,26 @@ def loss_caption(metrics: Metrics) -> str:
 
 
 def _which_loss(metrics: Metrics) -> list[str]:
-    """How the two losses are measured, in a sentence."""
+    """State how the two losses are measured."""
     if not metrics.train:
         return []
     if not logs_plain_loss(metrics):
         return [
-            "Training is drawn as it is optimised, with dropout and any label smoothing, which validation is without: "
-            "compare the curves' shapes, not their heights."
+            "The training loss is drawn as it is optimised, with dropout and any label smoothing; the validation loss "
+            "has neither: compare the curves' shapes, not their heights."
         ]
-    optimised = " What is optimised adds label smoothing or consistency." if optimises_another_loss(metrics) else ""
+    optimised = " The optimised loss adds label smoothing or consistency." if optimises_another_loss(metrics) else ""
     return [f"Both are plain log-likelihoods, training's with dropout.{optimised}"]
 
 
 def score_name(metrics: Metrics) -> str:
-    """The main score of a run: BLEU where its answers are sentences, otherwise exact match."""
+    """The main score of a run: BLEU if its answers are sentences, otherwise exact match."""
     return headline_name(metrics.evals[-1] if metrics.evals else {})
 
 
 @lru_cache(maxsize=CACHED)
 def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
-    """Exact match and token accuracy, or BLEU, at each evaluation of one run."""
+    """Draw exact match and token accuracy, or BLEU, at each evaluation of one run."""
     main = score_name(metrics)
     bleu = main == "bleu"
     names, title, top = (("bleu",), "BLEU", None) if bleu else (_IN_PERCENT, "right (%)", 100.0)
@@ -120,7 +120,7 @@ def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
 
 @lru_cache(maxsize=CACHED)
 def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
-    """The learning rate of each logged update."""
+    """Draw the learning rate of each logged update."""
     caption = "No update has been logged yet."
     if points := [point for point in metrics.train if "lr" in point]:
         last, top = _ends(points, "lr")
@@ -130,7 +130,7 @@ def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
 
 
 def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figure:
-    """The planned learning rate; `points` are (step, rate) pairs that include its peak and both ends."""
+    """Draw the planned learning rate; `points` are (step, rate) pairs that include its peak and both ends."""
     caption = "The schedule is not known yet."
     if points:
         step, peak = max(points, key=lambda point: point[1])
@@ -145,23 +145,23 @@ def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figur
 def comparison_figure(
     runs: Mapping[str, Metrics], measure: str, *, over_time: bool = False, log: bool = False
 ) -> Figure:
-    """One measure of several runs (at most `MAX_CURVES`) against the step or, if `over_time`, seconds of training.
+    """Draw a measure of several runs (at most `MAX_CURVES`) against the step or, if `over_time`, seconds of training.
 
-    `log`: a loss is drawn on a logarithmic axis.
+    With `log`, a loss is drawn on a logarithmic axis.
     """
     chosen = dict(list(runs.items())[:MAX_CURVES])
     points = {name: _measured(metrics, measure) for name, metrics in chosen.items()}
     if over_time:
-        points = {name: [{**p, "step": p["seconds"]} for p in of if "seconds" in p] for name, of in points.items()}
-    lasts = {name: of[-1] for name, of in points.items() if of}
+        points = {name: [{**p, "step": p["seconds"]} for p in run if "seconds" in p] for name, run in points.items()}
+    lasts = {name: run[-1] for name, run in points.items() if run}
     title, axis = COMPARED[measure]
     if lasts:
         order = sorted(lasts, key=lambda name: lasts[name][measure], reverse="loss" not in measure)
         unit = "{:,.0f} s" if over_time else "step {:,.0f}"
         values = [f"{name} {_value(measure, lasts[name])} ({unit.format(lasts[name]['step'])})" for name in order]
         caption = f"{title[0].upper()}{title[1:]} at the end, best first: {', '.join(values)}."
-        if over_time and (silent := [name for name in chosen if name not in lasts]):
-            caption += f" No times were logged by {', '.join(silent)}."
+        if over_time and (without_times := [name for name in chosen if name not in lasts]):
+            caption += f" No times were logged by {', '.join(without_times)}."
     else:
         caption = f"None of these runs has measured {title}{', or logged its time' if over_time else ''}."
     curves = tuple(chosen)
@@ -175,18 +175,18 @@ def comparison_figure(
         log=log and "loss" in measure,
         x_title="seconds of training, without evaluations" if over_time else "step",
     )
-    data = _columns([row for name, of in points.items() for row in _rows(of, measure, name)])
+    data = _columns([row for name, run in points.items() for row in _rows(run, measure, name)])
     return Figure(spec, data, caption, _heading(title, axis))
 
 
 def _heading(title: str, axis: str) -> str:
-    """The measure and its unit; a word that ends one and begins the other stands once."""
+    """Join a measure and its unit; a word that ends one and begins the other is written once."""
     word, capital = title.split()[-1], f"{title[0].upper()}{title[1:]}"
     return f"{capital}{axis.removeprefix(word)}" if axis.startswith(word) else f"{capital}: {axis}"
 
 
 def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
-    """The evaluations as a table, newest first, each with the latest training loss before it."""
+    """Tabulate the evaluations, newest first, each with the latest training loss before it."""
     train = _measured(metrics, TRAINING_LOSS)
     rows = []
     for point in reversed(metrics.evals):
@@ -229,10 +229,10 @@ def _in_unit(name: str, value: float) -> float:
 
 
 def _rows(points: Sequence[Point], name: str, curve: str) -> Rows:
-    """One number of the points as a curve: at most about `MAX_DRAWN` at regular intervals, and always the last one."""
-    known = [point for point in points if name in point]
-    stride = -(-len(known) // MAX_DRAWN) or 1
-    drawn = known[::stride] + (known[-1:] if (len(known) - 1) % stride else [])
+    """Thin out one number of the points to about `MAX_DRAWN` at regular intervals, always with the last one."""
+    with_value = [point for point in points if name in point]
+    stride = -(-len(with_value) // MAX_DRAWN) or 1
+    drawn = with_value[::stride] + (with_value[-1:] if (len(with_value) - 1) % stride else [])
     return [(point["step"], _in_unit(name, point[name]), curve) for point in drawn]
 
 
@@ -254,7 +254,7 @@ def _spec(
     x_title: str = "step",
     height: int = HEIGHT,
 ) -> dict[str, Any]:
-    """A chart of curves against the step, with a legend for `curves`, and dots on those in `dotted`."""
+    """Specify curves against the step, with a legend for `curves`, and dots on those in `dotted`."""
     base = alt.Chart().encode(
         x=step_axis(max_steps, x_title),
         y=value_axis(top=top, **({"type": "log"} if log else {"zero": zero})),
@@ -266,10 +266,10 @@ def _spec(
         **(named("curve", curves, labelLimit=220) if curves else {}),
     )
     layers = [base.mark_line(strokeWidth=2)]
-    if dotted:  # a first evaluation alone would be a line without length
+    if dotted:  # a single evaluation would be an invisible line
         points = dots(base, "curve")
-        some = points.transform_filter(alt.FieldOneOfPredicate(field="curve", oneOf=list(dotted)))
-        layers.append(points if dotted == curves else some)
+        filtered = points.transform_filter(alt.FieldOneOfPredicate(field="curve", oneOf=list(dotted)))
+        layers.append(points if dotted == curves else filtered)
     if marked:
         layers.append(marker())
     return specification(*layers, height=height)

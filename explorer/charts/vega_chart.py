@@ -1,4 +1,4 @@
-"""What all Altair charts share: axes, named curves in colours and dashes, dots, and the rule that marks a place."""
+"""Building blocks of all Altair charts: axes, named curves in colours and dashes, dots, and a rule as a marker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def step_axis(max_steps: int = 0, title: str = "step") -> alt.X:
 
 
 def value_axis(field: str = "value", top: float | None = None, **scale: Any) -> alt.Y:
-    """The axis of values, from 0 to `top` where that is given."""
+    """The axis of values, from 0 to `top` if that is given."""
     domain = alt.Scale(**({"nice": True} | scale)) if top is None else alt.Scale(domain=[0, top])
     return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(tickCount=5))
 
@@ -41,12 +41,12 @@ def dots(lines: alt.Chart, field: str) -> alt.Chart:
 
 
 def marker() -> alt.Chart:
-    """A dashed rule at the place in the column `mark`, which is the same in every row."""
+    """A dashed rule at the x given by the column `mark`, which has the same value in every row."""
     return alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(x="max(mark):Q")
 
 
 def specification(*layers: Any, height: int = HEIGHT) -> dict[str, Any]:
-    """The chart as a Vega-Lite specification that takes its look from the page's theme."""
+    """Make a Vega-Lite specification from layers; its style comes from the page's theme."""
     chart = alt.layer(*layers) if len(layers) > 1 else layers[0]
     values: dict[str, Any] = chart.properties(height=height).to_dict()
     values.pop("config", None)

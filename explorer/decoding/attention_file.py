@@ -40,7 +40,7 @@ _WEIGHTS = (
 _MASK = "[query, key]: 0 visible, 1 future, 2 padding"
 _TOKENS = (
     f"at most {MAX_TOKENS:,} texts: decoder row *t* reads `read_tokens[t]` (first `<sos>`) and predicts "
-    "`predicted_tokens[t]`; each axis of the weights needs its list of tokens"
+    "`predicted_tokens[t]`; the axes of the weights need theirs"
 )
 _WORDS = "the number of the word that each token belongs to; −1 for specials"
 _PROBABILITIES = "from 0 to 1, of each predicted token"

@@ -66,7 +66,7 @@ class Tree:
 
 def tree_of(
     own: Translation,
-    shown: Translation,
+    current: Translation,
     chosen: Sequence[Translation],
     searched: Translation | None,
     label: Callable[[int], str],
@@ -78,14 +78,14 @@ def tree_of(
     Decodings are the model's own choice, the translation on screen and the paths that the user chose; of a beam search,
     hypotheses and branches are added. `label` and `pruned` are as for :func:`grow`.
     """
-    lines = [_line(own, "the model's own choice"), _line(shown, "on screen")]
+    lines = [_line(own, "the model's own choice"), _line(current, "on screen")]
     lines += [_line(translation, f"path {number} you chose") for number, translation in enumerate(chosen, start=1)]
     if searched is not None:
         lines += [
             Line(hypothesis.path, f"hypothesis {rank}") for rank, (_, hypothesis) in enumerate(searched.hypotheses, 1)
         ]
     branches = branches_of(searched.beam, label) if searched is not None else ()
-    return grow(lines, branches, label, shown=shown.path, pruned=pruned)
+    return grow(lines, branches, label, current_path=current.path, pruned=pruned)
 
 
 def _line(translation: Translation, name: str) -> Line:
@@ -97,12 +97,12 @@ def grow(
     branches: Iterable[Node],
     label: Callable[[int], str],
     *,
-    shown: tuple[int, ...] = (),
+    current_path: tuple[int, ...] = (),
     pruned: bool = True,
 ) -> Tree:
     """Build the tree of some decodings and of a beam search; paths with a common prefix share its nodes.
 
-    `label` gives the text of a token id, `shown` is the path on screen; `pruned` False leaves out pruned branches.
+    `label` gives the text of a token id, `current_path` is that on screen; `pruned` False leaves out pruned branches.
     """
     nodes: dict[tuple[int, ...], Node] = {(): Node((), "<sos>", "shown")}
     for line in lines:
@@ -117,9 +117,9 @@ def grow(
     for branch in fitting:
         old = nodes.get(branch.path)
         nodes[branch.path] = replace(branch, fate=old.fate, names=old.names) if old else branch
-    for end in range(1, len(shown) + 1):
-        if shown[:end] in nodes:
-            nodes[shown[:end]] = replace(nodes[shown[:end]], fate="shown")
+    for end in range(1, len(current_path) + 1):
+        if current_path[:end] in nodes:
+            nodes[current_path[:end]] = replace(nodes[current_path[:end]], fate="shown")
     return Tree(_laid_out(nodes), left_out)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from explorer.charts.decode_tree import CLOSEST, LETTER, LOOKS, ROOM, hover, tree_figure
+from explorer.charts.decode_tree import LETTER, LOOKS, MIN_ROW, ROOM, hover, tree_figure
 from explorer.decoding.decode_tree import Line, Node, grow
 
 NAMES = {4: "<b>je</b>", 5: "lis", 6: "</script>", 2: "<eos>"}
@@ -17,7 +17,7 @@ BRANCHES = (
 
 
 def tree():
-    return grow([Line((4, 6, 2), "path 1", (0.9, 0.1, 1.0))], BRANCHES, NAMES.__getitem__, shown=(4, 5, 2))
+    return grow([Line((4, 6, 2), "path 1", (0.9, 0.1, 1.0))], BRANCHES, NAMES.__getitem__, current_path=(4, 5, 2))
 
 
 def test_every_node_is_drawn_once_in_its_place() -> None:
@@ -62,7 +62,7 @@ def test_names_fit_between_steps_and_rows() -> None:
         names = [text for trace in figure.data for text in trace.text or ()]
         assert len(names) == len(grown.nodes)
         assert max(len(html.unescape(name)) for name in names) * LETTER <= ROOM / (steps + 1)
-        assert (figure.layout.height - 140) / (1 + max(node.row for node in grown.nodes)) >= CLOSEST
+        assert (figure.layout.height - 140) / (1 + max(node.row for node in grown.nodes)) >= MIN_ROW
 
 
 def test_a_bare_root_is_drawn() -> None:

@@ -79,7 +79,7 @@ def test_the_optimised_loss_is_a_curve_of_its_own_where_it_is_another_number(tmp
     assert figure.caption.startswith(
         "Training loss 0.50 at step 2, from 1.00 at step 1. Validation loss 0.75 at step 2."
     )
-    assert "What is optimised adds label smoothing or consistency" in figure.caption
+    assert "The optimised loss adds label smoothing or consistency" in figure.caption
     assert evaluation_table(metrics)[0]["training loss"] == 0.5
 
 
@@ -89,8 +89,8 @@ def test_a_run_that_logged_only_what_it_optimised_says_so(tmp_path: Path) -> Non
     figure = check(loss_figure(load_metrics(write_metrics(tmp_path, lines))))
     assert set(figure.data["curve"]) == {"training, as optimised", "validation"}
     assert figure.caption.endswith(
-        "Training is drawn as it is optimised, with dropout and any label smoothing, which validation is without: "
-        "compare the curves' shapes, not their heights."
+        "The training loss is drawn as it is optimised, with dropout and any label smoothing; the validation loss has "
+        "neither: compare the curves' shapes, not their heights."
     )
 
 

@@ -37,7 +37,7 @@ def test_the_garden_path_by_hand() -> None:
     assert math.exp(by_path[B, EOS].total) == pytest.approx(0.45 * 0.9)
     assert by_path[B, EOS].fate == "ended"
     assert by_path[A, A].fate == "kept"
-    tree = grow([Line((B, EOS), "hypothesis 1", (0.45, 0.9))], branches, label, shown=(B, EOS))
+    tree = grow([Line((B, EOS), "hypothesis 1", (0.45, 0.9))], branches, label, current_path=(B, EOS))
     assert tree[()].token == "<sos>"
     assert [tree[path].fate for path in ((B,), (B, EOS), (A,))] == ["shown", "shown", "kept"]
     assert tree[B, EOS].names == ("hypothesis 1",)
@@ -75,7 +75,7 @@ def test_branches_are_all_that_the_search_weighed(model: TableModel, width: int,
 def test_every_node_has_its_parent_and_a_place_of_its_own(model: TableModel, width: int, pruned: bool) -> None:
     _, branches = searched(model, width)
     lines = [Line((A, B, A), "fork 1", (0.1, 0.2, 0.3)), Line((B, 9), "fork 2")]
-    tree = grow(lines, branches, label, shown=(A, B, A), pruned=pruned)
+    tree = grow(lines, branches, label, current_path=(A, B, A), pruned=pruned)
     seen: set[tuple[int, ...]] = set()
     for node in tree.nodes:
         assert node.path[:-1] in seen or not node.path
@@ -91,7 +91,9 @@ def test_every_node_has_its_parent_and_a_place_of_its_own(model: TableModel, wid
 
 
 def test_paths_that_begin_alike_share_their_nodes() -> None:
-    tree = grow([Line((4, 5, 2), "own", (0.5, 0.25, 1.0)), Line((4, 6, 2), "fork 1")], (), label, shown=(4, 6, 2))
+    tree = grow(
+        [Line((4, 5, 2), "own", (0.5, 0.25, 1.0)), Line((4, 6, 2), "fork 1")], (), label, current_path=(4, 6, 2)
+    )
     assert len(tree.nodes) == 6
     assert tree[4, 5].probability == 0.25
     assert [tree[path].fate for path in ((4,), (4, 5), (4, 6))] == ["shown", "path", "shown"]
