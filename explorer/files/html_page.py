@@ -1,4 +1,4 @@
-"""HTML files that need no network and, by default, run no script."""
+"""Write HTML files that need no network and, by default, run no script."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 def document(
     title: str, body: str, *, language: str = "en", style: str = STYLE, policy: str = _POLICY, theme: str = ""
 ) -> bytes:
-    """A whole HTML file around `body`, whose text must be escaped already; by default nothing in it may load or run."""
-    chosen = f' data-theme="{theme}"' if theme else ""
+    """Write an HTML file around `body`, which must be escaped already; by default nothing in it may load or run."""
+    attribute = f' data-theme="{theme}"' if theme else ""
     return f"""<!DOCTYPE html>
-<html lang="{html.escape(language)}"{chosen}>
+<html lang="{html.escape(language)}"{attribute}>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -42,7 +42,7 @@ def document(
 
 
 def inline(svg: bytes) -> str:
-    """An SVG file as an element of a page: without prolog, document type and metadata."""
+    """Turn an SVG file into an element of a page: without prolog, document type and metadata."""
     text = svg.decode("utf-8")
     text = text[text.index("<svg") :]
     return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""A view as a small JSON file, written and read: model, sentence, path, place, and the versions that drew it."""
+"""Write and read a view as a small JSON file: model, sentence, path, place, and the versions that drew it."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ PACKAGES = ("numpy", "torch", "streamlit", "matplotlib", "spacy")
 
 
 class ManifestError(UserError):
-    """A file that does not describe a view; the message says what is wrong with it."""
+    """The file does not describe a view; the message says what is wrong with it."""
 
 
 class ManifestModel(Struct):
-    """The model of a view: its name, and the SHA-256 of its weights if they were at hand."""
+    """The model of a view: its name, and the SHA-256 of its weights if they could be read."""
 
     name: str
     sha256: Annotated[str, Meta(max_length=64)] = ""
 
 
 class ManifestFile(Struct):
-    """What a manifest must hold to be read; the rest says for people what the view was.
+    """The entries of a manifest that are read; all others describe the view for people.
 
-    `selection` are the parameters of a link; `target_ids` are those that were on screen, even if the model chose them
-    itself.
+    `selection` are the parameters of a link; `target_ids` are those on screen, even if the model chose them itself.
     """
 
     manifest_version: Literal[1]
@@ -54,7 +53,7 @@ class Manifest:
     """A view that can be opened again.
 
     `selection` is the view as in the address; `model_hash` the SHA-256 of the weights. `problems` are sentences about
-    parts that could not be used.
+    entries that could not be used.
     """
 
     selection: Selection
@@ -65,7 +64,7 @@ class Manifest:
 def manifest_text(
     selection: Selection, *, path: tuple[int, ...], translation: str, edits: tuple[str, ...], model_hash: str
 ) -> str:
-    """The manifest of the view on screen, as indented JSON in ASCII."""
+    """Write the manifest of the view on screen, as indented JSON in ASCII."""
     values = {
         "manifest_version": MANIFEST_VERSION,
         "page": "attention",
@@ -82,7 +81,7 @@ def manifest_text(
 
 
 def link(selection: Selection) -> str:
-    """The end of the view's address, "attention?model=…"; without the sentence if that is too long."""
+    """The last part of the view's address, "attention?model=…"; without the sentence if that is too long."""
     return f"attention?{urlencode(to_query(selection))}"
 
 
@@ -98,10 +97,10 @@ def _versions() -> dict[str, str]:
 
 
 def read_manifest(content: bytes) -> Manifest:
-    """Read a manifest; its content is not trusted.
+    """Read an untrusted manifest.
 
     Raises:
-        ManifestError: it is not a manifest, or has a version that this program does not know.
+        ManifestError: it is not a manifest, or has an unknown version.
     """
     if len(content) > MAX_BYTES:
         raise ManifestError(f"A manifest is a small file; this one has {len(content):,} bytes.")
@@ -112,7 +111,7 @@ def read_manifest(content: bytes) -> Manifest:
     if not isinstance(values, dict) or "manifest_version" not in values:
         raise ManifestError("This file is not a manifest: it has no manifest_version.")
     if values["manifest_version"] != MANIFEST_VERSION:
-        raise ManifestError(f"This manifest has another version than {MANIFEST_VERSION}, the only one known here.")
+        raise ManifestError(f"This manifest does not have version {MANIFEST_VERSION}, the only one that can be read.")
     try:
         file, dropped = checked(values, ManifestFile, optional=("target_ids", "selection"))
     except FormatError as error:

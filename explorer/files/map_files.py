@@ -1,4 +1,4 @@
-"""Every kind of file that maps can be downloaded as: what it is called, its type, and what makes it."""
+"""Write maps as files: the kinds of file with their media types, and the functions that write them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from model.trace import AttentionTrace
 
 
 class FileKind(NamedTuple):
-    """A kind of file: its media type, and what to expect of it."""
+    """A kind of file: its media type and a description."""
 
     mime: str
     about: str
@@ -34,27 +34,27 @@ KINDS = {
 ONE_MAP = ("png", "svg", "pdf", "csv")  # the kinds of file of a single map
 
 
-def maps_file(kind: str, shown: ShownMaps, trace: AttentionTrace) -> bytes:
-    """The maps on screen as a file."""
+def maps_file(kind: str, view: ShownMaps, trace: AttentionTrace) -> bytes:
+    """Write the maps on screen as a file."""
     if kind == "csv":
-        return maps_csv(shown)
+        return maps_csv(view)
     if kind == "npz":
-        return npz_bytes(trace, tuple(dict.fromkeys(place.kind for place in shown.places)))
-    return draw(shown, kind)  # type: ignore[arg-type]
+        return npz_bytes(trace, tuple(dict.fromkeys(place.kind for place in view.places)))
+    return draw(view, kind)  # type: ignore[arg-type]
 
 
-def map_file(kind: str, one: LabelledMap, caption: str) -> bytes:
-    """A single map as a file: a figure with title, labels and `caption`, or its numbers."""
+def map_file(kind: str, map_: LabelledMap, caption: str) -> bytes:
+    """Write a single map as a file: a figure with title, labels and `caption`, or its numbers."""
     if kind == "csv":
-        return map_csv(one)
-    return draw(ShownMaps(one.title, caption, (one,), (), ("",), ViewOptions(view="head"), row=0), kind)  # type: ignore[arg-type]
+        return map_csv(map_)
+    return draw(ShownMaps(map_.title, caption, (map_,), (), ("",), ViewOptions(view="head"), row=0), kind)  # type: ignore[arg-type]
 
 
 def npz_bytes(trace: AttentionTrace, kinds: tuple[AttentionKind, ...]) -> bytes:
-    """Whole kinds as an attention file: [layer, head, query, key] float32, masks [query, key], and the tokens.
+    """Write whole kinds as an attention file: [layer, head, query, key] float32, masks [query, key], and the tokens.
 
-    The file holds all heads of the kinds on screen, between tokens even where words are shown; masked cells are 0, and
-    the mask array names them. `explorer.decoding.attention_file` reads it, as does numpy without pickles.
+    The file contains all heads of the kinds on screen, between tokens even if words are shown; masked cells are 0, and
+    the mask array says which they are. `explorer.decoding.attention_file` reads it, as does numpy without pickles.
     """
     arrays: dict[str, Any] = {kind: trace.weights(kind) for kind in kinds}
     arrays |= {f"{kind}_mask": trace.mask(kind) for kind in kinds}
@@ -76,15 +76,15 @@ def _strings(tokens: tuple[str, ...]) -> np.ndarray[Any, Any]:
     return np.asarray(tokens, dtype=np.str_)
 
 
-def maps_stem(shown: ShownMaps, model: str) -> str:
-    """A file name without extension: model, kind, layer, head and view."""
-    place = shown.places[0]
+def maps_stem(view: ShownMaps, model: str) -> str:
+    """Make a file name without extension from model, kind, layer, head and view."""
+    place = view.places[0]
     parts = [model, "attention", place.kind]
-    if shown.options.view != "heads":
-        parts += [f"l{place.layer}", f"h{place.head}" if place.head else "mean", shown.options.view]
+    if view.options.view != "heads":
+        parts += [f"l{place.layer}", f"h{place.head}" if place.head else "mean", view.options.view]
     return stem("-".join(parts))
 
 
 def stem(name: str) -> str:
-    """A name for a file, without extension, that every system accepts."""
+    """Make a file name, without extension, that every system accepts."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:100] or "attention"

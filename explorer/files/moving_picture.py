@@ -1,9 +1,9 @@
-"""The stepping of a decoding as a moving picture for slides (GIF): a picture of the stage at each step.
+"""Draw a decoding as a moving picture for slides (GIF), with one frame per step.
 
-Each shows the words so far, the word being written, and the words that it looks at, the same as in the browser
+A frame shows the words so far, the word being written, and the words that it looks at, as in the browser
 (js/stage_lines.js): a decoder row belongs to the word that it predicts; in the encoder, the row is that of the source
-token which cross-attention finds most important at this step. A long decoding is cut to its first steps, and the
-picture says so.
+token with the largest weight of cross-attention at this step. A long decoding is cut to its first steps, and the title
+says so.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST_STEPS = 60
-STEP_MS, LAST_MS = 900, 2500  # how long a step is shown, and the last one
+STEP_MS, LAST_MS = 900, 2500  # duration of a step, and of the last one
 WIDTH, DPI = 8.0, 100  # inches, dots per inch
 COLOURS = 96
-ROW, GAP, CHIP = 0.62, 0.95, 0.46  # inches: a line of chips, the room for the curves, the height of a chip
-FAINT = 0.02  # a smaller weight has no curve, as on screen
+ROW, GAP, CHIP = 0.62, 0.95, 0.46  # inches: height of a line of chips, of the room for the curves, and of a chip
+FAINT = 0.02  # smaller weights have no curve, as on screen
 Chips = list[tuple[float, float, float]]  # left, top and width of each chip, in inches
 
 
 @dataclass(frozen=True)
 class StageStep:
-    """One step.
+    """One step of a decoding.
 
     Args:
-        step, steps: this step, from 1, and how many there are.
-        target: the tokens of the target, with the one that is being written last.
+        step, steps: this step, from 1, and the number of steps.
+        target: the tokens of the target, ending with the one that is being written.
         reads, writes: the token that is read, with its position, and the one that is predicted.
-        origin: where the lines begin: ("target", index) or ("source", index), from 0.
-        keys_in: the sentence of the keys, "source" or "target".
+        origin: where the curves begin: ("target", index) or ("source", index), from 0.
+        keys_in: the sentence that contains the keys, "source" or "target".
         weights: [key] of the row, NaN where masked.
     """
 
@@ -61,15 +61,15 @@ class StageStep:
 
 
 def stage_steps(trace: AttentionTrace, at: Place) -> Iterator[StageStep]:
-    """Every step of a decoding, for one head or (head 0) the mean over the heads of a layer."""
+    """Yield every step of a decoding, for one head or (head 0) the mean over the heads of a layer."""
     maps = trace.weights(at.kind)[at.layer - 1]
     values = (maps.mean(axis=0) if at.head == 0 else maps[at.head - 1]).astype(np.float64)
     values = np.where(trace.mask(at.kind) == VISIBLE, values, np.nan)
     steps = len(trace.read_tokens)
-    pick = _cross_row(trace)
+    cross = _last_cross(trace)
     for row in range(steps):
         encoder = at.kind == "encoder"
-        query = int(np.argmax(pick[row])) if encoder else row
+        query = int(np.argmax(cross[row])) if encoder else row
         yield StageStep(
             step=row + 1,
             steps=steps,
@@ -82,25 +82,25 @@ def stage_steps(trace: AttentionTrace, at: Place) -> Iterator[StageStep]:
         )
 
 
-def _cross_row(trace: AttentionTrace) -> NDArray[np.float32]:
-    """[step, source] of the last layer of cross-attention, from which the encoder's row is chosen."""
+def _last_cross(trace: AttentionTrace) -> NDArray[np.float32]:
+    """[step, source]: the mean of the last layer of cross-attention, by which the encoder's row is chosen."""
     return trace.cross[-1].mean(axis=0) if trace.cross.size else np.zeros((len(trace.read_tokens), 1), np.float32)
 
 
-def sentence_of(one: StageStep, source: tuple[str, ...]) -> str:
-    """The step in words: "reads 5 spielen → predicts im: looks at 6 football 64 %, 9 park 21 %"."""
-    names = numbered(source if one.keys_in == "source" else one.target)
-    order = np.argsort(-np.nan_to_num(one.weights, nan=-1.0), kind="stable")
-    best = [i for n, i in enumerate(order) if n < 3 and (not n or one.weights[i] >= 0.1)]
-    keys = ", ".join(f"{names[i]} {percent(float(one.weights[i]))}" for i in best)
-    who = f"{names[one.origin[1]]} looks at" if one.origin[0] == "source" else "looks at"
-    return f"reads {one.reads} → predicts {one.writes}: {who} {keys}"
+def sentence_of(step: StageStep, source: tuple[str, ...]) -> str:
+    """Describe a step in words: "reads 5 spielen → predicts im: looks at 6 football 64 %, 9 park 21 %"."""
+    names = numbered(source if step.keys_in == "source" else step.target)
+    order = np.argsort(-np.nan_to_num(step.weights, nan=-1.0), kind="stable")
+    best = [i for n, i in enumerate(order) if n < 3 and (not n or step.weights[i] >= 0.1)]
+    keys = ", ".join(f"{names[i]} {percent(float(step.weights[i]))}" for i in best)
+    subject = f"{names[step.origin[1]]} looks at" if step.origin[0] == "source" else "looks at"
+    return f"reads {step.reads} → predicts {step.writes}: {subject} {keys}"
 
 
 def drawn_steps(
     trace: AttentionTrace, at: Place, model: str, report: Callable[[int, int], object] | None = None
 ) -> list[Image]:
-    """An image of each step, with one palette; `report` is told how many steps are drawn, and of how many."""
+    """Draw an image of each step, with one palette; `report` is called with the number of images drawn and of all."""
     steps = list(islice(stage_steps(trace, at), MOST_STEPS))
     title = f"{model} · {head_title(at.kind, at.layer, at.head)}"
     if len(steps) < steps[0].steps:
@@ -111,12 +111,12 @@ def drawn_steps(
         images.append(image)
         if report:
             report(len(images), len(steps))
-    palette = images[-1].quantize(COLOURS)  # one for all, so that no colour changes from step to step
+    palette = images[-1].quantize(COLOURS)  # the same for all images, so that colours do not change
     return [image.quantize(palette=palette, dither=0) for image in images]  # type: ignore[arg-type]
 
 
 def moving_picture(images: Sequence[Image]) -> bytes:
-    """The images of :func:`drawn_steps` as a GIF file that plays over and over."""
+    """Write the images of :func:`drawn_steps` as a GIF file that plays in a loop."""
     durations = [STEP_MS] * (len(images) - 1) + [LAST_MS]
     first, *others = images
     file = io.BytesIO()
@@ -125,7 +125,7 @@ def moving_picture(images: Sequence[Image]) -> bytes:
 
 
 def picture_of(step: StageStep, source: Sequence[str], whole: Sequence[str], title: str) -> Picture:
-    """One step; `whole` is the target at the last step, whose size all steps have."""
+    """Draw one step; `whole` is the target at the last step, which sets the size of all frames."""
     above = _chips(source, 0.62)
     middle = above[-1][1] + ROW + GAP
     below = _chips(whole, middle)
@@ -146,7 +146,7 @@ def picture_of(step: StageStep, source: Sequence[str], whole: Sequence[str], tit
 
 
 def _chips(tokens: Sequence[str], top: float) -> Chips:
-    """Where the chips of a sentence are that begins at `top`."""
+    """Lay out the chips of a sentence, beginning at `top`."""
     chips: Chips = []
     x, y = 0.15, top
     for label in numbered(tokens):
@@ -161,7 +161,7 @@ def _chips(tokens: Sequence[str], top: float) -> Chips:
 def _sentence(
     tokens: Sequence[str], chips: Chips, colour: str, shares: NDArray[np.float64], current: int
 ) -> Iterator[Mark]:
-    """The chips of a sentence, tinted by the weight of each; the `current` one is filled."""
+    """Draw the chips of a sentence, tinted by weight; the `current` one is filled."""
     for i, (label, (left, top, wide), share) in enumerate(zip(numbered(tokens), chips, shares, strict=False)):
         strength = 1.0 if i == current else 0.07 + 0.43 * float(share)
         yield Box(left, top, wide, CHIP, tinted(colour, strength), colour, line=0.8, rounding=0.06)
@@ -172,7 +172,7 @@ def _sentence(
 
 
 def _curves(step: StageStep, sides: dict[str, Chips]) -> Iterator[Curve]:
-    """Curves between the sentences; arcs within one, in the room between the two."""
+    """Draw curves between the sentences, or arcs within one of them, in the room between both."""
     side, start = step.origin
     left, y, wide = sides[side][start]
     colour = LIGHT.source if step.keys_in == "source" else LIGHT.target

@@ -1,7 +1,7 @@
-"""A picture as a value: texts, boxes, curves and cells at their places, in inches from the upper left corner.
+"""A picture as a value: texts, boxes, curves and cells with coordinates in inches from the upper left corner.
 
-Maps and steps are described here without any drawing library (map_picture.py, moving_picture.py); one pen draws them
-all, as PNG, SVG, PDF and the frames of a moving picture (picture_drawing.py). Later marks cover earlier ones.
+map_picture.py and moving_picture.py describe pictures with these marks, without a drawing library; picture_drawing.py
+draws them as PNG, SVG, PDF or frames of a moving picture. Later marks cover earlier ones.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from explorer.charts.palette import LIGHT
 
 INK, SOFT = "#1d2733", "#5b6672"
-_MARK = "\u200e"  # invisible, and written from left to right
+_MARK = "\u200e"  # left-to-right mark, which is invisible
 _HEBREW_ARABIC = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
-_END = re.compile(rf"(?<={_HEBREW_ARABIC})(?![\s,;.!?'-]*{_HEBREW_ARABIC})")  # of a run of words from right to left
+_END = re.compile(rf"(?<={_HEBREW_ARABIC})(?![\s,;.!?'-]*{_HEBREW_ARABIC})")  # end of a run of right-to-left words
 Across = Literal["left", "center", "right"]
 Dashes = tuple[float, ...]
 Colour = str | tuple[float, ...]  # `#rrggbb`, or red, green and blue from 0 to 1
@@ -26,7 +26,7 @@ Colour = str | tuple[float, ...]  # `#rrggbb`, or red, green and blue from 0 to 
 
 @dataclass(frozen=True)
 class Text:
-    """A text: its point (x, y) is at its left, centre or right, and at its top, centre or bottom; `size` in points."""
+    """A text; `across` and `down` say which point of it is at (x, y). `size` is in points."""
 
     x: float
     y: float
@@ -41,7 +41,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle; without `fill` or `edge`, its ground or its outline is not drawn. `line` is in points."""
+    """A rectangle; without `fill` or `edge`, its area or its outline is not drawn. `line` is in points."""
 
     x: float
     y: float
@@ -82,7 +82,7 @@ Mark = Text | Box | Curve | Cells
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Marks on a sheet; as a file it is cut to what its marks cover, as a frame it has its own size."""
+    """Marks on a sheet; a file is cropped to the marks, a frame keeps the size of the sheet."""
 
     width: float
     height: float
@@ -90,17 +90,17 @@ class Picture:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Every text in it; the fonts are chosen by them."""
+        """Every text in it, by which the fonts are chosen."""
         return tuple(mark.text for mark in self.marks if isinstance(mark, Text))
 
 
 def ordered(text: str) -> str:
-    """A text that runs from left to right, whatever is in it: words from right to left turn nothing around them."""
+    """Make a text run from left to right, even if it contains right-to-left words."""
     return f"{_MARK}{_END.sub(_MARK, text)}" if _END.search(text) else text
 
 
 def width_of(text: str, size: float) -> float:
-    """The estimated width of a text in inches, of letters of a size in points."""
+    """Estimate the width of a text in inches; `size` is in points."""
     return len(text) * size * 0.62 / 72
 
 

@@ -1,8 +1,8 @@
-"""The pen of exported figures: a picture as PNG, SVG or PDF at publication quality, or as a frame, without a browser.
+"""Draw pictures as PNG, SVG or PDF at publication quality, or as frames, without a browser.
 
-matplotlib is imported at the first export, and pyplot never: one process serves many sessions, so figures are plain
-objects. Its settings are still global, so only one figure is drawn at a time. It joins and orders the letters of Arabic
-and Hebrew by itself (since 3.11); Pillow draws no PDF and no smooth curves, and an SVG file alone needs a browser.
+matplotlib is imported at the first export. pyplot is never imported: one process serves many sessions, so figures are
+plain objects. Since matplotlib's settings are global, only one figure is drawn at a time. matplotlib shapes Arabic and
+Hebrew by itself (since 3.11); Pillow can draw neither PDF nor smooth curves.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ _ONE_AT_A_TIME = threading.Lock()
 
 _SETTINGS: dict[str, Any] = {
     "hatch.linewidth": 0.4,
-    "svg.fonttype": "none",  # text stays text: searchable, and drawn with the reader's own fonts
+    "svg.fonttype": "none",  # text stays text, searchable and drawn with the reader's own fonts
     "svg.hashsalt": "headlight",  # equal figures give equal files
-    "pdf.fonttype": 42,  # TrueType outlines, which publishers ask for
-    "text.parse_math": False,  # a token may hold dollar signs
+    "pdf.fonttype": 42,  # TrueType outlines, which publishers require
+    "text.parse_math": False,  # a token may contain dollar signs
 }
 
 FIRST_FONT = "DejaVu Sans"  # comes with matplotlib, so it is always installed
-# How the names of fonts begin that systems bring for other scripts, the most similar first. Colour fonts are left out:
-# they have no outlines.
+# Prefixes of the names of system fonts for other scripts, the most similar first. Colour fonts are left out, since they
+# have no outlines.
 OTHER_FONTS = (
     "Noto Sans CJK SC", "Noto Sans", "Source Han Sans", "WenQuanYi", "Droid Sans Fallback", "PingFang",
     "Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic", "MS Gothic", "Malgun Gothic", "Nirmala UI",
     "Kohinoor", "Mangal", "Geeza Pro", "Tahoma", "Noto Emoji", "Symbola", "Segoe UI Symbol", "Segoe UI Emoji",
     "Apple Symbols", "Arial Unicode MS",
 )  # fmt: skip
-_PLAIN, _ALSO_PLAIN = "\u0250", "–—…→‖“”‘’·×÷√α−"  # characters that the first font has
+_PLAIN, _ALSO_PLAIN = "\u0250", "–—…→‖“”‘’·×÷√α−"  # characters in the first font
 _INVISIBLE = ("Cf", "Zs", "Mn", "Me", "Cc")
 
 
-def draw(shown: ShownMaps, kind: Format) -> bytes:
-    """The maps on screen as a file; layers and heads are labelled from 1, masked cells are hatched."""
-    picture = picture_of(shown)
+def draw(view: ShownMaps, kind: Format) -> bytes:
+    """Draw the maps on screen as a file; layers and heads are labelled from 1, masked cells are hatched."""
+    picture = picture_of(view)
     with _settings(picture.texts):
         return _save(_figure(picture), kind)
 
 
-def missing_note(shown: ShownMaps) -> str:
-    """A sentence about the characters that no font on this machine has; empty if there are none."""
-    texts = picture_of(shown).texts
+def missing_note(view: ShownMaps) -> str:
+    """State which characters no font on this machine has; empty if there are none."""
+    texts = picture_of(view).texts
     if all(letter < _PLAIN or letter in _ALSO_PLAIN for text in texts for letter in text):
         return ""  # without importing matplotlib
     _, missing = fonts_for(texts)
@@ -79,7 +79,7 @@ def missing_note(shown: ShownMaps) -> str:
 
 
 def frames(pictures: Iterable[Picture], texts: Iterable[str], dpi: int) -> Iterator[Image]:
-    """Pictures of one size as images, one after the other; `texts` are those of all of them."""
+    """Yield pictures of one size as images; `texts` are those of all pictures."""
     from PIL import Image as _Image
 
     with _settings(texts):
@@ -91,12 +91,12 @@ def frames(pictures: Iterable[Picture], texts: Iterable[str], dpi: int) -> Itera
 
 @contextmanager
 def _settings(texts: Iterable[str]) -> Iterator[None]:
-    """Draw figures with these texts, with our settings and nobody else."""
+    """Set up matplotlib for figures with these texts, while no other thread draws."""
     import matplotlib as mpl
 
     settings: Any = _SETTINGS | {"font.family": fonts_for(texts)[0]}
     with _ONE_AT_A_TIME, mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # :func:`missing_note` tells the reader
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # see :func:`missing_note`
         yield
 
 
@@ -148,7 +148,7 @@ def _draw_mark(axes: Axes, mark: Mark, order: int) -> None:
 
 
 def masked_runs(masked: NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
-    """Row, first column and end of each stretch of masked cells."""
+    """Yield row, first column and end of each run of masked cells."""
     for row, cells in enumerate(masked):
         start = 0
         for closed, run in groupby(map(bool, cells)):
@@ -159,7 +159,7 @@ def masked_runs(masked: NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
 
 
 def _save(figure: Figure, kind: Format) -> bytes:
-    # No date, and no metadata that would name other hosts.
+    # No dates, and no metadata with addresses of other hosts.
     metadata: dict[Format, dict[str, Any]] = {
         "png": {"Software": "Headlight"},
         "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
@@ -171,7 +171,7 @@ def _save(figure: Figure, kind: Format) -> bytes:
 
 
 def fonts_for(texts: Iterable[str]) -> tuple[list[str], str]:
-    """Font families for some texts, best first, and the characters that none of them has, sorted."""
+    """Choose font families for some texts, best first; also returns the characters that none of them has, sorted."""
     needed = {c for text in texts for c in text if unicodedata.category(c) not in _INVISIBLE}
     families = [FIRST_FONT]
     missing = needed - _characters(FIRST_FONT)
@@ -185,12 +185,12 @@ def fonts_for(texts: Iterable[str]) -> tuple[list[str], str]:
 
 @lru_cache(maxsize=256)
 def _characters(family: str) -> frozenset[str]:
-    """The characters of an installed family."""
+    """The characters of an installed font family."""
     from matplotlib.ft2font import FT2Font
 
     try:
         return frozenset(map(chr, FT2Font(_installed()[family]).get_charmap()))
-    except (OSError, RuntimeError):  # a font file that is damaged or was removed
+    except (OSError, RuntimeError):  # the font file is damaged or was removed
         return frozenset()
 
 

@@ -1,4 +1,4 @@
-"""`show`: attention of any model as an interactive picture in a notebook, and as a file."""
+"""`show`: display attention of any model as an interactive figure in a notebook, or write it as a file."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from explorer.files.tensors import AttentionError, by_layer
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
 
-MOST_DIGITS = 4  # more would not fit two bytes
-MOST_EXACT = 200_000  # weights that are kept as float32 unless asked otherwise: below a megabyte of page
+MOST_DIGITS = 4  # more would not fit into two bytes
+MOST_EXACT = 200_000  # weights up to which a page has float32 by default; it is then smaller than a megabyte
 Digits = int | Literal["auto"] | None
 VIEWS = ("steps", "heads", "head", "lines", "text")
 _PARAMETERS = {"src_tokens": "source", "read_tokens": "target"}
@@ -37,20 +37,20 @@ _PARAMETERS = {"src_tokens": "source", "read_tokens": "target"}
 
 @dataclass(frozen=True)
 class Page:
-    """A page with interactive views: a notebook shows it, :meth:`save` writes it, `html` is all of it."""
+    """A page with interactive views: a notebook displays it, :meth:`save` writes it, `html` is its source."""
 
     html: str
     height: int
 
     def _repr_html_(self) -> str:
-        """What notebooks show: a frame that can reach neither the notebook nor the network."""
+        """The display in notebooks: a frame that can reach neither the notebook nor the network."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" allow="fullscreen" '
             f'title="Attention" style="width:100%;height:{self.height}px;border:0;color-scheme:normal"></iframe>'
         )
 
     def __repr__(self) -> str:
-        """What a console shows, where nothing can be drawn."""
+        """The display in a console."""
         return f"Page({len(self.html):,} characters; save it with .save('attention.html'))"
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -79,45 +79,48 @@ def show(
 ) -> Page:
     """Show attention in a notebook: step by step, all heads, one head, lines, or the shaded sentence.
 
-    Either `attention`: what `model.load(…).translate(…)` returns, its trace, or the path of an attention file as
-    `model.translate --trace` writes it (.npz, or JSON). Or the tensors of any model, as Hugging Face returns them:
+    Give either `attention`: the result of `model.load(…).translate(…)`, its trace, or the path of an attention file as
+    written by `model.translate --trace` (.npz, or JSON). Or give the tensors of any model, as Hugging Face returns
+    them:
 
         show(encoder=out.attentions, source=tokens)                            # BERT
         show(decoder=out.attentions, target=tokens)                            # GPT
         show(encoder=out.encoder_attentions, decoder=out.decoder_attentions, cross=out.cross_attentions,
              source=source_tokens, target=target_tokens)                       # T5, MarianMT
 
-    A kind is a tensor [1, head, query, key] for each layer; after `generate`, a list of these for each step; or one
-    array [layer, head, query, key]. Its rows have to sum to 1. Tokens are strings. `target` are the tokens that the
-    decoder read; after `generate` it may be the whole output, whose last token was predicted and never read.
+    A kind of attention is a list with a tensor [1, head, query, key] for each layer; after `generate`, a list of such
+    lists, one for each step; or one array [layer, head, query, key]. Rows must sum to 1. Tokens are strings. `target`
+    are the tokens that the decoder read; after `generate` it may be the whole output, whose last token was predicted
+    but never read.
 
     `title` is a heading, such as the model's name. `view` is "steps", "heads", "head", "lines" or "text", the last four
-    with options as in the app's address ("lines.words"); by default the steps, where there is cross-attention, else all
-    heads. `kind`, `layer` and `head` say where to start, counted from 1; head 0 is the mean over the heads. `theme` is
-    "auto" (as the browser), "light" or "dark"; `height` is that of the frame, in pixels. `digits` rounds the weights to
-    so many decimals, at most 4 (as many as the views write), for a smaller page; None keeps the model's own float32.
-    By default up to 200,000 weights stay as they are, and more are rounded to 4 decimals; the page says so.
+    with options as in the app's address ("lines.words"); by default "steps" if there is cross-attention, otherwise
+    "heads". `kind`, `layer` and `head` say where to start, counted from 1; head 0 is the mean over the heads. `theme`
+    is "auto" (as in the browser), "light" or "dark"; `height` is that of the frame, in pixels. `digits` is the number
+    of decimals to which weights are rounded, at most 4 (as many as the views show), for a smaller page; None keeps the
+    model's own float32. By default up to 200,000 weights are exact, and more are rounded to 4 decimals; the page says
+    so.
 
     Raises:
-        AttentionError: something does not fit; the message says what.
+        AttentionError: an argument is not valid; the message says which and why.
     """
     _check_choices(theme, digits, view, kind)
     tensors: dict[AttentionKind, Any] = {"encoder": encoder, "decoder": decoder, "cross": cross}
-    given = {name: one for name, one in tensors.items() if one is not None}
+    given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
     if (attention is None) == (not given):
         raise AttentionError("Give either a trace or a file, or at least one of encoder, decoder and cross.")
     if attention is None:
-        named, trace, notes = "", *_of_tensors(given, source, target)
+        name, trace, notes = "", *_of_tensors(given, source, target)
     else:
-        named, trace, notes = _recorded(attention)
+        name, trace, notes = _recorded(attention)
     kinds = kinds_of(trace)
     if kind and kind not in kinds:
-        raise AttentionError(f"kind is {kind!r}, of which there is no attention here; there is {', '.join(kinds)}.")
-    model = title or named or "Attention"
-    weights = b"".join(trace.weights(one).tobytes() for one in kinds)
+        raise AttentionError(f"kind is {kind!r}, but there is only attention of the kinds {', '.join(kinds)}.")
+    model = title or name or "Attention"
+    weights = b"".join(trace.weights(each).tobytes() for each in kinds)
     seq = hashlib.sha256(weights).hexdigest()[:16]
     options = "" if view == "steps" else view
-    count = sum(trace.weights(one).size for one in kinds)
+    count = sum(trace.weights(each).size for each in kinds)
     content = page(
         [Recording(Decoding(trace, seq, model, _predicted_ids(trace)))],
         place_in(trace, kind=kind or kinds[-1], layer=layer, head=head, step=1),
@@ -143,7 +146,7 @@ def _check_choices(theme: str, digits: Digits, view: str, kind: str) -> None:
 
 
 def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
-    """The name, trace and remarks of a translation of ours, a trace or a file."""
+    """Read the name, trace and remarks of a translation, a trace or a file."""
     attention = getattr(attention, "trace", attention)
     if isinstance(attention, AttentionTrace):
         if not kinds_of(attention):
@@ -158,7 +161,7 @@ def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
     try:
         return path.name, AttentionTrace.load_npz(path), ()
     except TraceError:
-        # Not a file of ours, or not a whole one: what may be left out of it is known to the reader of other files.
+        # Not a complete trace of ours: `read_own` reads files of any model, in which arrays may be missing.
         try:
             own = read_own(path.read_bytes(), path.name)
         except (OSError, OwnAttentionError) as unreadable:
@@ -169,15 +172,15 @@ def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
 def _of_tensors(
     given: dict[AttentionKind, Any], source: Sequence[str] | None, target: Sequence[str] | None
 ) -> tuple[AttentionTrace, tuple[str, ...]]:
-    """The trace of any model's tensors, and remarks about it."""
+    """Build the trace of any model's tensors, with remarks about it."""
     sides = {"source": _tokens("source", source), "target": _tokens("target", target)}
     arrays: dict[str, NDArray[Any]] = {}
     predicted: list[str] = []
-    for kind, one in given.items():
-        weights, generated = by_layer(kind, one)
+    for kind, tensor in given.items():
+        weights, generated = by_layer(kind, tensor)
         rows, tokens = weights.shape[2], sides["target"]
         if kind != "encoder" and tokens is not None and len(tokens) == rows + 1:
-            # The last token was written and never read.
+            # The last token was predicted but never read.
             sides["target"], predicted = tokens[:-1], tokens[1:]
         elif generated and not predicted and tokens is not None and len(tokens) == rows:
             predicted = [*tokens[1:], UNKNOWN]
@@ -209,16 +212,16 @@ def _check_sums(kind: AttentionKind, weights: NDArray[np.float32]) -> None:
 def _tokens(name: str, tokens: Sequence[str] | None) -> list[str] | None:
     if tokens is None:
         return None
-    listed = [tokens] if isinstance(tokens, str) else list(tokens)
-    if isinstance(tokens, str) or not all(isinstance(token, str) for token in listed):
+    token_list = [tokens] if isinstance(tokens, str) else list(tokens)
+    if isinstance(tokens, str) or not all(isinstance(token, str) for token in token_list):
         raise AttentionError(
             f"{name} has to be a list of strings, one for each token: tokenizer.convert_ids_to_tokens(ids)."
         )
-    return listed
+    return token_list
 
 
 def _predicted_ids(trace: AttentionTrace) -> tuple[int, ...]:
-    """The id of each predicted token; a trace has those of the likeliest tokens, any other gets a number of its own."""
+    """The id of each predicted token if it is among the likeliest of its row, otherwise a unique negative number."""
     ids = []
     for row, token in enumerate(trace.predicted_tokens):
         top = trace.top_tokens[row]

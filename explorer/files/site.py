@@ -1,4 +1,4 @@
-"""The site: a folder of pages for every example of every model with its index, or one page for one sentence."""
+"""Write the site: a folder of pages for every example of every model with an index, or one page for one sentence."""
 
 from __future__ import annotations
 
@@ -27,48 +27,52 @@ from model.folder import find_model, list_models, summarize
 
 MOST_FORKS = 12
 INDEX = "index.html"
-LEAST = 0.02  # the probability of a token that is worth following
+MIN_PROBABILITY = 0.02  # of a token whose continuation is recorded
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
-    made = OneSentenceParser(
+    result = OneSentenceParser(
         prog=typed("explorer.site"),
         description="Write translations as web pages that step, with every head's attention. They need no server, no "
         "network and nothing installed: put the folder on any web server, or open index.html in a browser.",
     )
-    made.add_argument("out", type=Path, metavar="OUT", help="the folder to write, or one page if it ends in .html")
-    made.add_argument("sentences", nargs="*", metavar="TEXT", help="sentences (default: the models' examples)")
-    made.add_argument("--model", action="append", metavar="NAME", help="a model; repeat it for several (default: all)")
-    made.add_argument(
+    result.add_argument("out", type=Path, metavar="OUT", help="the folder to write, or one page if it ends in .html")
+    result.add_argument("sentences", nargs="*", metavar="TEXT", help="sentences (default: the models' examples)")
+    result.add_argument(
+        "--model", action="append", metavar="NAME", help="a model; repeat it for several (default: all)"
+    )
+    result.add_argument(
         "--forks", type=int, default=3, metavar="N", help="other continuations to record per sentence (%(default)s)"
     )
-    made.add_argument("--overwrite", action="store_true", help="replace files of the same names")
-    add_checkpoints(made)
-    return made
+    result.add_argument("--overwrite", action="store_true", help="replace files of the same names")
+    add_checkpoints(result)
+    return result
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write the pages; returns the exit code.
 
     Raises:
-        CommandError: what is asked for does not fit together, or a file would be overwritten.
+        CommandError: the options cannot be combined, or a file would be overwritten.
         CheckpointError, InputError: a model cannot be opened, or a sentence is empty.
     """
-    options = parser().parse_intermixed_args(arguments)  # a sentence may stand after an option
+    options = parser().parse_intermixed_args(arguments)  # a sentence may follow an option
     if not 0 <= options.forks <= MOST_FORKS:
         raise CommandError(f"--forks is a number from 0 to {MOST_FORKS}, not {options.forks}.")
     one_page = options.out.suffix.lower() in (".html", ".htm")
     if one_page and (len(options.sentences) != 1 or len(options.model or ()) != 1):
-        raise CommandError("One page shows one sentence and one model: name both, the model with --model.")
+        raise CommandError("One page shows one sentence of one model: give both, the model with --model.")
     if one_page:
         (example,) = _examples(options.model[0], options)
         _write(options.out, example.page, options.overwrite)
         print(f"{options.out}: {len(example.page) / 1000:,.0f} kB.")
         return 0
     names = options.model or [
-        str(one["name"]) for one in list_models(options.checkpoints) if one["error"] is None and one["trained"]
+        str(summary["name"])
+        for summary in list_models(options.checkpoints)
+        if summary["error"] is None and summary["trained"]
     ]
     if not names:
         raise CommandError(
@@ -96,7 +100,7 @@ def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
 
 
 def _examples(name: str, options: argparse.Namespace, index: str = "") -> list[Example]:
-    """The pages of one model, whose weights are held no longer than they are made."""
+    """Make the pages of one model; its weights are freed afterwards."""
     folder = find_model(options.checkpoints, name)
     loaded = load_model(folder)
     translator, summary = Translator(loaded), summarize(folder)
@@ -110,13 +114,13 @@ def _examples(name: str, options: argparse.Namespace, index: str = "") -> list[E
 
 def _write(path: Path, content: bytes, overwrite: bool) -> None:
     if path.exists() and not overwrite:
-        raise CommandError(f"{path} exists already; name another place, or add --overwrite.")
+        raise CommandError(f"{path} exists already; choose another path, or add --overwrite.")
     path.write_bytes(content)
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A page of the folder: the name of its file, what it shows, and its content."""
+    """A page of the folder: the name of its file, its sentences, the number of forks, and its content."""
 
     file: str
     source: str
@@ -128,10 +132,10 @@ class Example:
 def recorded(
     translator: Translator, sentence: str, number: int, *, word: str = "", forks: int = 3, index: str = ""
 ) -> Example:
-    """The page of one sentence, with the `forks` likeliest other continuations.
+    """Make the page of one sentence, with the `forks` likeliest other continuations.
 
-    It opens at the step that predicts `word`, or at the closest race between two words. `number` is part of the name,
-    and `index` the address of a page that leads to this one.
+    It opens at the step that predicts `word`, or at the closest race between two words. `number` is part of the file
+    name, and `index` the address of the page with the list of examples.
 
     Raises:
         InputError: the sentence is empty.
@@ -151,25 +155,25 @@ def recorded(
 
 
 def runners_up(own: Translation, most: int) -> list[tuple[int, int]]:
-    """The likeliest tokens that the model did not choose, as (row, rank) from 0; at most `most`, in order of rows."""
-    trace, found = own.trace, []
+    """Choose the likeliest tokens that the model did not take, at most `most`: (row, rank) from 0, sorted."""
+    trace, candidates = own.trace, []
     for row, token in enumerate(own.path):
         for rank, other in enumerate(trace.top_ids[row]):
-            if int(other) != token and float(trace.top_probabilities[row, rank]) >= LEAST:
-                found.append((float(trace.top_probabilities[row, rank]), row, rank))
-    best = sorted(found, key=lambda one: (-one[0], one[1]))[:most]
+            if int(other) != token and float(trace.top_probabilities[row, rank]) >= MIN_PROBABILITY:
+                candidates.append((float(trace.top_probabilities[row, rank]), row, rank))
+    best = sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1]))[:most]
     return sorted((row, rank) for _, row, rank in best)
 
 
 def _continued(translator: Translator, own: Translation, row: int, rank: int) -> Recording:
-    """The decoding that takes this token instead, and goes on by itself."""
+    """Record the decoding that takes this token instead, and continues by itself."""
     token = int(own.trace.top_ids[row, rank])
     other = translator.translate(own.source.text, DecodeConfig(), prefix=(*own.path[:row], token))
     return Recording(other, other.text, fork_of(own, other, row + 1, token).detail, row + 1)
 
 
 def index_page(groups: Sequence[tuple[dict[str, Any], Sequence[Example]]]) -> bytes:
-    """The page; each group is a model's summary and its examples."""
+    """Write the page with the list of examples; each group is a model's summary and its examples."""
     sections = "\n".join(_section(summary, examples) for summary, examples in groups)
     body = f"""<main>
 <h1>What a translator looks at</h1>

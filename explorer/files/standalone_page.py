@@ -1,7 +1,8 @@
-"""One HTML file with the interactive views of recorded decodings: no server, no network, nothing to install.
+"""Write an HTML file with the interactive views of recorded decodings, which needs no server, network or installation.
 
-The program and its data lie in the file compressed, as text. The policy in its head allows one script, by its hash: it
-unpacks the modules and hands them to the browser. Text from outside is escaped here or set as text there.
+The file contains the program and its data, compressed and encoded as text. Its content security policy allows one
+script, by its hash, which unpacks the modules and imports them. Text from outside is escaped here, or set as text
+content by the script.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ if TYPE_CHECKING:
 Theme = Literal["auto", "light", "dark"]
 _PACKS: dict[StandaloneView, str] = {"steps": "stepper", "heads": "heads"}
 THEMES: tuple[Theme, ...] = ("auto", "light", "dark")
-# Nothing may be loaded; styles of the page's own are set as text, by the views too.
+# Nothing may be loaded; the page and its views set their own styles as text.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _RED = {"light": "#b00020", "dark": "#ff8a8a"}
-_LEVEL = 6  # of compression: 9 takes three times as long for one percent
-# What the views link to.
+_LEVEL = 6  # of compression; 9 takes three times as long and saves one percent
+# Terms of the glossary that the views explain.
 _TERMS = ("attention weight", "temperature", "layer", "self-attention", "cross-attention")
 ADVICE = "Attention weights show where one layer read information from. They do not say why the model decided so."
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """One decoding of a page that stands alone; decodings whose predicted ids begin alike are forks of each other.
+    """One decoding of a standalone page; decodings whose predicted ids have a common prefix are forks of each other.
 
-    `text` and `detail` name it where there are several: the translation, and what is special about it. `step` is where
-    it leaves the recording that it is a fork of, from 1.
+    `text` and `detail` name it in a list: the translation, and how it came about. `step`, from 1, is where it departs
+    from the recording of which it is a fork.
     """
 
     decoding: Decoding
@@ -71,18 +72,18 @@ def page(
     theme_name: Theme = "auto",
     index: str = "",
 ) -> bytes:
-    """The file. It opens with recording `at`, at a place in it; `options` are those of the views of heads.
+    """Write the file, which opens with recording `at` at `place`; `options` are those of the views of heads.
 
-    `facts` are sentences below the views, `index` is the address of a page that leads to this one. Without
-    cross-attention in the recordings, there are only the views of heads. With `digits`, weights are rounded to so many
-    decimals, at most 4.
+    `facts` are sentences below the views, `index` is the address of the page with the list of examples. Without
+    cross-attention in the recordings, there are only the views of heads. `digits` is the number of decimals to which
+    weights are rounded, at most 4.
 
     Raises:
         ValueError: a weight is not a number.
     """
-    crossing = all(one.decoding.trace.cross.size for one in recordings)
-    views: list[StandaloneView] = ["steps", "heads"] if crossing else ["heads"]
-    about = StandaloneHeader(
+    has_cross = all(recording.decoding.trace.cross.size for recording in recordings)
+    views: list[StandaloneView] = ["steps", "heads"] if has_cross else ["heads"]
+    header = StandaloneHeader(
         views=views,
         view=view if view in views else views[0],
         at=at,
@@ -92,16 +93,16 @@ def page(
             for term, entry in ((term, explain(term)) for term in _TERMS)
         },
         recordings=[
-            RecordingHeader(one.decoding.seq, printable(one.text), printable(one.detail), max(one.step, 1), forks)
-            for one, forks in zip(recordings, forks_of(recordings), strict=True)
+            RecordingHeader(each.decoding.seq, printable(each.text), printable(each.detail), max(each.step, 1), forks)
+            for each, forks in zip(recordings, forks_of(recordings), strict=True)
         ],
     )
-    first, *others = (encode(one.decoding, digits=digits) for one in recordings)
+    first, *others = (encode(recording.decoding, digits=digits) for recording in recordings)
     packed = [first, *(wire.difference(other, first) for other in others)]
     messages = {f"{i}": np.frombuffer(message, np.uint8) for i, message in enumerate(packed)}
-    least = f"{0.5 * 10 ** -(digits or 0):.{(digits or 0) + 1}f}"
-    remarks = [f"Weights are rounded to {digits} decimals; 0 stands for less than {least}."] if digits else []
-    return _document(title, [*facts, *remarks, ADVICE], views, wire.write(vars(about), messages), theme_name, index)
+    threshold = f"{0.5 * 10 ** -(digits or 0):.{(digits or 0) + 1}f}"
+    remarks = [f"Weights are rounded to {digits} decimals; 0 stands for less than {threshold}."] if digits else []
+    return _document(title, [*facts, *remarks, ADVICE], views, wire.write(vars(header), messages), theme_name, index)
 
 
 def translation_page(
@@ -114,22 +115,22 @@ def translation_page(
     facts: Sequence[str] = (),
     index: str = "",
 ) -> bytes:
-    """The page of one sentence: all `recordings` are of it, the model's own first, and it opens with `shown`.
+    """Write the page of one sentence from its `recordings`, the model's own first; it opens with `shown`.
 
-    Of recordings with the same path, the first is kept. The other arguments are those of :func:`page`.
+    Of recordings with the same path, only the first is used. The other arguments are those of :func:`page`.
     """
-    different: dict[tuple[int, ...], Recording] = {}
+    by_path: dict[tuple[int, ...], Recording] = {}
     for recording in [*recordings, Recording(shown, shown.text, "the path that was on screen")]:
-        different.setdefault(recording.decoding.path, recording)
+        by_path.setdefault(recording.decoding.path, recording)
     about = f"Translated by the model {shown.model}."
     if shown.trace.edits:
         about += f" Heads were changed: {'; '.join(shown.trace.edits)}."
     return page(
-        list(different.values()),
+        list(by_path.values()),
         place,
         title=shown.source.text,
         facts=[about, *facts],
-        at=list(different).index(shown.path),
+        at=list(by_path).index(shown.path),
         view=view,
         options=options,
         index=index,
@@ -137,13 +138,13 @@ def translation_page(
 
 
 def forks_of(recordings: Sequence[Recording]) -> list[list[dict[int, int]]]:
-    """For each recording and row: which recording continues from another token, by that token's id."""
-    forks: list[list[dict[int, int]]] = [[{} for _ in one.decoding.trace.read_tokens] for one in recordings]
-    paths = [one.decoding.path for one in recordings]
+    """For each recording and row, map the ids of other tokens to the recordings that continue with them."""
+    forks: list[list[dict[int, int]]] = [[{} for _ in each.decoding.trace.read_tokens] for each in recordings]
+    paths = [recording.decoding.path for recording in recordings]
     for i, path in enumerate(paths):
         for j, other in enumerate(paths):
             pairs = enumerate(zip(path, other, strict=False))
-            row = next((row for row, (mine, its) in pairs if mine != its), None)
+            row = next((row for row, (token, other_token) in pairs if token != other_token), None)
             if row is not None and row < len(forks[i]):
                 forks[i][row].setdefault(other[row], j)
     return forks
@@ -176,13 +177,13 @@ def _document(
 
 
 def _hash(script: str) -> str:
-    """How the policy names a script."""
+    """The source expression of a script in the content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 @functools.cache
 def theme_style() -> str:
-    """Rules that set the variables: by the browser's wish, or by the attribute `data-theme` of the root element."""
+    """CSS rules that set the variables by the browser's preference, or by the attribute `data-theme` of the root."""
     light, dark = (_variables(name) for name in ("light", "dark"))
     return (
         f":root{{color-scheme:light;{light}}}"

@@ -1,6 +1,6 @@
-"""CSV files: tables in which no cell begins a formula, and maps cell by cell with a column for the mask.
+"""Write CSV files: tables without formulas, and maps cell by cell with a column for the mask.
 
-All are UTF-8 with a byte order mark, which tells spreadsheets so.
+Files are UTF-8 with a byte order mark, so that spreadsheets recognise the encoding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Rows = Sequence[Mapping[str, Any]]
 Columns = Mapping[str, Sequence[Any]]
 CSV_COLUMNS = ("kind", "layer", "head", "query", "predicts", "key", "weight", "mask")
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # the last are the same in full width
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # the last four are full-width forms
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?")
 
 
@@ -33,53 +33,53 @@ def table_csv(table: Rows | Columns) -> bytes:
     else:
         names = list(dict.fromkeys(name for row in table for name in row))
         rows = [tuple(row.get(name) for name in names) for row in table]
-    # Lines end as RFC 4180 has it, so that both kinds of line breaks in a cell are quoted.
+    # Lines end as RFC 4180 requires, so that both kinds of line breaks in a cell are quoted.
     return _csv([names, *rows], "\r\n", harmless)
 
 
 def harmless(value: Any) -> Any:
-    """A cell that no spreadsheet reads as a formula; a number that is written out is none."""
+    """Make a cell that no spreadsheet reads as a formula; text that is a number is left alone."""
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value
     return f"'{value}" if value.lstrip(" ").startswith(_FORMULA) else value
 
 
-def maps_csv(shown: ShownMaps) -> bytes:
-    """Every cell of the maps on screen, one row per cell; weights are empty where masked.
+def maps_csv(view: ShownMaps) -> bytes:
+    """Write every cell of the maps on screen, one row per cell; weights are empty where masked.
 
     Layers, heads and positions count from 1; head 0 is the mean over the heads.
     """
-    pairs = zip(shown.places, shown.maps, strict=True)
-    cells = ((at.kind, at.layer, at.head, *cell) for at, one in pairs for cell in _cells(one))
+    pairs = zip(view.places, view.maps, strict=True)
+    cells = ((at.kind, at.layer, at.head, *cell) for at, map_ in pairs for cell in _cells(map_))
     return _csv([CSV_COLUMNS, *cells])
 
 
-def map_csv(one: LabelledMap) -> bytes:
-    """Every cell of a map, one row per cell; the column of numbers is named after the map's unit."""
-    header = ("map", "query", "predicts", "key", one.unit, "mask")
-    return _csv([header, *((one.title, *cell) for cell in _cells(one))])
+def map_csv(map_: LabelledMap) -> bytes:
+    """Write every cell of a map, one row per cell; the column of numbers is named after the map's unit."""
+    header = ("map", "query", "predicts", "key", map_.unit, "mask")
+    return _csv([header, *((map_.title, *cell) for cell in _cells(map_))])
 
 
 def mask_word(code: int) -> str:
-    """Why a cell is masked: "future" or "padding"; "" where it is visible."""
+    """Why a cell is masked: "future" or "padding"; "" if it is visible."""
     return {VISIBLE: "", FUTURE: "future"}.get(int(code), "padding")
 
 
-def _cells(one: LabelledMap) -> Iterator[tuple[str, str, str, str, str]]:
-    """Query, predicted token, key, number and mask of every cell.
+def _cells(map_: LabelledMap) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield query, predicted token, key, number and mask of every cell.
 
     Numbers are the shortest decimals that read back as the same float32. Each token follows its position ("3 the"), so
     that repeated words stay apart and no token can start a formula.
     """
-    for query, label in enumerate(one.row_labels):
+    for query, label in enumerate(map_.row_labels):
         # A row predicts the token that the next row reads.
-        predicts = f"{one.first_row + query + 1} {one.predicted[query]}" if one.predicted else ""
-        for key, column in enumerate(one.column_labels):
-            code = int(one.mask[query, key])
-            yield label, predicts, column, "" if code != VISIBLE else str(one.values[query, key]), mask_word(code)
+        predicts = f"{map_.first_row + query + 1} {map_.predicted[query]}" if map_.predicted else ""
+        for key, column in enumerate(map_.column_labels):
+            code = int(map_.mask[query, key])
+            yield label, predicts, column, "" if code != VISIBLE else str(map_.values[query, key]), mask_word(code)
 
 
-def _csv(rows: Iterable[Iterable[Any]], line_end: str = "\n", written: Any = lambda cell: cell) -> bytes:
+def _csv(rows: Iterable[Iterable[Any]], line_end: str = "\n", convert: Any = lambda cell: cell) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator=line_end).writerows([written(cell) for cell in row] for row in rows)
+    csv.writer(text, lineterminator=line_end).writerows([convert(cell) for cell in row] for row in rows)
     return text.getvalue().encode("utf-8-sig")

@@ -1,8 +1,8 @@
-"""The attention that any model returns, as one array per kind: lists of tensors by layer, or by step and layer.
+"""Convert the attention that any model returns (tensors by layer, or by step and layer) to one array per kind.
 
-What libraries return differs: a tensor per layer, [batch, head, query, key] or [head, query, key]; one array for all
-layers; after generating with a cache, a list of these for each step, which has the new queries only and one key more
-than the step before; without a cache, all queries again. Tensors need `__array__`; those of PyTorch are detached and
+Libraries return different forms: a tensor per layer, [batch, head, query, key] or [head, query, key]; one array for all
+layers; after generation with a cache, a list of tensors for each step, which have only the new queries and one key more
+than the previous step; without a cache, all queries again. Tensors need `__array__`; those of PyTorch are detached and
 copied to the CPU first.
 """
 
@@ -22,20 +22,20 @@ Floats = NDArray[np.float32]
 
 
 class AttentionError(UserError):
-    """Tensors or tokens that cannot be shown; the message says which, and what to do."""
+    """Tensors or tokens cannot be shown; the message says which, and what to do."""
 
 
 def by_layer(kind: AttentionKind, given: Any) -> tuple[Floats, bool]:
-    """[layer, head, query, key] of one kind, and whether it was generated step by step.
+    """Convert one kind to [layer, head, query, key]; also says whether it was generated step by step.
 
     Raises:
-        AttentionError: a tensor is missing, has another shape than the others, or holds more than one sentence.
+        AttentionError: a tensor is missing, differs in shape from the others, or has more than one sentence.
     """
     if isinstance(given, list | tuple) and not given:
         raise AttentionError(f"{kind} is an empty list. {_EAGER}")
     if isinstance(given, list | tuple) and isinstance(given[0], list | tuple) and _holds_tensors(given[0]):
         return _joined_steps(kind, given), True
-    layers = [_layer(f"layer {number} of {kind}", one) for number, one in enumerate(_axis(kind, given), start=1)]
+    layers = [_layer(f"layer {number} of {kind}", tensor) for number, tensor in enumerate(_axis(kind, given), start=1)]
     for number, layer in enumerate(layers[1:], start=2):
         if layer.shape != layers[0].shape:
             raise AttentionError(
@@ -56,7 +56,7 @@ def _holds_tensors(values: Sequence[Any]) -> bool:
 
 
 def _axis(kind: str, given: Any) -> Sequence[Any] | NDArray[Any]:
-    """The layers of a list or of one array."""
+    """The layers, as a list or as the first axis of an array."""
     if isinstance(given, list | tuple) and _holds_tensors(given):
         return given
     array = _array(kind, given)
@@ -69,7 +69,7 @@ def _axis(kind: str, given: Any) -> Sequence[Any] | NDArray[Any]:
 
 
 def _layer(name: str, given: Any) -> Floats:
-    """[head, query, key] of one layer, without the axis of a batch of one sentence."""
+    """Convert one layer to [head, query, key], without the batch axis."""
     array = _array(name, given)
     if array.ndim == 4 and array.shape[0] != 1:
         raise AttentionError(
@@ -84,44 +84,48 @@ def _layer(name: str, given: Any) -> Floats:
 
 
 def _array(name: str, given: Any) -> Floats:
-    """A tensor of any library as float32."""
+    """Convert a tensor of any library to float32."""
     if given is None:
         raise AttentionError(f"{name[0].upper()}{name[1:]} is missing (None). {_EAGER}")
-    for step in ("detach", "float", "cpu"):  # PyTorch; numpy knows no bfloat16
+    for step in ("detach", "float", "cpu"):  # PyTorch; numpy has no bfloat16
         given = getattr(given, step)() if hasattr(given, step) else given
     try:
         array = np.asarray(given)
         if array.dtype.kind not in "biuf":
-            raise ValueError(f"{array.dtype} is no type of number")
-        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused later
+            raise ValueError(f"{array.dtype} is not a type of number")
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite, and are refused later
             return array.astype(np.float32)
     except (ValueError, TypeError) as unfit:
         raise AttentionError(f"{name[0].upper()}{name[1:]} is not an array of numbers ({unfit}).") from None
 
 
 def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]]) -> Floats:
-    """The rows of all steps as one map; the keys that a step did not have yet are 0.
+    """Join the rows of all steps into one map; keys that a step did not have yet get weight 0.
 
-    A step has its new queries only, or all queries so far (without a cache), of which the new ones are taken.
+    A step has only its new queries, or all queries so far (without a cache), of which the new ones are taken.
     """
-    first = [_layer(f"step 1, layer {n} of {kind}", one) for n, one in enumerate(steps[0], start=1)]
-    done, rows = 0, []
+    first = [_layer(f"step 1, layer {n} of {kind}", tensor) for n, tensor in enumerate(steps[0], start=1)]
+    n_rows, rows = 0, []
     for number, step in enumerate(steps, start=1):
-        layers = [_layer(f"step {number}, layer {n} of {kind}", one) for n, one in enumerate(step, start=1)]
+        layers = [_layer(f"step {number}, layer {n} of {kind}", tensor) for n, tensor in enumerate(step, start=1)]
         if len(layers) != len(first) or any(layer.shape != layers[0].shape for layer in layers):
-            raise AttentionError(f"Step {number} of {kind} has other layers than step 1, or layers of unequal shapes.")
+            raise AttentionError(
+                f"Step {number} of {kind} does not have as many layers as step 1, or its layers differ in shape."
+            )
         heads, queries, keys = layers[0].shape
-        new = queries if done == 0 or queries == 1 else queries - done
-        total = done + new
+        new = queries if n_rows == 0 or queries == 1 else queries - n_rows
+        total = n_rows + new
         if new < 1 or heads != first[0].shape[0] or (kind != "cross" and keys != total):
             raise AttentionError(
                 f"Step {number} of {kind} is {[heads, queries, keys]} [head, query, key], which does not follow the "
-                f"{plural(done, 'row')} before it: each step adds its new queries, and as many keys."
+                f"{plural(n_rows, 'row')} before it: each step adds its new queries, and as many keys."
             )
         rows.append(np.stack(layers)[:, :, queries - new :])
-        done = total
+        n_rows = total
     width = rows[-1].shape[-1]
     if kind == "cross" and any(row.shape[-1] != width for row in rows):
-        raise AttentionError("The steps of cross do not all have the same keys: the source has one length.")
+        raise AttentionError(
+            "The steps of cross do not all have the same number of keys, although the source does not change."
+        )
     padded = [np.pad(row, ((0, 0), (0, 0), (0, 0), (0, width - row.shape[-1]))) for row in rows]
     return np.concatenate(padded, axis=2)
