@@ -1,4 +1,4 @@
-"""The right answer to a lesson's question, computed from the models, and what is said of an answer that was given."""
+"""Compute the right answer to a lesson's question from the models, and write the feedback to a given answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from explorer.lessons.expressions import Expression, TermError, Value, as_number, shown
+from explorer.lessons.expressions import Expression, TermError, Value, as_number, value_text
 from explorer.lessons.lesson import Question
 from explorer.lessons.progress import Outcome, StepRecord
 from explorer.locale.text import plain
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Solution:
-    """The right answer: its text, the index of the choice (from 0; None for typed answers), and the computed value."""
+    """The right answer: its text, the index of the choice (from 0; None for typed answers), and its computed value."""
 
     text: str
     choice: int | None
@@ -30,7 +30,7 @@ def solve(question: Question, evaluate: Callable[[Expression], Value]) -> Soluti
     """Compute the right answer.
 
     Raises:
-        TermError: it cannot be computed, or does not match exactly one of the choices.
+        TermError: the answer cannot be computed, or does not match exactly one of the choices.
     """
     if question.pick:
         values = [float(evaluate(choice.expression)) for choice in question.choices if choice.expression]
@@ -43,18 +43,20 @@ def solve(question: Question, evaluate: Callable[[Expression], Value]) -> Soluti
         raise TermError("the question has no check")
     value = evaluate(question.check)
     if not question.choices:
-        return Solution(shown(value, question.style), None, value)
+        return Solution(value_text(value, question.style), None, value)
     if isinstance(value, bool):
         return _chosen(question, 0 if value else 1, value)
     fitting = [i for i, choice in enumerate(question.choices) if _fits(question, value, choice.text)]
     if len(fitting) != 1:
-        raise TermError(f"the answer is {shown(value, question.style)}, and that is not exactly one of the choices")
+        raise TermError(
+            f"the answer is {value_text(value, question.style)}, and that is not exactly one of the choices"
+        )
     return _chosen(question, fitting[0], value)
 
 
 def _chosen(question: Question, index: int, value: Value) -> Solution:
     text = question.choices[index].text
-    is_code = text[:1] == text[-1:] == "`" and text.count("`") == 2  # is named without its backticks
+    is_code = text[:1] == text[-1:] == "`" and text.count("`") == 2  # written without its backticks
     return Solution(text[1:-1] if is_code else text, index, value)
 
 
@@ -74,22 +76,22 @@ def _fits(question: Question, value: Value, text: str) -> bool:
         number = as_number(inside[0]) if len(inside) == 1 else None
     if number is None:
         return False
-    wanted = 100 * value if question.style == "percent" else float(value)
-    return abs(number - wanted) <= _tolerance(question, wanted) + 1e-9
+    right = 100 * value if question.style == "percent" else float(value)
+    return abs(number - right) <= _tolerance(question, right) + 1e-9
 
 
-def _tolerance(question: Question, wanted: float) -> float:
+def _tolerance(question: Question, right: float) -> float:
     if question.within is not None:
         return question.within
     if question.style == "percent":
         return 0.5
     if question.style:
         return 0.5 * 10.0 ** -int(question.style)
-    return 0.0 if wanted.is_integer() else abs(wanted) / 100
+    return 0.0 if right.is_integer() else abs(right) / 100
 
 
 def _bare(text: str) -> str:
-    """An answer without what does not count: extra spaces, capitals, Markdown marks, quotation marks, full stop."""
+    """Normalise an answer: extra spaces, capitals, Markdown marks, quotation marks and full stops do not count."""
     return " ".join(text.split()).strip("`*.\"'“”„‘’ ").casefold()
 
 
@@ -104,9 +106,9 @@ class Feedback:
 def feedback(
     question: Question, solution: Solution, record: StepRecord, filled: Callable[[str, str], str]
 ) -> tuple[Feedback, ...]:
-    """What to say after the last answer; nothing before the first one.
+    """Write the feedback to the last answer; none before the first one.
 
-    `filled(text, answer)` replaces placeholders. Until the question has an outcome, a wrong answer gets its hint only.
+    `filled(text, answer)` replaces placeholders. Until the question has an outcome, a wrong answer only gets its hint.
     """
     messages = []
     answer = record.answer
@@ -126,19 +128,21 @@ def feedback(
 
 
 def with_answer(lead: str, answer: str, explanation: str) -> str:
-    """Lead, answer and explanation as one message that says the answer once: "Right: 16." and not "Right: 16. 16."."""
+    """Join lead, answer and explanation so that the answer occurs once: "Right: 16." and not "Right: 16. 16."."""
     if opens_with(explanation, answer):
         return f"{lead}: {explanation}"
     return f"{lead}: {plain(answer)}. {explanation}"
 
 
 def opens_with(explanation: str, answer: str) -> bool:
-    """Whether an explanation (Markdown) begins with the answer as a word of its own."""
-    said, wanted = _unmarked(explanation), _unmarked(answer)
-    rest = said[len(wanted) :]
-    return bool(wanted) and said.startswith(wanted) and not rest[:1].isalnum() and not rest.lstrip(".,")[:1].isdecimal()
+    """Whether an explanation (Markdown) begins with the answer as a whole word."""
+    text, opening = _unmarked(explanation), _unmarked(answer)
+    rest = text[len(opening) :]
+    return (
+        bool(opening) and text.startswith(opening) and not rest[:1].isalnum() and not rest.lstrip(".,")[:1].isdecimal()
+    )
 
 
 def _unmarked(text: str) -> str:
-    """Text without Markdown's marks and escapes, in lower case."""
+    """Remove Markdown's marks and escapes from a text, and convert it to lower case."""
     return text.replace("\\", "").replace("`", "").replace("*", "").strip().casefold()

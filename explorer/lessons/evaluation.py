@@ -1,4 +1,4 @@
-"""Compute what a lesson asks of the models: expressions, numbers within its text, and its claims."""
+"""Compute what lessons ask of the models: expressions, numbers in their text, and claims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from explorer.decoding.examples import examples_of
 from explorer.decoding.selection import Selection
-from explorer.lessons.expressions import Expression, Term, TermError, Value, compare, read_expression, shown
+from explorer.lessons.expressions import Expression, Term, TermError, Value, compare, read_expression, value_text
 from explorer.lessons.lesson import Step
 from explorer.lessons.lesson_file import CODE, PLACEHOLDER
 from explorer.locale.text import plain
@@ -19,8 +19,9 @@ from explorer.locale.text import plain
 class Models:
     """The models that lessons ask.
 
-    `summaries()` gives them by name. `encode(model, text)` gives target ids. `check(model, sentence, path, term)` gives
-    the value of one term, with the translation forced to begin with `path`. Both raise TermError where there is none.
+    `summaries()` returns their summaries by name, `encode(model, text)` target ids, and `check(model, sentence, path,
+    term)` the value of one term, with the translation forced to begin with `path`. The last two raise TermError if
+    there is no result.
     """
 
     summaries: Callable[[], Mapping[str, dict[str, Any]]]
@@ -28,7 +29,7 @@ class Models:
     check: Callable[[str, str, tuple[int, ...], Term], Value]
 
     def start_of(self, step: Step) -> Selection:
-        """The selection that a step opens with; where its link names no sentence, the model's first example."""
+        """The selection that a step opens with; if its link has no sentence, the model's first example is taken."""
         if step.link is None:
             return Selection()
         summaries = self.summaries()
@@ -39,7 +40,7 @@ class Models:
         return start
 
     def evaluate(self, expression: Expression, start: Selection, here: Selection | None = None) -> Value:
-        """The value of an expression; `start` is the step's selection, `here` the reader's (for `of=here`).
+        """Compute an expression; `start` is the step's selection, `here` the reader's (for `of=here`).
 
         Raises:
             TermError: it cannot be computed; the message says why.
@@ -65,7 +66,7 @@ class Models:
     def fill(self, text: str, start: Selection, answer: str = "") -> str:
         """Replace each placeholder in braces by its value, as text and not as markup; `{answer}` is the right answer.
 
-        Code spans stay as they are, unless the whole span is one placeholder.
+        Code spans are left unchanged, unless the whole span is one placeholder.
 
         Raises:
             TermError: a placeholder cannot be computed.
@@ -75,13 +76,13 @@ class Models:
             if inside == "answer":
                 return answer
             expression = read_expression(inside)
-            return shown(self.evaluate(expression, start), expression.left.values.get("as", ""))
+            return value_text(self.evaluate(expression, start), expression.left.values.get("as", ""))
 
         def filled(part: str) -> str:
             if not part.startswith("`"):
                 return PLACEHOLDER.sub(lambda match: plain(number(match[1])), part)
             match = PLACEHOLDER.fullmatch(part[1:-1])
-            # Inside a code span nothing is markup except the backtick that ends it.
+            # Inside a code span, only backticks are markup.
             return f"`{number(match[1]).replace('`', 'ˋ') or ' '}`" if match else part
 
         return "".join(map(filled, CODE.split(text)))
@@ -96,6 +97,6 @@ class Models:
                 problems.append(f"{error}.".replace("..", "."))
                 continue
             if holds is not True:
-                value = shown(self.evaluate(Expression(claim.left), start), "4")
+                value = value_text(self.evaluate(Expression(claim.left), start), "4")
                 problems.append(f"{claim} does not hold (it is {value}).")
         return problems

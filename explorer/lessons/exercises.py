@@ -1,4 +1,4 @@
-"""The exercises that the app can check: named, pure functions of where the reader is."""
+"""The exercises that the app can check: pure functions of the reader's state, by name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ exercise = registered(EXERCISES)
 
 @dataclass(frozen=True)
 class ReaderState:
-    """What an exercise is checked against: the reader's selection, the step's, and what they did elsewhere.
+    """The state against which an exercise is checked: the selections of reader and step, and the reader's actions.
 
-    `widgets` are the values of switches and tabs by key; `own` the summaries of models that did not come with the app;
-    `edits` the number of head edits in force.
+    `widgets` are the values of switches and tabs by key; `own` the summaries of models that are not shipped with the
+    app; `edits` the number of head edits in force.
     """
 
     selection: Selection
@@ -31,15 +31,15 @@ class ReaderState:
 
 def is_done(term: Term, state: ReaderState) -> bool:
     """Whether the reader has done the exercise."""
-    known = EXERCISES[term.name]
-    return known.function(state, **known.arguments(term))
+    check = EXERCISES[term.name]
+    return check.function(state, **check.arguments(term))
 
 
 def validate_exercise(term: Term) -> None:
-    """Refuse unknown parameters of an exercise.
+    """Refuse an exercise with unknown or missing parameters.
 
     Raises:
-        TermError: the message says what would be right.
+        TermError: the message says what is expected.
     """
     kinds = EXERCISES[term.name].kinds
     EXERCISES[term.name].arguments(term)
@@ -48,7 +48,7 @@ def validate_exercise(term: Term) -> None:
 
 
 def is_exercise(term: Term) -> bool:
-    """Whether this is the name of an exercise, and not of a check."""
+    """Whether this is the name of an exercise rather than of a check."""
     return term.name in EXERCISES
 
 
@@ -65,7 +65,7 @@ def at(
 
 @exercise
 def own_sentence(state: ReaderState) -> bool:
-    """The reader typed a sentence of their own."""
+    """The reader typed their own sentence."""
     return bool(state.selection.text.strip()) and state.selection.text.strip() != state.start.text.strip()
 
 
@@ -89,7 +89,7 @@ def switched(state: ReaderState, widget: str = "", value: str = "") -> bool:
 
 @exercise
 def trained(state: ReaderState, task: str = "", architecture: str = "") -> bool:
-    """The reader trained a model, of this task and architecture where they are given."""
+    """The reader trained a model, of this task and architecture if they are given."""
     return any(
         bool(own.get("trained"))
         and task in ("", own.get("task"))

@@ -1,4 +1,4 @@
-"""The expressions of lesson files, such as `weight kind=cross layer=1 head=1 row=2 key=5 > 0.5`."""
+"""Parse and compare the expressions of lesson files, such as `weight kind=cross layer=1 head=1 row=2 key=5 > 0.5`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from model.user_error import UserError
 
 Value = str | float | bool
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
-EQUAL = 1e-9  # computed numbers that differ by no more than this are equal
+EQUAL = 1e-9  # largest difference of computed numbers that count as equal
 MAX_EXPRESSION = 500  # characters
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class TermError(UserError):
-    """An expression that cannot be parsed or computed; the message says why."""
+    """The expression cannot be parsed or computed; the message says why."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """The name of a check and its parameters as written."""
+    """The name of a check, and its parameters as text."""
 
     name: str
     written: tuple[tuple[str, str], ...] = ()
@@ -104,7 +104,7 @@ def _right(parts: list[str]) -> Term | float | str:
 
 
 def as_number(text: str) -> float | None:
-    """The number that people write as "0.25", "0,25" or "25 %" (25), or None."""
+    """Parse a number written as "0.25", "0,25" or "25 %" (25); None if it is not a number."""
     cleaned = text.strip().removesuffix("%").strip().replace("−", "-").replace(",", ".")
     if not re.fullmatch(r"[+-]?(\d{1,15}(\.\d{0,15})?|\.\d{1,15})", cleaned, flags=re.ASCII):
         return None
@@ -113,10 +113,10 @@ def as_number(text: str) -> float | None:
 
 
 def compare(left: Value, op: str, right: Value) -> bool:
-    """Whether a comparison holds; words are compared for equality only, without regard to capitals.
+    """Whether a comparison holds; words are only compared for equality, ignoring case.
 
     Raises:
-        TermError: words are compared by size.
+        TermError: the operator orders words.
     """
     if isinstance(left, str) or isinstance(right, str):
         if op not in ("==", "!="):
@@ -130,8 +130,8 @@ def compare(left: Value, op: str, right: Value) -> bool:
     return {"<": below, "<=": below or same, ">": not below and not same, ">=": not below}[op]
 
 
-def shown(value: Value, style: str = "") -> str:
-    """A value as text: `style` is "percent", a number of decimals, or empty for three significant digits."""
+def value_text(value: Value, style: str = "") -> str:
+    """Write a value as text: `style` is "percent", a number of decimals, or empty for three significant digits."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Lessons on paper: the handout with its figures and the summary to hand in; both open without a network."""
+"""Write lessons as files for print: the handout with its figures, and the summary to hand in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from explorer.lessons.progress import Outcome, StepRecord
 from explorer.locale.text import plural, quoted
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
-_JOINER = "\u2060"  # keeps addresses from becoming links on the page (explorer/locale/text.py); a file does not need it
+_JOINER = "\u2060"  # prevents links on the page (explorer/locale/text.py); files do not need it
 _STYLE = """
 body{max-width:46rem}h1{font-size:1.5rem}h2{break-after:avoid}section{break-inside:avoid;margin-bottom:1.5rem}
 .do{border-left:3px solid #0f5e7d;padding-left:.75rem}.ask{background:#f3f5f7;padding:.5rem .75rem;border-radius:6px}
@@ -37,10 +37,10 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Paper:
-    """A step as it is printed, its placeholders replaced.
+    """A step as it is printed, with its placeholders replaced.
 
-    `figure` is the number of its figure, from 1 (0 = it has none); `where` says what to open in the app; `solution` is
-    the right answer, empty where there is no question or it cannot be computed.
+    `figure` is the number of its figure, from 1 (0 = none); `where` says what to open in the app; `solution` is the
+    right answer, empty if there is no question or the answer cannot be computed.
     """
 
     step: Step
@@ -55,7 +55,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure as it is printed: an SVG drawing, and its caption, which names what is drawn and not what it shows."""
+    """A figure as it is printed: an SVG drawing, and a caption that does not give away what the figure shows."""
 
     drawing: bytes
     caption: str
@@ -68,7 +68,7 @@ def paper_of(
     solution: str,
     figure: int = 0,
 ) -> Paper:
-    """A step as it is printed; `fill(text, answer)` replaces placeholders and raises TermError where it cannot."""
+    """Prepare a step for print; `fill(text, answer)` replaces placeholders and raises TermError if it cannot."""
 
     def filled(text: str, answer: str = "") -> str:
         try:
@@ -90,7 +90,7 @@ def paper_of(
 
 
 def where_to_look(step: Step, start: Selection) -> str:
-    """Which page, tab, model and sentence to open in the app; empty where the step opens nothing."""
+    """State which page, tab, model and sentence to open in the app; empty if the step opens nothing."""
     if step.link is None or not step.link.page:
         return ""
     tab = f", tab {step.link.tab}" if step.link.tab else ""
@@ -99,10 +99,10 @@ def where_to_look(step: Step, start: Selection) -> str:
 
 
 def handout(lesson: Lesson, papers: tuple[Paper, ...], figures: tuple[Figure, ...] = (), *, answers: bool) -> bytes:
-    """The lesson as one HTML page.
+    """Write the lesson as one HTML page.
 
-    Figures follow on a page of their own, each once: several steps may need the same one, and a step that asks for a
-    guess must not show it. With `answers`, these come last.
+    Figures follow on a page of their own, each once, since several steps may use the same one and a step that asks for
+    a guess must not show it. With `answers`, the answers come last.
     """
     body = [
         f"<h1>{escape(lesson.title)}</h1>",
@@ -110,8 +110,8 @@ def handout(lesson: Lesson, papers: tuple[Paper, ...], figures: tuple[Figure, ..
         *(_section(number, paper) for number, paper in enumerate(papers, start=1)),
     ]
     if figures:
-        drawn = "".join(_figure(number, figure) for number, figure in enumerate(figures, start=1))
-        body.append(f'<div class="figures"><h2>Figures</h2>{drawn}</div>')
+        drawings = "".join(_figure(number, figure) for number, figure in enumerate(figures, start=1))
+        body.append(f'<div class="figures"><h2>Figures</h2>{drawings}</div>')
     if answers:
         body.append(f'<div class="answers"><h2>Answers</h2><ol>{"".join(map(_answer, papers))}</ol></div>')
     return document(lesson.title, "\n".join(body), language=lesson.language, style=STYLE + _STYLE)
@@ -158,7 +158,7 @@ def summary(
     records: Mapping[tuple[str, int], StepRecord],
     texts: Mapping[tuple[str, int], tuple[str, str]],
 ) -> bytes:
-    """The page to hand in: every step with the answer given and its outcome.
+    """Write the page to hand in: every step with the given answer and its outcome.
 
     `records` and `texts` are keyed by lesson and step; a text is the question and its right answer, placeholders
     replaced.
@@ -168,8 +168,8 @@ def summary(
     for lesson in lessons:
         steps = range(1, len(lesson.steps) + 1)
         asked = [records.get((lesson.name, at), StepRecord()).outcome for at in steps if lesson.step(at).question]
-        said = ", ".join(f"{asked.count(outcome)} {name}" for outcome, name in OUTCOMES.items())
-        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{plural(len(asked), 'question')}: {said}.</p>")
+        outcomes = ", ".join(f"{asked.count(outcome)} {name}" for outcome, name in OUTCOMES.items())
+        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{plural(len(asked), 'question')}: {outcomes}.</p>")
         head = "".join(f"<th>{name}</th>" for name in ("step", "question", "your answer", "outcome", "exercise done"))
         rows = (
             _row(lesson, at, records.get((lesson.name, at), StepRecord()), *texts.get((lesson.name, at), ("", "")))
@@ -181,13 +181,13 @@ def summary(
 
 def _row(lesson: Lesson, at: int, record: StepRecord, question: str, solution: str) -> str:
     step, answer = lesson.step(at), record.answer
-    # Answers typed before the page was reloaded are not in the link; that they were right is.
-    said = answer.text if answer else (solution if record.outcome in (Outcome.FIRST_TRY, Outcome.LATER) else "")
+    # Links contain only outcomes: after a reload, the text of a right answer is that of the solution.
+    answer_text = answer.text if answer else (solution if record.outcome in (Outcome.FIRST_TRY, Outcome.LATER) else "")
     tries = f", {answer.tries} tries" if answer and answer.tries > 1 else ""
     cells = (
         escape(f"{at}. {step.title}"),
         inline_html(question),
-        escape(said),
+        escape(answer_text),
         f"{OUTCOMES.get(record.outcome, 'open')}{tries}" if step.question else "",
         ("yes" if record.done else "no") if step.done else "",
     )
@@ -195,7 +195,7 @@ def _row(lesson: Lesson, at: int, record: StepRecord, question: str, solution: s
 
 
 def _parser() -> MarkdownIt:
-    """Paragraphs, lists, fenced code, strong, emphasis, code spans and links; no HTML, images or other schemes."""
+    """A Markdown parser for paragraphs, lists, code, emphasis and http links; without HTML, images or other schemes."""
     parser = MarkdownIt("zero", {"html": False}).enable(["list", "fence", "backticks", "emphasis", "link", "escape"])
     parser.validateLink = lambda url: _HTTP.match(url) is not None  # type: ignore[method-assign]
     return parser
@@ -205,12 +205,12 @@ _MARKDOWN = _parser()
 
 
 def html_of(markdown: str) -> str:
-    """Blocks of Markdown as HTML."""
+    """Convert blocks of Markdown to HTML."""
     rendered: str = _MARKDOWN.render(markdown.replace(_JOINER, ""))
     return rendered.rstrip("\n")
 
 
 def inline_html(text: str) -> str:
-    """One line of Markdown as HTML, without a paragraph around it."""
+    """Convert one line of Markdown to HTML, without a paragraph element."""
     rendered: str = _MARKDOWN.renderInline(text.replace(_JOINER, ""))
     return rendered

@@ -12,13 +12,13 @@ from model.user_error import UserError
 
 PAGES = ("translate", "attention", "positions", "masks", "inside", "probe", "train", "runs", "experiments")
 IN_PLACE = ("translate", "attention")  # pages whose views can be shown inside a lesson
-# Controls of these views that a step may ask for; the others are left out.
+# Controls of these views that a step may request; views in lessons have no others.
 Control = Literal["views", "kinds", "steps", "bars", "temperature"]
 CONTROLS: tuple[Control, ...] = get_args(Control)
 
 
 class LessonError(UserError):
-    """An invalid lesson file; the message names the file and the line."""
+    """The lesson file is invalid; the message names the file and the line."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Link:
     models: tuple[str, ...] = ()
     tab: str = ""
 
-    def model(self, known: Mapping[str, object]) -> str:
-        """The first available model; the first one of all where none is available."""
-        return next((name for name in self.models if name in known), self.models[0] if self.models else "")
+    def model(self, available: Mapping[str, object]) -> str:
+        """The first available model, or the first one if none is available."""
+        return next((name for name in self.models if name in available), self.models[0] if self.models else "")
 
-    def selection(self, known: Mapping[str, object]) -> Selection:
-        """The view as a selection; `known` are the available models."""
-        return replace(from_query(dict(self.query))[0], model=self.model(known))
+    def selection(self, available: Mapping[str, object]) -> Selection:
+        """The view as a selection, given the available models."""
+        return replace(from_query(dict(self.query))[0], model=self.model(available))
 
     @property
     def text(self) -> str:
@@ -49,7 +49,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several answers; `expression` is its value where the answers are compared with each other."""
+    """One of several answers; `expression` is its value, if the answers are compared with each other."""
 
     text: str
     expression: Expression | None = None
@@ -59,7 +59,7 @@ class Choice:
 class Question:
     """A question and how its answer is computed.
 
-    `check` is evaluated for the step's selection; where the choices have expressions instead, `pick` is "largest" or
+    `check` is evaluated for the step's selection; if the choices have expressions instead, `pick` is "largest" or
     "smallest". Without choices the answer is typed, and a number may differ from the right one by `within`.
     """
 
@@ -79,7 +79,7 @@ class Question:
 
     @property
     def style(self) -> str:
-        """The format of a computed number (see `expressions.shown`)."""
+        """The format of a computed number (see `expressions.value_text`)."""
         return self.check.left.values.get("as", "") if self.check and not self.check.op else ""
 
 
@@ -87,8 +87,8 @@ class Question:
 class Step:
     """One step. `line` is its first line in the file; with `after`, the view is hidden until the question is answered.
 
-    `do` is the exercise and `done` its check, if the app can check it. At least one of the
-    models in `needs` must be available. `controls` are those of `CONTROLS` that the view has in the lesson.
+    `do` is the exercise and `done` its check, if the app can check it. At least one of the models in `needs` must be
+    available. `controls` are the controls of the view in the lesson.
     """
 
     title: str
@@ -103,16 +103,16 @@ class Step:
     needs: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
 
-    def missing(self, known: Mapping[str, object]) -> bool:
+    def missing(self, available: Mapping[str, object]) -> bool:
         """Whether none of the models that the step needs is available."""
-        return bool(self.needs) and not any(name in known for name in self.needs)
+        return bool(self.needs) and not any(name in available for name in self.needs)
 
 
 @dataclass(frozen=True)
 class Lesson:
     """A lesson; `name` is the name of its file without the suffix, also used in links.
 
-    `recap` are sentences (Markdown) that say at the end what there was to learn.
+    `recap` are sentences (Markdown) that summarise the lesson at its end.
     """
 
     name: str

@@ -27,12 +27,13 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _FORBIDDEN = re.compile(r"<[A-Za-z/!?]|!\[|]\((?!https?://)|javascript:|:material/", re.IGNORECASE)
 
 
-_NEEDS = {"Done": "Do", "Check": "Ask", "Right": "Ask", "Wrong": "Ask", "Within": "Ask"}  # labels of labels
+# Labels that require another label.
+_NEEDS = {"Done": "Do", "Check": "Ask", "Right": "Ask", "Wrong": "Ask", "Within": "Ask"}
 _PAGE_PARAMETERS = {"model", "tab", "edit", "run", "entry", "view", "kind", "step", "layer", "head", "block"}
 
 
 class _Fault(Exception):
-    """What is wrong in a line of the file."""
+    """An error in a line of the file."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message.removesuffix("."))
@@ -51,7 +52,7 @@ class _Draft:
 
 
 def read_lesson(path: Path) -> Lesson:
-    """The lesson in a file.
+    """Read the lesson in a file.
 
     Raises:
         LessonError: the file is not a valid lesson; the message names the file and, where possible, the line.
@@ -67,7 +68,7 @@ def read_lesson(path: Path) -> Lesson:
 
 
 def parse_lesson(content: bytes, file: str) -> Lesson:
-    """The lesson in the bytes of a file; `file` is the file's name, such as "attention.md".
+    """Parse the lesson in the bytes of a file; `file` is the file's name, such as "attention.md".
 
     Raises:
         LessonError: see :func:`read_lesson`.
@@ -78,7 +79,7 @@ def parse_lesson(content: bytes, file: str) -> Lesson:
             f"{file}: the name of a lesson file has lowercase letters, digits and hyphens only, such as masks.md."
         )
     if len(content) > MAX_BYTES:
-        raise LessonError(f"{file}: a lesson has at most {MAX_BYTES:,} bytes, this one has more.")
+        raise LessonError(f"{file}: a lesson has at most {MAX_BYTES:,} bytes; this one has more.")
     try:
         return _lesson(name, content)
     except _Fault as fault:
@@ -110,7 +111,7 @@ def _lesson(name: str, content: bytes) -> Lesson:
 
 
 def _converted(values: Mapping[str, Any], kind: type[Kind], what: str, lines: Mapping[str, int], line: int) -> Kind:
-    """The parts of `what` by name as a struct; a fault stands in the part's line, or else in `line`."""
+    """Convert the parts of `what` by name to a struct; errors name the part's line, or else `line`."""
     try:
         return checked(values, kind)[0]
     except FormatError as error:
@@ -119,7 +120,7 @@ def _converted(values: Mapping[str, Any], kind: type[Kind], what: str, lines: Ma
 
 
 def _front(lines: list[str]) -> tuple[Front, int]:
-    """The front matter and the index of the first line after it."""
+    """Parse the front matter; also returns the index of the first line after it."""
     if not lines or lines[0].strip() != "+++":
         raise _Fault(1, "a lesson begins with a line '+++', then title = \"…\", about and minutes, then '+++' again")
     end = next((i for i, line in enumerate(lines[1:], start=1) if line.strip() == "+++"), None)
@@ -130,8 +131,8 @@ def _front(lines: list[str]) -> tuple[Front, int]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         match = re.search(r"\(at line (\d+)", str(error))
         raise _Fault(int(match[1]) + 1 if match else end, f"the front matter is not TOML: {error}") from None
-    except ValueError:  # what Python says to a number of thousands of digits
-        raise _Fault(end, "the front matter holds a number that is too large") from None
+    except ValueError:  # raised by Python for a number with thousands of digits
+        raise _Fault(end, "the front matter has a number that is too large") from None
     where = {
         key: next((i for i, text in enumerate(lines, start=1) if text.strip().startswith(key)), 1) for key in values
     }
@@ -139,12 +140,12 @@ def _front(lines: list[str]) -> tuple[Front, int]:
     for sentence in front.recap:
         _check_prose(sentence, where["recap"])
         if next(placeholders(sentence), None):
-            raise _Fault(where["recap"], "recap has no placeholders: it stands outside of any step")
+            raise _Fault(where["recap"], "recap cannot have placeholders, since it does not belong to a step")
     return front, end + 1
 
 
 def _drafts(lines: list[str], start: int) -> list[_Draft]:
-    """The unparsed steps, split at headings and labels."""
+    """Split lines into unparsed steps, at headings and labels."""
     drafts: list[_Draft] = []
     continues = False  # whether the previous line belongs to a label
     for number, line in enumerate(lines[start:], start=start + 1):
@@ -190,7 +191,7 @@ def _step(draft: _Draft, defaults: dict[str, str]) -> Step:
             values[label].append(joined)
             claims.append(_expression(joined, line))
         elif label in values:
-            raise _Fault(line, f"a step has one '{label}:' only")
+            raise _Fault(line, f"a step can have only one '{label}:'")
         else:
             values[label] = _value(label, joined, line)
         lines[label] = line
@@ -225,7 +226,7 @@ def _step(draft: _Draft, defaults: dict[str, str]) -> Step:
 
 
 def _value(label: str, written: str, line: int) -> Any:
-    """What follows a label, as :class:`StepParts` types it."""
+    """Convert the text after a label to the type in :class:`StepParts`."""
     if label == "Within":
         number = as_number(written)
         if number is None:
@@ -238,7 +239,7 @@ def _value(label: str, written: str, line: int) -> Any:
 
 def _question(draft: _Draft, parts: StepParts, lines: dict[str, int]) -> Question:
     if missing := next((label for label in ("Check", "Right", "Wrong") if label not in lines), None):
-        raise _Fault(lines["Ask"], f"the question lacks '{missing}:'")
+        raise _Fault(lines["Ask"], f"the question has no '{missing}:'")
     choices = tuple(_choice(text, line) for line, text in draft.choices)
     if len({choice.text for choice in choices}) < len(choices):
         raise _Fault(lines["Ask"], "two choices are the same")
@@ -246,7 +247,7 @@ def _question(draft: _Draft, parts: StepParts, lines: dict[str, int]) -> Questio
     pick = written if written in ("largest", "smallest") else ""
     compared = [choice for choice in choices if choice.expression]
     if pick and (not choices or len(compared) < len(choices)):
-        raise _Fault(line, f"'{pick}' needs choices that each carry an expression: '- text :: expression'")
+        raise _Fault(line, f"'{pick}' needs choices that each have an expression: '- text :: expression'")
     if compared and not pick:
         raise _Fault(line, "choices with expressions are compared: write 'Check: largest' or 'Check: smallest'")
     check = None if pick else _expression(written, line)
@@ -292,7 +293,7 @@ def _check_prose(text: str, first: int, *, answered: bool = False) -> None:
     for line, words in enumerate(text.split("\n"), start=first):
         bare = "".join(part for part in CODE.split(words) if not part.startswith("`"))
         if match := _FORBIDDEN.search(bare):
-            raise _Fault(line, f"'{match[0]}': a lesson is Markdown without HTML, pictures and other links than http")
+            raise _Fault(line, f"'{match[0]}': a lesson is Markdown without HTML, images or links other than http")
         for inside in placeholders(words):
             if not (answered and inside == "answer"):
                 _expression(inside, line)
@@ -319,5 +320,5 @@ def _link(text: str, defaults: dict[str, str], line: int) -> Link:
     if problems:
         raise _Fault(line, " ".join(problems))
     if unknown := query.keys() - {*to_query(selection), *_PAGE_PARAMETERS}:
-        raise _Fault(line, f"the link has a parameter {min(unknown)} that no page knows")
+        raise _Fault(line, f"the link has an unknown parameter {min(unknown)}")
     return Link(page, tuple(_query(query)), _models(query), query.get("tab", ""))

@@ -1,4 +1,4 @@
-"""What a lesson's file may hold, part by part, from which its documentation is made."""
+"""The parts of a lesson's file and their allowed values, from which the documentation is generated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Number = Annotated[int, Meta(ge=1, le=9_999)]
 
 
 class Front(Struct, forbid_unknown_fields=True):
-    """The front matter of a lesson, as its TOML names the parts."""
+    """The front matter of a lesson, with its names in TOML."""
 
     title: Heading
     about: Heading

@@ -1,4 +1,4 @@
-"""All lesson files of a folder, in reading order."""
+"""Read all lesson files of a folder, in reading order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Library:
         return next((lesson for lesson in self.lessons if lesson.name == name), None)
 
     def after(self, name: str) -> Lesson | None:
-        """The lesson that follows this one in the list; None after the last, or where there is no such lesson."""
+        """The lesson that follows this one in the list; None after the last one, or if there is no such lesson."""
         names = [lesson.name for lesson in self.lessons]
         at = names.index(name) + 1 if name in names else len(names)
         return self.lessons[at] if at < len(names) else None
@@ -46,7 +46,7 @@ def read_library(files: Iterable[Path]) -> Library:
             lessons.append(read_lesson(path))
         except LessonError as broken:
             problems.append(str(broken))
-        except Exception as fault:  # whatever a file makes go wrong concerns that lesson only
+        except Exception as fault:  # an unforeseen error must not hide the other lessons
             faults.report(fault)
             problems.append(f"{path.name} cannot be read because of a fault in Headlight.")
     return Library(tuple(sorted(lessons, key=lambda lesson: (lesson.order, lesson.name))), tuple(problems))

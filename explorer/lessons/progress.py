@@ -1,4 +1,4 @@
-"""A reader's progress through the lessons: outcomes and answers step by step, and their form in a link."""
+"""A reader's progress through the lessons: outcomes and answers by step, and their form in a link."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PART = re.compile(r"([a-z0-9][a-z0-9-]{0,39})\.([0-7]{1,30})")
 
 
 class Outcome(IntEnum):
-    """How a question was answered. The numbers stand in links and never change."""
+    """How a question was answered. The numbers are stored in links and never change."""
 
     UNANSWERED = 0
     FIRST_TRY = 1
@@ -74,8 +74,8 @@ class Progress:
         return self._with(lesson, step, self.outcome(lesson, step), True)
 
     def _with(self, lesson: str, step: int, outcome: Outcome, done: bool) -> Progress:
-        known = dict(self.codes)
-        digits = list(known.get(lesson, "").ljust(step, "0"))
+        codes = dict(self.codes)
+        digits = list(codes.get(lesson, "").ljust(step, "0"))
         digits[step - 1] = str(outcome + (_EXERCISE_DONE if done else 0))
         return self.merged({lesson: "".join(digits)})
 
@@ -84,13 +84,13 @@ class Progress:
         return Progress(tuple(sorted({**dict(self.codes), **codes}.items())))
 
     def united(self, other: Progress) -> Progress:
-        """Both, step by step: done in one is done, and of two outcomes the better one counts."""
+        """Combine both, step by step: done in either counts as done, and the better outcome counts."""
         return self._combined(other, _better)
 
-    def without(self, added: Progress, kept: Progress) -> Progress:
-        """This progress with `kept` wherever it is still as `added` left it."""
-        left = self._combined(added, lambda own, theirs: 0 if own == theirs else own)
-        return left.united(kept)
+    def without(self, added: Progress, before: Progress) -> Progress:
+        """Undo `added`: steps that still equal `added` are reset to `before`."""
+        changed_since = self._combined(added, lambda own, theirs: 0 if own == theirs else own)
+        return changed_since.united(before)
 
     def _combined(self, other: Progress, rule: Callable[[int, int], int]) -> Progress:
         codes = {}
@@ -105,10 +105,10 @@ class Progress:
         return lesson in dict(self.codes)
 
     def is_complete(self, lesson: Lesson, step: int) -> bool:
-        """Whether nothing in a step is left to answer, or to do where the app can check it."""
-        wanted = lesson.step(step)
-        answered = wanted.question is None or self.outcome(lesson.name, step) != Outcome.UNANSWERED
-        return answered and (wanted.done is None or self.is_done(lesson.name, step))
+        """Whether the question of a step is answered, and its exercise done if the app can check it."""
+        content = lesson.step(step)
+        answered = content.question is None or self.outcome(lesson.name, step) != Outcome.UNANSWERED
+        return answered and (content.done is None or self.is_done(lesson.name, step))
 
     def steps_complete(self, lesson: Lesson) -> int:
         """The number of complete steps of a lesson."""
@@ -120,31 +120,31 @@ class Progress:
 
     @property
     def text(self) -> str:
-        """The progress as text, "attention.1052~masks.1"."""
+        """The progress as text, such as "attention.1052~masks.1"."""
         return "~".join(f"{name}.{digits.rstrip('0')}" for name, digits in self.codes if digits.strip("0"))
 
     def in_link(self) -> str:
-        """The progress as a URL parameter; empty where it is too long for a link."""
+        """The progress as a URL parameter; empty if it is too long for a link."""
         return self.text if len(self.text) <= MAX_LINK else ""
 
 
-def _better(one: int, other: int) -> int:
-    """The digit of a step from two: its exercise done in either, and the better outcome (see :class:`Outcome`)."""
-    outcomes = [code % _EXERCISE_DONE for code in (one, other) if code % _EXERCISE_DONE]
-    return min(outcomes, default=0) + (_EXERCISE_DONE if max(one, other) >= _EXERCISE_DONE else 0)
+def _better(code: int, other: int) -> int:
+    """Combine two digits of a step: exercise done in either, and the better outcome (see :class:`Outcome`)."""
+    outcomes = [each % _EXERCISE_DONE for each in (code, other) if each % _EXERCISE_DONE]
+    return min(outcomes, default=0) + (_EXERCISE_DONE if max(code, other) >= _EXERCISE_DONE else 0)
 
 
-def read_progress(text: str, most: int = MAX_LINK) -> tuple[Progress, bool]:
-    """The progress in a link or a browser, which may hold anything, and whether any part of it was unreadable."""
-    parts = text[:most].split("~") if text else []
+def read_progress(text: str, max_length: int = MAX_LINK) -> tuple[Progress, bool]:
+    """Read untrusted progress from a link or a browser; also returns whether any part of it was unreadable."""
+    parts = text[:max_length].split("~") if text else []
     matches = [_PART.fullmatch(part) for part in parts]
     progress = Progress().merged({match[1]: match[2] for match in matches if match})
-    return progress, len(text) > most or not all(matches)
+    return progress, len(text) > max_length or not all(matches)
 
 
 @dataclass(frozen=True)
 class LessonPosition:
-    """Where a reader is: the open lesson ("" = none), its step from 1, all progress, and presentation mode."""
+    """A reader's position: the open lesson ("" = none), its step from 1, all progress, and presentation mode."""
 
     lesson: str = ""
     step: int = 1
@@ -152,7 +152,7 @@ class LessonPosition:
     presenting: bool = False
 
     def query(self, *, lessons_page: bool) -> dict[str, str]:
-        """The position as URL parameters; without an open lesson, only the Lessons page carries the progress."""
+        """The position as URL parameters; without an open lesson, only the Lessons page has the progress."""
         query: dict[str, str] = {}
         if self.lesson:
             query = {LESSON: self.lesson, AT: str(self.step)}
@@ -166,9 +166,9 @@ class LessonPosition:
 def read_position(
     query: Mapping[str, str], library: Library, current: LessonPosition
 ) -> tuple[LessonPosition, tuple[str, ...]]:
-    """The position that URL parameters ask for, and a sentence for each part of them that cannot be used.
+    """Read a position from URL parameters; also returns a sentence for each part that cannot be used.
 
-    Progress is added to that of `current`; a parameter that is missing keeps the current lesson.
+    Progress is added to that of `current`; a missing parameter keeps the current lesson.
     """
     problems = []
     name, step = query.get(LESSON, current.lesson), query.get(AT, "1")

@@ -1,4 +1,4 @@
-"""The checks that lessons may name: pure functions of a translation and the model that made it."""
+"""The checks that lessons may use: pure functions of a translation and the model that made it."""
 
 from explorer.lessons.checks import attention, model_facts, predictions
 from explorer.lessons.checks.registry import CHECKS, Live, answer, validate

@@ -24,7 +24,7 @@ def head_size(live: Live, kind: AttentionKind) -> Value:
 @check
 def heads(live: Live, kind: AttentionKind) -> Value:
     """The number of heads of a kind of attention in all its layers."""
-    weights = live.shown.trace.weights(kind)
+    weights = live.translation.trace.weights(kind)
     return float(weights.shape[0] * weights.shape[1])
 
 
@@ -74,7 +74,7 @@ def step_reaching(live: Live, name: Literal["exact_match", "token_accuracy"], va
 
 
 def _curve(live: Live, name: str) -> list[tuple[float, float]]:
-    """(step, value) of each line of the run's metrics that has this value; losses are those of training."""
+    """(step, value) of each line of the run's metrics that has this value."""
     metrics = load_metrics(Path(live.summary["folder"]) / METRICS)
     points, key = (metrics.train if name == "loss" else metrics.evals), name.removeprefix("valid_")
     return [(point["step"], point[key]) for point in points if key in point]

@@ -22,38 +22,38 @@ Answer = Literal["yes", "no"]
 @check
 def translation(live: Live) -> Value:
     """The translation of the sentence."""
-    return live.shown.text
+    return live.translation.text
 
 
 @check
 def predicted(live: Live, row: int) -> Value:
     """The token that a row predicts."""
-    return str(item_at(live.shown.trace.predicted_tokens, row, "row"))
+    return str(item_at(live.translation.trace.predicted_tokens, row, "row"))
 
 
 @check
 def reads(live: Live, row: int) -> Value:
     """The token that a decoder row reads."""
-    return str(item_at(live.shown.trace.read_tokens, row, "row"))
+    return str(item_at(live.translation.trace.read_tokens, row, "row"))
 
 
 @check
 def source(live: Live, key: int) -> Value:
     """The source token at a position."""
-    return str(item_at(live.shown.trace.src_tokens, key, "source token"))
+    return str(item_at(live.translation.trace.src_tokens, key, "source token"))
 
 
 @check
 def tokens(live: Live, side: Literal["source", "target"]) -> Value:
     """The number of tokens: side=source (with <eos>) or side=target (rows of the decoder)."""
-    sides = {"source": live.shown.trace.src_tokens, "target": live.shown.trace.read_tokens}
+    sides = {"source": live.translation.trace.src_tokens, "target": live.translation.trace.read_tokens}
     return float(len(sides[side]))
 
 
 @check
 def probability(live: Live, row: int, token: str = "") -> Value:
     """The probability of the token that a row predicts, or of another of its ten likeliest."""
-    trace = live.shown.trace
+    trace = live.translation.trace
     if not token:
         return float(item_at(trace.probabilities, row, "row"))
     return float(trace.top_probabilities[row - 1][item_at(trace.top_tokens, row, "row").index(token)])
@@ -61,8 +61,8 @@ def probability(live: Live, row: int, token: str = "") -> Value:
 
 @check
 def alternative(live: Live, row: int, rank: int) -> Value:
-    """The token of a rank among the likeliest of a row; rank 1 is the likeliest."""
-    return str(item_at(item_at(live.shown.trace.top_tokens, row, "row"), rank, "rank"))
+    """The token of this rank among the likeliest of a row; rank 1 is the likeliest."""
+    return str(item_at(item_at(live.translation.trace.top_tokens, row, "row"), rank, "rank"))
 
 
 @check
@@ -71,10 +71,10 @@ def tempered(live: Live, row: int, temperature: float) -> Value:
 
     softmax(log p / T) over all tokens.
     """
-    loaded, shown = live.translator.loaded, live.shown
-    config, everything = DecodeConfig(max_length=len(shown.path)), loaded.model_config.tgt_vocab_size
+    loaded, original = live.translator.loaded, live.translation
+    config, vocabulary = DecodeConfig(max_length=len(original.path)), loaded.model_config.tgt_vocab_size
     trace = decode_recorded(
-        loaded.model, shown.source, loaded.target, config, prefix=shown.path, n_alternatives=everything
+        loaded.model, original.source, loaded.target, config, prefix=original.path, n_alternatives=vocabulary
     ).trace
     probabilities = distributions(trace)[row - 1] if item_at(trace.probabilities, row, "row") else np.zeros(1)
     powers = np.where(probabilities > 0, probabilities, 0.0) ** (1 / temperature)
@@ -84,20 +84,20 @@ def tempered(live: Live, row: int, temperature: float) -> Value:
 @check
 def changed(live: Live, heads: Heads, op: Edited = "zero") -> Value:
     """The translation with some heads edited: op=zero (switched off) or op=uniform."""
-    return live.translator.translate(live.shown.source.text, DecodeConfig(), edit=_edit(heads, op)).text
+    return live.translator.translate(live.translation.source.text, DecodeConfig(), edit=_edit(heads, op)).text
 
 
 @check
 def changed_token(live: Live, row: int, heads: Heads, op: Edited = "zero") -> Value:
     """The token that a row predicts with some heads edited."""
-    made = live.translator.translate(live.shown.source.text, DecodeConfig(), edit=_edit(heads, op))
-    return str(item_at(made.trace.predicted_tokens, row, "row"))
+    edited = live.translator.translate(live.translation.source.text, DecodeConfig(), edit=_edit(heads, op))
+    return str(item_at(edited.trace.predicted_tokens, row, "row"))
 
 
 @check
 def changed_probability(live: Live, row: int, heads: Heads, op: Edited = "zero") -> Value:
     """The probability of a row's original token with some heads edited."""
-    steps = effect_on(live.translator, live.shown.source.text, _edit(heads, op)).steps
+    steps = effect_on(live.translator, live.translation.source.text, _edit(heads, op)).steps
     return float(item_at(steps, row, "row").after)
 
 
@@ -118,10 +118,10 @@ def order_effect(live: Live, order: str, positions: Answer = "yes") -> Value:
 
 
 def _shuffled(live: Live, order: str, positions: Answer) -> Shuffle:
-    ids = (*live.shown.source.ids, EOS)
-    chosen = [int(part) - 1 for part in order.split("-")]
-    used = {"yes": True, "no": False}[positions]
-    return shuffle(live.translator.loaded.transformer, ids, (*chosen, len(ids) - 1), positions=used)
+    ids = (*live.translation.source.ids, EOS)
+    indices = [int(part) - 1 for part in order.split("-")]
+    with_positions = {"yes": True, "no": False}[positions]
+    return shuffle(live.translator.loaded.transformer, ids, (*indices, len(ids) - 1), positions=with_positions)
 
 
 @check
@@ -130,6 +130,6 @@ def given_target(live: Live, target: str, row: int, mask: Literal["trained", "cl
     model = live.translator.loaded.transformer
     causal = {"trained": model.config.causal, "closed": True, "open": False}[mask]
     path = (*live.translator.loaded.target.encode(target).ids, EOS)
-    batch = padded_batch([live.shown.source.ids], [path])
+    batch = padded_batch([live.translation.source.ids], [path])
     reading = read(model, batch.src, batch.tgt, batch.labels, Switches(causal=causal))
     return float(item_at(reading.probabilities[0], row, "row"))

@@ -1,4 +1,4 @@
-"""The registry of checks: their parameters are parsed, refused with a sentence, and passed to the functions."""
+"""The registry of checks, which parses and validates their parameters and calls their functions."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class Live:
     """The input of every check: a loaded model, a translation by it, and the summary of its folder."""
 
     translator: Translator
-    shown: Translation
+    translation: Translation
     summary: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Check(Generic[Result]):
-    """A check: its function, what each of its parameters may be, and which of them it needs."""
+    """A check: its function, the types of its parameters, and the required ones."""
 
     function: Callable[..., Result]
     kinds: Mapping[str, Any]
     needs: tuple[str, ...]
 
     def arguments(self, term: Term) -> dict[str, Any]:
-        """The parameters of a term, converted.
+        """Convert the parameters of a term.
 
         Raises:
             TermError: one is missing, unknown, or has an invalid value.
@@ -51,17 +51,17 @@ class Check(Generic[Result]):
         given = {key: value for key, value in term.written if key not in COMMON}
         if unknown := [key for key in given if key not in self.kinds]:
             names = ", ".join(self.kinds) or "none"
-            raise TermError(f"{term.name} has no parameter {unknown[0]}; it knows: {names}")
+            raise TermError(f"{term.name} has no parameter {unknown[0]}; its parameters are: {names}")
         if missing := [key for key in self.needs if key not in given]:
             raise TermError(f"{term.name} needs {', '.join(missing)}")
         return {key: _converted(f"{key} of {term.name}", value, self.kinds[key]) for key, value in given.items()}
 
 
 def registered(registry: dict[str, Check[Result]]) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """A decorator that enters a function into a registry under its own name.
+    """Return a decorator that enters a function into a registry under its own name.
 
-    Its parameters after the first are those that lesson files give: whole numbers, numbers, words, some of the words of
-    a `Literal`, or :data:`Heads`.
+    The parameters after the first one come from lesson files: whole numbers, numbers, words, one of the words of a
+    `Literal`, or :data:`Heads`.
     """
 
     def enter(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -77,7 +77,7 @@ def registered(registry: dict[str, Check[Result]]) -> Callable[[Callable[..., Re
     return enter
 
 
-# Layers, heads and positions count from 1. A check raises IndexError, KeyError or ValueError where the sentence or the
+# Layers, heads and positions count from 1. A check raises IndexError, KeyError or ValueError if the sentence or the
 # model has no such part; `answer` turns that into a sentence.
 CHECKS: dict[str, Check[Value]] = {}
 check = registered(CHECKS)
@@ -100,7 +100,7 @@ def _converted(what: str, text: str, kind: Any) -> Any:
 
 
 def _head(what: str, text: str) -> Head:
-    """Kind, layer and head of "cross.1.2"."""
+    """Parse kind, layer and head of "cross.1.2"."""
     match = re.fullmatch(rf"({'|'.join(ATTENTION_KINDS)})\.([1-9]\d{{0,2}})\.([1-9]\d{{0,2}})", text, re.ASCII)
     if match is None:
         raise TermError(f"{what}: '{text}' is not a head; write kind.layer.head, such as cross.1.2")
@@ -111,7 +111,7 @@ def validate(term: Term) -> None:
     """Refuse a term that names an unknown check or has invalid parameters.
 
     Raises:
-        TermError: the message says what would be right.
+        TermError: the message says what is expected.
     """
     if term.name not in CHECKS:
         raise TermError(f"there is no check '{term.name}'; the checks are {', '.join(sorted(CHECKS))}")
@@ -124,24 +124,24 @@ def validate(term: Term) -> None:
 
 
 def answer(term: Term, live: Live) -> Value:
-    """The value of a check.
+    """Compute the value of a check.
 
     Raises:
         TermError: the sentence or the model has no such row, key, layer, head or part.
     """
-    known = CHECKS[term.name]
+    named = CHECKS[term.name]
     try:
-        value = known.function(live, **known.arguments(term))
+        value = named.function(live, **named.arguments(term))
     except TermError:
         raise
     except (IndexError, KeyError, ValueError, TypeError, OSError) as unfit:
-        where = f"{live.shown.model} and {quoted(live.shown.source.text)}"
+        where = f"{live.translation.model} and {quoted(live.translation.source.text)}"
         raise TermError(f"{term} has no answer for {where}: {unfit}") from unfit
     return value.item() if isinstance(value, np.generic) else value
 
 
 def item_at(sequence: Any, position: int, what: str) -> Any:
-    """Item number `position` of a sequence, from 1; IndexError, which names `what`, where there is none."""
+    """Item number `position` of a sequence, from 1; raises an IndexError that names `what` if there is none."""
     if not 1 <= position <= len(sequence):
-        raise IndexError(f"there is no {what} {position}, they go from 1 to {len(sequence)}.")
+        raise IndexError(f"there is no {what} {position}; they go from 1 to {len(sequence)}.")
     return sequence[position - 1]

@@ -31,7 +31,7 @@ def live() -> Live:
 
 
 def test_checks_agree_with_the_trace(live: Live) -> None:
-    trace = live.shown.trace
+    trace = live.translation.trace
     place = (("kind", "cross"), ("layer", "1"), ("head", "2"), ("row", "3"))
     assert answer(Term("weight", (*place, ("key", "2"))), live) == pytest.approx(trace.cross[0, 1, 2, 1])
     assert answer(Term("strongest_position", place), live) == trace.cross[0, 1, 2].argmax() + 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.lessons.expressions import Expression, Term, TermError, as_number, compare, read_expression, shown
+from explorer.lessons.expressions import Expression, Term, TermError, as_number, compare, read_expression, value_text
 
 
 def test_expressions() -> None:
@@ -49,7 +49,13 @@ def test_comparisons() -> None:
     assert not compare(2.0, "<", 1.0)
     with pytest.raises(TermError, match="compares words"):
         compare("a", "<", "b")
-    assert [shown(0.123), shown(0.5, "percent"), shown(2.0), shown(1.256, "2"), shown(True)] == [
+    assert [
+        value_text(0.123),
+        value_text(0.5, "percent"),
+        value_text(2.0),
+        value_text(1.256, "2"),
+        value_text(True),
+    ] == [
         "0.123",
         "50 %",
         "2",

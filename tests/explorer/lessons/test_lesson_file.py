@@ -112,7 +112,7 @@ BROKEN = {
         "\n## A\n\nAsk: x\nCheck: translation\nRight: y\n",
         FRONT,
         11,
-        "lacks 'Wrong:'",
+        "has no 'Wrong:'",
     ),
     "one choice": (
         "\n## A\n\nAsk: x\n- a\nCheck: translation\nRight: y\nWrong: z\n",
@@ -131,7 +131,7 @@ BROKEN = {
         "\n## A\n\nAsk: x\n- a\n- b\nCheck: largest\nRight: y\nWrong: z\n",
         FRONT,
         14,
-        "each carry an expression",
+        "each have an expression",
     ),
     "held back without a question": ("\n## A\n\nThen open: translate\n", FRONT, 11, "there is no 'Ask:'"),
     "two links": ("\n## A\n\nOpen: translate\nThen open: translate\nAsk: x\n", FRONT, 12, "not both"),
