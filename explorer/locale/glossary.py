@@ -1,7 +1,7 @@
-"""The app's technical terms, each with a plain word and one sentence: the only text that tooltips may use.
+"""The app's technical terms, each with a plain word and a one-sentence explanation, which is the text of tooltips.
 
-A term is spelt as in the literature. In a text of :func:`explained`, a term is a link that explains itself on hover,
-focus or tap (explorer/browser/frame.py).
+Terms are spelt as in the literature. In a text of :func:`explained`, a term is a link whose explanation appears on
+hover, focus or tap (explorer/browser/frame.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from explorer.locale.text import plain, plural
 
 @dataclass(frozen=True)
 class GlossaryEntry:
-    """A term, the plain word that stands before it on screen, and its explanation."""
+    """A term, the plain word that precedes it on screen, and its explanation."""
 
     term: str
     plain: str
@@ -96,7 +96,7 @@ GLOSSARY: tuple[GlossaryEntry, ...] = (
     GlossaryEntry(
         "attention",
         "looking",
-        "A mixture of the vectors of several tokens, weighted by how well each of them fits what is asked for.",
+        "A mixture of the vectors of several tokens, weighted by how well each token fits the query.",
     ),
     GlossaryEntry(
         "attention weight",
@@ -122,7 +122,7 @@ GLOSSARY: tuple[GlossaryEntry, ...] = (
     GlossaryEntry(
         "key", "label", "The vector by which a token is found: the better it fits a query, the higher its weight."
     ),
-    GlossaryEntry("value", "content", "The vector that a token hands on to the rows that look at it."),
+    GlossaryEntry("value", "content", "The vector that a token passes on to the rows that look at it."),
     GlossaryEntry(
         "score",
         "fit",
@@ -143,7 +143,7 @@ GLOSSARY: tuple[GlossaryEntry, ...] = (
     ),
     # Prediction
     GlossaryEntry(
-        "logit", "raw score", "The score of a token of the vocabulary before softmax makes a probability of it."
+        "logit", "raw score", "The score of a token of the vocabulary, before softmax turns it into a probability."
     ),
     GlossaryEntry("greedy", "always the likeliest", "A search that takes the likeliest token at every step."),
     GlossaryEntry(
@@ -166,17 +166,17 @@ GLOSSARY: tuple[GlossaryEntry, ...] = (
     GlossaryEntry(
         "label smoothing",
         "softened target",
-        "Training towards a little less than probability 1 for the right token, the rest shared by all tokens.",
+        "Training towards a probability of slightly less than 1 for the right token; all tokens share the rest.",
     ),
     GlossaryEntry(
         "consistency",
         "agreement of two passes",
-        "Training that asks two noisy passes over a sentence for the same prediction, as in SimCut and R-Drop.",
+        "Training that requires the same prediction from two noisy passes over a sentence, as in SimCut and R-Drop.",
     ),
     GlossaryEntry(
         "token cutoff",
         "hidden words",
-        "Setting the embeddings of a few random tokens to zero while training, so that no word is relied on alone.",
+        "Setting the embeddings of a few random tokens to zero in training, so that no single word is relied on.",
     ),
     GlossaryEntry(
         "data diversification",
@@ -199,7 +199,7 @@ GLOSSARY: tuple[GlossaryEntry, ...] = (
 
 
 def explain(term: str) -> GlossaryEntry:
-    """The entry of a term, without regard to capitals.
+    """Look up the entry of a term, ignoring case.
 
     Raises:
         KeyError: the glossary has no such term.
@@ -211,36 +211,36 @@ _BY_TERM = {entry.term.casefold(): entry for entry in GLOSSARY}
 
 
 def address_of(term: str) -> str:
-    """What the link of a term leads to: "#term-self-attention"."""
+    """The link target of a term: "#term-self-attention"."""
     return f"#term-{'-'.join(re.findall('[a-z0-9]+', term.casefold()))}"
 
 
 def addresses() -> dict[str, str]:
-    """For each form of a term that a text may have, in lower case, what its link leads to."""
+    """Link targets by each form in which a term may occur in a text, in lower case."""
     return {form: address_of(term) for form, term in _FORMS.items()}
 
 
 def explained(text: str) -> str:
-    """`text` as Markdown that shows exactly these characters; the first mention of each term is a link.
+    """Escape `text` as Markdown that shows exactly these characters; the first mention of each term becomes a link.
 
-    What stands in quotation marks is a token or a sentence, and never a term.
+    Text in quotation marks is a token or a sentence, so it is never linked.
     """
-    known: set[str] = set()
+    linked: set[str] = set()
     pieces = []
     for i, part in enumerate(_QUOTED.split(text)):
         end = 0
         for match in () if i % 2 else _TERMS.finditer(part):
             term = _FORMS[match[0].casefold()]
-            if term in known:
+            if term in linked:
                 continue
-            known.add(term)
+            linked.add(term)
             pieces += [plain(part[end : match.start()]), f"[{plain(match[0])}]({address_of(term)})"]
             end = match.end()
         pieces.append(plain(part[end:]))
     return "".join(pieces)
 
 
-_EVERYDAY = {"value", "parameter", "attention", "consistency", "validation"}  # these mostly have their everyday meaning
+_EVERYDAY = {"value", "parameter", "attention", "consistency", "validation"}  # mostly used in their everyday meaning
 _QUOTED = re.compile("(“[^”]*”)")
 _FORMS = {
     form: entry.term.casefold()

@@ -1,4 +1,4 @@
-"""Attention in a notebook: `from explorer.notebook import show`; installed, `from headlight import show`."""
+"""Show attention in a notebook: `from explorer.notebook import show` or, if installed, `from headlight import show`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Example translations as web pages that need no server: `python -m explorer.site FOLDER`."""
+"""Write example translations as web pages that need no server: `python -m explorer.site FOLDER`."""
 
 from __future__ import annotations
 
