@@ -39,8 +39,8 @@ def encoder_rollout(weights: Floats, *, residual: bool = True) -> Floats:
     n = weights.shape[-1]
     rollout = np.eye(n)
     after_layer = []
-    for layer in _mean_over_heads(weights):
-        rollout = _mix(layer, residual) @ rollout
+    for attention in _mean_over_heads(weights):
+        rollout = _mix(attention, residual) @ rollout
         after_layer.append(rollout)
     return _stack(after_layer, (n, n))
 

@@ -25,7 +25,7 @@ _OPERATIONS: dict[str, tuple[str, str]] = {
     "query": ("Queries, split into heads", "The result of each head's own projection of all d_model numbers."),
     "key": ("Keys, split into heads", "In a decoding step, the cached keys of earlier steps come first."),
     "value": ("Values, split into heads", "In a decoding step, the cached values of earlier steps come first."),
-    "bias": ("Distance (ALiBi)", "What a key loses for each position between it and the query."),
+    "bias": ("Distance (ALiBi)", "What a key loses for each position of distance from the query."),
     "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
     "masked": ("Mask", "Closed cells get the lowest possible number; mean and standard deviation leave them out."),
     "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),

@@ -88,11 +88,11 @@ BROKEN = {
     "no step": ("\n", FRONT, 8, "there is no step"),
     "text before the first step": ("\nHello\n", FRONT, 9, "text before the first step"),
     "text after a label": ("\n## A\n\nDo: this\n\nand that\n", FRONT, 13, "text after 'Do:'"),
-    "label twice": ("\n## A\n\nDo: this\nDo: that\n", FRONT, 12, "one 'Do:' only"),
+    "label twice": ("\n## A\n\nDo: this\nDo: that\n", FRONT, 12, "only one 'Do:'"),
     "empty label": ("\n## A\n\nDo:\n", FRONT, 11, "nothing after 'Do:'"),
     "unknown page": ("\n## A\n\nOpen: home?step=1\n", FRONT, 11, "there is no page 'home'"),
     "parameter makes no sense": ("\n## A\n\nOpen: translate?step=x\n", FRONT, 11, "step is not a whole number"),
-    "unknown parameter": ("\n## A\n\nOpen: translate?steps=1\n", FRONT, 11, "a parameter steps"),
+    "unknown parameter": ("\n## A\n\nOpen: translate?steps=1\n", FRONT, 11, "unknown parameter steps"),
     "unknown check": ("\n## A\n\nClaim: weigth row=1 == 1\n", FRONT, 11, "there is no check 'weigth'"),
     "check without a parameter": ("\n## A\n\nClaim: predicted == a\n", FRONT, 11, "predicted needs row"),
     "parameter of the wrong kind": ("\n## A\n\nClaim: predicted row=one == a\n", FRONT, 11, "is a number, not 'one'"),
@@ -180,7 +180,7 @@ def test_a_broken_file_is_named_with_its_line(case: str) -> None:
 
 
 def test_other_files_that_are_not_lessons(tmp_path: Path) -> None:
-    with pytest.raises(LessonError, match=r"at most 100,000 bytes, this one has more"):
+    with pytest.raises(LessonError, match=r"at most 100,000 bytes; this one has more"):
         parse_lesson(b" " * (MAX_BYTES + 1), "eins.md")
     with pytest.raises(LessonError, match=r"line 2: the file is not UTF-8"):
         parse_lesson(b"+++\n\xff", "eins.md")
