@@ -80,7 +80,7 @@ def test_a_finished_run_is_trained_longer(app: AppTest, checkpoints: Path) -> No
     folder = finished_run(checkpoints)
     at = watching(app, "mine")
     assert at.number_input(key="watch_steps_mine").value == 60
-    assert "The rate goes back up to where a run of this length would be" in words(at)
+    assert "The learning rate rises to where it would be in a run of this length" in words(at)
     at.number_input(key="watch_steps_mine").set_value(90).run()
     at.button(key="watch_longer_mine").click().run()
     assert not at.exception
