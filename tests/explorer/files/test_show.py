@@ -123,7 +123,7 @@ def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
         ({"encoder": broken((0, 0, 1), 0.5), "source": SOURCE}, r"layer 1, head 1, row 2, sums to 2, .*model\.eval"),
         ({"encoder": [["a"]], "source": SOURCE}, "not an array of numbers"),
         ({"decoder": [[rows(1, 2, 1, 1)], [rows(1, 2, 1, 3)]], "target": TARGET}, "Step 2 of decoder"),
-        ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "kind": "cross"}, "kind is 'cross', but there is only attention"),
+        ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "kind": "cross"}, "kind is 'cross', but there is only"),
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "view": "grid"}, "view begins with one of steps"),
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "theme": "blue"}, "theme is auto, light or dark"),
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "digits": 9}, "digits is a number from 1 to 4"),
