@@ -64,7 +64,7 @@ def frame() -> None:
         shell.enter_shell()
         with warm_up.page_run(), contained("page"):
             page.run()
-    with st.container(gap=None):  # they show nothing, and take no room
+    with st.container(gap=None):  # neither shows anything or takes up room
         history()
         glossary()
 
@@ -91,12 +91,12 @@ else:  # at start-up, the server looks up `app`
         raise SystemExit(str(unusable)) from None
 
     def shared() -> None:
-        """What all pages need and a server without visitors has room for: the rest brings numpy, 11 MB."""
+        """Import what every page needs, and no more: the rest imports numpy, 11 MB that an idle server can spare."""
         import explorer.browser.frame
         import explorer.web.runtime  # noqa: F401
 
     def libraries() -> None:
-        """What draws figures. The modules of a library refer to each other: who begins with the whole waits for it.
+        """Import the libraries that draw figures, each as a whole, because its modules import one another.
 
         Altair is left out: it takes longer than all others, and few tabs draw with it.
         """
@@ -104,11 +104,11 @@ else:  # at start-up, the server looks up `app`
         import pyarrow  # noqa: F401
 
     def attention() -> None:
-        """What the page that most visitors open next is made of."""
+        """Import the page that most visitors open next."""
         import explorer.screens.attention.page  # noqa: F401
 
     def probe() -> None:
-        """What the page is made of that takes longest to open, and the numbers that it opens with."""
+        """Import the page that takes longest to open, and read the results that it opens with."""
         from explorer.screens.probe.page import prepare
 
         prepare()

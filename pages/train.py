@@ -1,4 +1,4 @@
-"""Train: a model from nothing, watched while it learns."""
+"""Train: train a model from scratch, and watch it learn."""
 
 from explorer.web.frame import in_shell
 

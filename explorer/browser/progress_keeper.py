@@ -1,4 +1,4 @@
-"""The reader's progress through the lessons, kept in the browser from one visit to the next."""
+"""An invisible component that stores the reader's progress in the lessons in the browser, between visits."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from explorer.browser.registration import component, nothing
 
 KEY = "lesson_progress"
 
-# Shows nothing, so it needs no styles of its own.
 _component = component("progress", "progress_keeper")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What the browser has reported: the text that it keeps (None = no report yet), and whether it keeps nothing."""
+class Report:
+    """What the browser has reported: the stored text (None before the first report), and whether storage is blocked."""
 
     text: str | None = None
     blocked: bool = False
 
 
-def kept() -> Kept:
+def last_report() -> Report:
     """The browser's last report; read it before the component is drawn, in the run that the report causes."""
     state = st.session_state.get(KEY) or {}
     text = state.get("kept")
-    return Kept(text if isinstance(text, str) else None, state.get("blocked") is True)
+    return Report(text if isinstance(text, str) else None, state.get("blocked") is True)
 
 
 def keep_progress(text: str, seen: str) -> None:
-    """Have the browser keep `text`, unless it holds something else than `seen`, which it reports instead."""
+    """Store `text` in the browser. If the stored text is not the one last `seen`, the browser reports it instead."""
     _component(
         key=KEY,
         data={"text": text, "seen": seen},

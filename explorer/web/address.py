@@ -1,8 +1,8 @@
-"""The address bar, for all pages: what stands there on each of them, what a link or the user requests, what is written.
+"""The address bar: the parameters of each page, what a link or the user requests, and what this session writes.
 
 A browser sends its full address with every request, and a request may have left before the browser received our last
 change. The parameters therefore count as a request only if this session did not write them itself, now or a moment
-ago, or if the person went back or forward to them in the browser's history, which the browser reports.
+ago, or if the user went back or forward to them in the browser's history, which the browser reports.
 Widgets that Streamlit binds to a parameter (`bind="query-params"`) manage their own.
 """
 
@@ -29,12 +29,12 @@ def present() -> dict[str, str]:
 
 @contextmanager
 def page_run(page: str, *, moved: bool) -> Iterator[None]:
-    """Run the whole page of this name; `moved`: the person went back or forward to this address."""
+    """Run a whole page; `moved` says that the user went back or forward to this address."""
     st.session_state[_MOVED], st.session_state[_PAGE] = moved, page
     try:
         yield
     finally:
-        st.session_state[_MOVED] = False  # what follows are fragments of this page, at the address that it wrote
+        st.session_state[_MOVED] = False  # later runs are fragments of this page, at the address that it wrote
 
 
 def page() -> str:
@@ -54,21 +54,21 @@ class Group:
         return {} if present == self.written() or (self._is_stale() and not st.session_state.get(_MOVED)) else present
 
     def write(self, values: Mapping[str, str]) -> None:
-        """Set those of these values that stand in the page's address, and remove the group's other parameters.
+        """Write the values that belong in the page's address, and remove the group's other parameters.
 
-        An empty value is removed as well.
+        An empty value removes its parameter as well.
         """
         on_page = _on_page(values)
         history, now = self._history(), time.monotonic()
         if on_page == self.written() and self._is_stale():
             # The browser has this address, or will in a moment; writing it again would undo a step back in the
-            # browser's history. Streamlit requests the older address first, and only then are we told of the step.
+            # browser's history. Streamlit sends the older address first; the browser reports the step only afterwards.
             return
         history[:] = [entry for entry in history if now - entry[0] < STALE_SECONDS]
         history.append((now, on_page))
-        # In one go, because each change is an entry in the browser's history. A change sends the whole address: what
-        # other groups have written a moment ago goes with it, or the older values that came in would replace theirs.
-        # Not all parameters: those that are bound to widgets only these may write. An empty list removes a parameter.
+        # One update, because each adds an entry to the browser's history. An update sends the whole address, so it
+        # includes what other groups wrote a moment ago; otherwise the older values that came in would replace theirs.
+        # Parameters bound to widgets are left out: only the widgets may write them. An empty list removes a parameter.
         changes = self._changes(on_page)
         if changes:
             for other in GROUPS:
@@ -77,7 +77,7 @@ class Group:
             st.query_params.update(changes)
 
     def _changes(self, wanted: Mapping[str, str]) -> dict[str, str | list[str]]:
-        """What leads from the address to these values of the group; an empty list removes a parameter."""
+        """The updates that give the group the `wanted` values; an empty list removes a parameter."""
         present = self.present()
         return {
             **{name: [] for name in present.keys() - wanted.keys()},
@@ -98,14 +98,14 @@ class Group:
         return {name: value for name, value in present().items() if name in self.names}
 
     def _is_stale(self) -> bool:
-        """Whether the browser sent an address that this session wrote a moment ago, and has replaced since."""
+        """Whether the browser sent an address that this session wrote a moment ago and has since replaced."""
         present, now = self.present(), time.monotonic()
         return present != self.written() and any(
             present == own and now - when < STALE_SECONDS for when, own in self._history()
         )
 
     def _history(self) -> list[tuple[float, dict[str, str]]]:
-        """What this session wrote and when, oldest first: the last, and what may still come back."""
+        """What this session wrote and when, oldest first: the latest values, and any that may still come back."""
         history: list[tuple[float, dict[str, str]]] = st.session_state.setdefault(
             f"_address_{'_'.join(self.names)}", []
         )
@@ -119,7 +119,7 @@ OPERATION, BLOCK = Group(("op",)), Group(("block",))
 GROUPS = (SELECTION, LESSON, RUN, ENTRY, EXPERIMENT, SAMPLE, OPERATION, BLOCK)
 
 _SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")
-# What stands in each page's address, besides an open lesson and the widgets that are bound to a parameter.
+# The parameters in each page's address, besides those of an open lesson and of widgets bound to a parameter.
 PAGES: dict[str, tuple[str, ...]] = {
     "translate": (*_SENTENCE, "step", *_HEAD, "edit"),
     "attention": SELECTION.names,
@@ -135,9 +135,9 @@ PAGES: dict[str, tuple[str, ...]] = {
 
 
 def _on_page(values: Mapping[str, str]) -> dict[str, str]:
-    """Those of these values that are not empty and stand in the page's address."""
-    return {name: value for name, value in values.items() if value and _stands_on_page(name)}
+    """The values that are not empty and belong in the page's address."""
+    return {name: value for name, value in values.items() if value and _belongs_on_page(name)}
 
 
-def _stands_on_page(name: str) -> bool:
+def _belongs_on_page(name: str) -> bool:
     return page() not in PAGES or name in PAGES[page()] or name in LESSON.names

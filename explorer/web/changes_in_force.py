@@ -13,7 +13,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.decoding.head_change import Change, Changes, added, describe, fitting
-from explorer.locale.text import plain, plural
+from explorer.locale.messages import t
+from explorer.locale.text import plain
 from explorer.web import runtime, session
 from model.config import DecodeConfig, ModelConfig
 from model.user_error import UserError
@@ -47,7 +48,7 @@ def adopt(model: str, config: ModelConfig) -> bool:
 
 
 def drop_unfit(config: ModelConfig) -> None:
-    """Drop the changes to heads that a model does not have; why is among the session's problems."""
+    """Drop the changes to heads that a model does not have; the session's problems say why."""
     possible, problems = fitting(changes(), config)
     if problems:
         session.add_problems(problems)
@@ -92,7 +93,7 @@ def edits_of(model: str, text: str, changes: Changes, means: Means | None = None
     `means` computes the mean outputs of heads; without it, the means that this session computed earlier are used.
 
     Raises:
-        InputError, EditError: a change does not fit this sentence; the message says why. NoMeans: a mean is not known.
+        InputError, EditError: a change does not fit this sentence; the message says why. NoMeans: a mean is missing.
         CheckpointError: the model cannot be opened.
     """
     if not changes:
@@ -101,48 +102,59 @@ def edits_of(model: str, text: str, changes: Changes, means: Means | None = None
     from explorer.probing.edit_effect import from_another
 
     def other(change: Change) -> NDArray[np.float32]:
-        donor, shown = (runtime.translate(model, sentence, DecodeConfig()) for sentence in (change.other, text))
+        donor, recipient = (runtime.translate(model, sentence, DecodeConfig()) for sentence in (change.other, text))
         with runtime.model(model) as translator:
-            return from_another(translator, donor, shown, change)
+            return from_another(translator, donor, recipient, change)
 
     key = model, runtime.fingerprint(model)
 
     def remembered(heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
-        known: dict[Head, NDArray[np.float32]] = st.session_state.get(_MEANS, {}).get(key, {})
-        if missing := [head for head in heads if head not in known]:
+        earlier: dict[Head, NDArray[np.float32]] = st.session_state.get(_MEANS, {}).get(key, {})
+        if missing := [head for head in heads if head not in earlier]:
             raise NoMeans(
-                f"The mean of {plural(len(missing), 'edited head')} is taken over the sample of the Probe page: open "
-                f"its tab Surgery first. The model is shown unedited until then."
+                t(
+                    "The mean of {n} edited head is taken over the sample of the Probe page: open its tab Surgery "
+                    "first. The model is shown unedited until then.",
+                    "The mean of {n:,} edited heads is taken over the sample of the Probe page: open its tab Surgery "
+                    "first. The model is shown unedited until then.",
+                    n=len(missing),
+                )
             )
-        return known
+        return earlier
 
-    def taken(heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
+    def computed(heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
         assert means is not None
-        known = means(heads)
-        st.session_state.setdefault(_MEANS, {})[key] = known
-        return known
+        outputs = means(heads)
+        st.session_state.setdefault(_MEANS, {})[key] = outputs
+        return outputs
 
-    return edits_for(changes, runtime.describe(model).model_config, taken if means else remembered, other)
+    return edits_for(changes, runtime.describe(model).model_config, computed if means else remembered, other)
 
 
-def edit_shown(selection: Selection, shown: Translation) -> HeadEdits | None:
+def edit_of_translation(selection: Selection, translation: Translation) -> HeadEdits | None:
     """The edit under which a translation on screen was made; None for the model as it was trained.
 
     Raises: as :func:`edits_of`.
     """
-    if not shown.trace.edits:
+    if not translation.trace.edits:
         return None
     config = runtime.describe(selection.model).model_config
     return edits_of(selection.model, selection.text, fitting(selection.edit, config)[0])
 
 
-def draw_edited(shown: Translation) -> None:
+def draw_edited(translation: Translation) -> None:
     """Label a translation made by the edited model, and offer to remove the edit; draw nothing for an unedited one."""
-    if not shown.trace.edits:
+    if not translation.trace.edits:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.badge(plain(f"edited: {'; '.join(shown.trace.edits)}"), color="orange", icon=":material/content_cut:")
-        st.button("Remove the edit", key="remove_edit", on_click=clear, help="Back to the model as it was trained.")
+        st.badge(
+            plain(t("edited: {edits}", edits="; ".join(translation.trace.edits))),
+            color="orange",
+            icon=":material/content_cut:",
+        )
+        st.button(
+            t("Remove the edit"), key="remove_edit", on_click=clear, help=t("Back to the model as it was trained.")
+        )
 
 
 def log() -> list[dict[str, Any]]:
@@ -154,9 +166,9 @@ def log() -> list[dict[str, Any]]:
 def log_attempt(model: str, sentence: str, changes: Changes, **values: Any) -> None:
     """Add an attempt and its results to the log; repeating an attempt adds the values that were missing."""
     line = {"model": model, "sentence": sentence, "change": describe(changes)}
-    for known in log():
-        if all(known[name] == value for name, value in line.items()):
-            known.update(values)
+    for earlier in log():
+        if all(earlier[name] == value for name, value in line.items()):
+            earlier.update(values)
             return
     log().append(line | values)
     del log()[:-MAX_LOG]

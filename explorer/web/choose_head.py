@@ -30,7 +30,7 @@ def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...])
 
 
 def choose_kind(key: str, kinds: tuple[AttentionKind, ...] = _KINDS, **options: Any) -> AttentionKind:
-    """Draw the selector of the kind, at first the first; `options` are passed to Streamlit."""
+    """Draw the selector of the kind, which starts at the first one; `options` are passed to Streamlit."""
     chosen = st.segmented_control(
         t("Attention"),
         kinds,

@@ -1,4 +1,4 @@
-"""Files that leave by a download button, made on click and still there when the browser fetches them; and uploads.
+"""Downloads, whose files are made on click and kept until the browser fetches them; and the size of uploads.
 
 Streamlit drops a file made on demand as soon as two script runs have ended, in any session, because no page refers to
 it. With a whole class at work, that happens before the browser can fetch the file. The server itself therefore refers
@@ -17,8 +17,8 @@ import streamlit as st
 from explorer.web.streamlit_private import drop_unreferenced_files, refer_to_file
 
 KEPT_SECONDS = 60.0
-MAX_KEPT = 32  # files held at once; a later one takes the place of the oldest
-MAX_BYTES = 100_000_000  # of all files held, but for the newest
+MAX_KEPT = 32  # files held at once; the next one replaces the oldest
+MAX_BYTES = 100_000_000  # of all files held, except the newest
 
 _turn = itertools.count()
 _lock = threading.Lock()
@@ -37,14 +37,16 @@ def download_button(
 ) -> None:
     """Draw a button that downloads what `make` returns, without a script run; a `quiet` one is a small link."""
 
-    def made() -> bytes:
+    def make_and_keep() -> bytes:
         content = make()
         content = content.encode() if isinstance(content, str) else content
         _keep(content, mime, file_name)
         return content
 
     look: dict[str, Any] = {"type": "tertiary", "icon": ":material/download:"} if quiet else {}
-    st.download_button(label, data=made, file_name=file_name, mime=mime, key=key, on_click="ignore", help=help, **look)
+    st.download_button(
+        label, data=make_and_keep, file_name=file_name, mime=mime, key=key, on_click="ignore", help=help, **look
+    )
 
 
 def _keep(content: bytes, mime: str, file_name: str) -> None:
@@ -79,6 +81,6 @@ def _place(turn: int) -> str:
 def megabytes(wanted: int) -> int:
     """The largest upload, in megabytes, that a field may promise: at most what `server.maxUploadSize` allows.
 
-    The server refuses a larger file with a bare HTTP error, so the field has to refuse it before, in a sentence.
+    The server answers a larger file with a bare HTTP error, so the field has to refuse it first, in a sentence.
     """
     return min(wanted, int(st.get_option("server.maxUploadSize")))

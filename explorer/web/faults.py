@@ -1,4 +1,4 @@
-"""What stands in place of a part that cannot be drawn: the reason where it is known, and a way on where it is not."""
+"""What replaces a part that cannot be drawn: the reason if it is known, else a button to try again."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ NOT_DONE = (
     "What you asked for could not be done because of a fault in Headlight; it is not something that you did. The rest "
     "of the app works. Whoever runs this server finds the details in its log."
 )
-_SAID = "_fault_in_callback"  # in the session: Markdown
+_MESSAGE = "_fault_in_callback"  # in the session: Markdown
 
 
 def say_faults_of_callbacks() -> None:
-    """Have the run after a callback that went wrong go on, and its first part say what happened."""
+    """Let a page run even if a callback before it failed; the page's first part says what happened."""
     contain_callbacks(_remember)
 
 
 def _remember(fault: Exception) -> None:
     if isinstance(fault, CheckpointError):
-        st.session_state[_SAID] = plain(str(fault))
+        st.session_state[_MESSAGE] = plain(str(fault))
     else:
         faults.report(fault)
-        st.session_state[_SAID] = NOT_DONE
+        st.session_state[_MESSAGE] = NOT_DONE
 
 
 @contextmanager
 def contained(part: str) -> Iterator[None]:
-    """Draw a part of a page inside the block, or as a decorator; what goes wrong there ends the part, not the page.
+    """Draw a part of a page inside the block, or as a decorator: an exception ends the part, not the page.
 
-    `part` names it in widget keys. A model that is gone or damaged is a sentence. Anything unforeseen goes to the log,
-    and the button draws the part again. What went wrong in a callback before it is said first.
+    `part` names it in widget keys. A model that is gone or damaged becomes a sentence. Anything unforeseen goes to the
+    log, and a button draws the part again. A failed callback before this run is reported first.
     """
-    if said := st.session_state.pop(_SAID, ""):
-        st.error(said)
+    if message := st.session_state.pop(_MESSAGE, ""):
+        st.error(message)
     try:
         yield
     except CheckpointError as broken:

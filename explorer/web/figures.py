@@ -12,6 +12,7 @@ import streamlit as st
 from explorer.charts.chart import Figure
 from explorer.decoding.labelled_map import map_caption, map_table
 from explorer.files.tables import Columns, Rows, table_csv
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web.downloads import download_button
 
@@ -33,25 +34,31 @@ def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: An
     """Draw a table given by columns or rows, with a button for its CSV if `file` names one; returns its selection.
 
     `alt` describes its contents; `options` go to `st.dataframe`. Streamlit's own button is switched off
-    (`client.disableDataExport`): what it writes may begin a formula.
+    (`client.disableDataExport`), because its files may contain cells that a spreadsheet runs as formulas.
     """
-    shown = _arrow(dict(table)) if isinstance(table, Mapping) else list(table)
-    selected = st.dataframe(shown, hide_index=True, alt=alt, **options)
+    data = _arrow(dict(table)) if isinstance(table, Mapping) else list(table)
+    selected = st.dataframe(data, hide_index=True, alt=alt, **options)
     if file:
         make = partial(table_csv, table)
         download_button(
-            "CSV", make, f"{file}.csv", "text/csv", key=f"csv_{file}", help=f"{alt}, as a file.", quiet=True
+            "CSV",
+            make,
+            f"{file}.csv",
+            "text/csv",
+            key=f"csv_{file}",
+            help=t("{table}, as a file.", table=alt),
+            quiet=True,
         )
     return selected
 
 
 def _arrow(columns: dict[str, Any]) -> pa.Table:
-    """The format that Streamlit sends to the browser anyway; passing it saves most of the time of a live update."""
+    """The columns in the format that Streamlit sends to the browser: it saves most of the time of a live update."""
     return pa.table(columns)
 
 
 def draw_map(
-    shown: LabelledMap,
+    labelled_map: LabelledMap,
     *,
     key: str,
     prefix: str = "",
@@ -66,24 +73,24 @@ def draw_map(
     """
     from explorer.charts.attention_map import map_figure
 
-    st.markdown(f"##### {plain(shown.title)}")
-    caption = f"{prefix} {map_caption(shown)}".strip()
+    st.markdown(f"##### {plain(labelled_map.title)}")
+    caption = f"{prefix} {map_caption(labelled_map)}".strip()
     with st.container(key=f"wide_{key}"):  # scrolls horizontally on a phone; see explorer/web/frame.css
-        figure = map_figure(shown, wide=wide, numbers=numbers)
+        figure = map_figure(labelled_map, wide=wide, numbers=numbers)
         st.plotly_chart(figure, key=key, width="stretch", config=CONFIG, alt=caption)
     st.caption(plain(caption))
-    with st.expander("The numbers"):
-        draw_table(map_table(shown), caption, file="" if away else key)
+    with st.expander(t("The numbers")):
+        draw_table(map_table(labelled_map), caption, file="" if away else key)
         if away:
-            _draw_files(shown, caption, key, away)
+            _draw_files(labelled_map, caption, key, away)
 
 
-def _draw_files(shown: LabelledMap, caption: str, key: str, away: str) -> None:
+def _draw_files(labelled_map: LabelledMap, caption: str, key: str, away: str) -> None:
     """Draw one button per format; a file is made when its button is pressed."""
     from explorer.files.map_files import KINDS, ONE_MAP, map_file, stem
 
-    name = stem(f"{away}-{shown.title}")
+    name = stem(f"{away}-{labelled_map.title}")
     with st.container(horizontal=True):
         for kind in ONE_MAP:
-            make = partial(map_file, kind, shown, caption)
+            make = partial(map_file, kind, labelled_map, caption)
             download_button(kind.upper(), make, f"{name}.{kind}", KINDS[kind].mime, key=f"{key}_{kind}")

@@ -20,7 +20,7 @@ _INSIDE = "_inside_shell"
 
 
 def style() -> None:
-    """Set what Streamlit has no option for: figures get the width, and the first screen shows the answer."""
+    """Add the style sheets for what Streamlit has no option for: wide figures, and the answer on the first screen."""
     st.html(_HERE / "frame.css")
     if is_embedded():
         st.html(_HERE / "embedded.css")
@@ -32,7 +32,7 @@ def is_embedded() -> bool:
 
 
 def draw_way_out() -> None:
-    """Below an embedded view, a link that opens what the address says without the frame, in a tab of its own."""
+    """Draw a link below an embedded view that opens the same view in the app, in a tab of its own."""
     st.caption(f"[Open in Headlight](?{urlencode(address.SELECTION.written(), quote_via=quote)})")
 
 

@@ -17,9 +17,9 @@ _STOPPED, _ASKED = "probe_stopped", "probe_asked"
 
 
 def asked(key: Key, label: str, *, by_link: bool = False) -> bool:
-    """Draw a button that starts long work, until it has been pressed; whether it has been.
+    """Whether long work has been requested; if not, draw the button that requests it.
 
-    `by_link`: the address shows what only this work can show, so whoever follows it has asked.
+    `by_link`: the address names a result of this work, so following the link is a request.
     """
     started: set[Key] = st.session_state.setdefault(_ASKED, set())
     if by_link:
@@ -35,7 +35,7 @@ def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Res
 
     The work runs in a server thread: a click restarts this script, and the new run finds the work in progress.
     """
-    result: Result | None = store().known(key)
+    result: Result | None = store().find(key)
     if result is not None:
         return result
     stopped: set[Key] = st.session_state.setdefault(_STOPPED, set())
@@ -59,12 +59,12 @@ def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Res
         st.button(t("Stop"), key=f"stop-{name}", on_click=_stop, args=(key,))
 
     def report(done: float, text: str) -> None:
-        # Also where nothing has changed: only in a call like this one does Streamlit notice that Stop was pressed.
+        # Also if nothing has changed: only in such a call does Streamlit notice that Stop was pressed.
         bar.progress(min(max(done, 0.0), 1.0), text=plain(text or label))
 
     try:
         result = store().get(key, make, report)
-    except Exception:  # not Streamlit's own signals: the next run redraws the bar. The caller reports the error
+    except Exception:  # the caller reports it; after Streamlit's own signals, the next run redraws the bar
         place.empty()
         raise
     place.empty()

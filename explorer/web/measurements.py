@@ -1,4 +1,4 @@
-"""Measurement results, shared by all sessions of the server, and the measuring itself, in separate threads.
+"""Measurement results, shared by all sessions of the server, and the threads that compute them.
 
 Streamlit restarts the script on every click. Work that ran in the script would then be lost; here, a click, another
 tab or a reload finds it still in progress. One measurement runs at a time. Work that a session is waiting for takes
@@ -22,8 +22,8 @@ Result = TypeVar("Result")
 Key = tuple[str, ...]
 
 LIMIT = 200_000_000  # bytes of all results; a large model on 1,000 sentences takes some 50 MB
-PATIENCE = 300.0  # seconds for which work runs or waits while no session watches it
-_UNWATCHED = 2.0  # seconds without a look after which work counts as unwatched
+PATIENCE = 300.0  # seconds for which unwatched work runs or waits
+_UNWATCHED = 2.0  # seconds after the last look, from which work counts as unwatched
 _WAIT = 0.1  # seconds between two checks
 
 
@@ -75,7 +75,7 @@ class Job:
             self._ended.set()
 
     def _report(self, done: float, words: str) -> None:
-        """Called by the work between two of its parts; this is where it may have to wait."""
+        """Record the progress between two parts of the work, and wait here if other work goes first."""
         self.done, self.words = done, words
         self._check()
         if not self._makes_way():
@@ -103,44 +103,44 @@ class Job:
 
 
 class Store:
-    """Results by key, within limits in bytes, and the work on results to come."""
+    """Results by key, limited in bytes, and the work on results that are not there yet."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self._kept = ByteCache(limit)
+        self._results = ByteCache(limit)
         self._jobs: dict[Key, Job] = {}
         self._guard = threading.Lock()
         self._turn = threading.Lock()
 
-    def known(self, key: Key) -> Any | None:
+    def find(self, key: Key) -> Any | None:
         """The result for this key, or None."""
-        return self._kept.find(key)
+        return self._results.find(key)
 
     def keep(self, key: Key, result: Any) -> None:
         """Store a result."""
-        size = min(size_of((key, result)), self._kept.limit)  # a larger one is held alone: it took long to measure
-        self._kept.hold(key, result, size)
+        size = min(size_of((key, result)), self._results.limit)  # a larger one is held alone: it took long to measure
+        self._results.hold(key, result, size)
 
     def quick(self, key: Key, make: Callable[[], Result]) -> Result:
-        """The result for this key, computed now if it is unknown: for brief work, which need not wait its turn."""
-        result = self.known(key)
+        """The result for this key, computed now if it is missing: for brief work, which need not wait its turn."""
+        result = self.find(key)
         if result is None:
             result = make()
             self.keep(key, result)
         return result
 
     def get(self, key: Key, make: Callable[[Report], Result], report: Report) -> Result:
-        """The result for this key, computed in a separate thread if it is unknown.
+        """The result for this key, computed in a separate thread if it is missing.
 
         `report` is called while waiting. An exception that it raises ends the waiting but not the work; the next call
         for the key finds the work further along. Raises what `make` raises.
         """
-        while (known := self.known(key)) is None:
+        while (stored := self.find(key)) is None:
             job = self._begin(key, make)
             while not job.look(_WAIT):
                 report(job.done, "Waiting: the machine is measuring something else" if job.waiting else job.words)
             if job.error is not None:
                 raise job.error
-        result: Result = known
+        result: Result = stored
         return result
 
     def stop(self, key: Key) -> None:
@@ -164,15 +164,14 @@ class Store:
                     self._jobs.pop(key, None)
 
         with self._guard:
-            known = self._jobs.get(key)
-            if known is not None:
-                return known
+            if (running := self._jobs.get(key)) is not None:
+                return running
             job = self._jobs[key] = Job(self._turn, self._is_wanted)
         threading.Thread(target=live, name=f"measure {key[0]}", daemon=True).start()
         return job
 
     def _is_wanted(self, job: Job) -> bool:
-        """Whether a session is waiting for work other than this."""
+        """Whether a session is waiting for other work than this job."""
         with self._guard:
             return any(other.waiting and other.watched for other in self._jobs.values() if other is not job)
 

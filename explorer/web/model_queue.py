@@ -1,7 +1,7 @@
 """The queue for model computations: at most two run at once in this process, across all models.
 
-More would only take turns inside Python and all finish late. With a queue, the first has its answer while the last
-still waits. Waiting threads are served in order, and a visitor who waits for more than a second is told.
+More computations would only take turns inside Python, and all would finish late. With a queue, the first has its answer
+while the last still waits. Waiting threads are served in order; a visitor who waits for a second sees a message.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from explorer.locale.messages import t
 from explorer.web.streamlit_private import in_page_run
 
 PLACES = 2
-PATIENCE_SECONDS = 0.5  # until a waiting visitor is told; Streamlit shows a spinner half a second later
-Tell = Callable[[int], AbstractContextManager[None]]
+PATIENCE_SECONDS = 0.5  # before a waiting visitor sees a message: Streamlit shows a spinner half a second later
+Announce = Callable[[int], AbstractContextManager[None]]
 
 
 class Queue:
@@ -29,10 +29,10 @@ class Queue:
         self._waiting: deque[object] = deque()  # a ticket for each thread, the first to be served first
         self._changed = threading.Condition()
 
-    def acquire(self, tell: Tell | None = None) -> None:
-        """Wait for a place; after a while inside `tell(n)`: n threads wait before this one.
+    def acquire(self, announce: Announce | None = None) -> None:
+        """Wait for a place; after a while, inside `announce(n)`, where n threads wait before this one.
 
-        What `tell` raises ends the waiting, as when the visitor has asked for something else.
+        An exception of `announce` ends the waiting, as when the visitor has requested something else.
         """
         ticket = object()
 
@@ -43,7 +43,7 @@ class Queue:
             self._waiting.append(ticket)
             try:
                 if not self._changed.wait_for(is_next, PATIENCE_SECONDS):
-                    with tell(self._waiting.index(ticket)) if tell else nullcontext():
+                    with announce(self._waiting.index(ticket)) if announce else nullcontext():
                         self._changed.wait_for(is_next)
                 self._free -= 1
             finally:
@@ -67,8 +67,8 @@ def holds_place() -> bool:
 
 
 @contextmanager
-def _told(ahead: int) -> Iterator[None]:
-    """Say on the page that the visitor waits, and for how many; nothing in threads without a page."""
+def _waiting_message(ahead: int) -> Iterator[None]:
+    """Show on the page how many computations go first; do nothing in threads without a page."""
     if not in_page_run():
         yield
         return
@@ -77,7 +77,7 @@ def _told(ahead: int) -> Iterator[None]:
 
 
 def waiting_sentence(ahead: int) -> str:
-    """Say how many computations are ahead of the visitor's own."""
+    """The message that says how many computations are ahead of the visitor's own."""
     if not ahead:
         return t("Waiting in the queue: this one is next …")
     return t(
@@ -97,7 +97,7 @@ def place() -> Iterator[None]:
     """
     if holds_place():
         raise RuntimeError("This thread already holds a place in the queue of model calls.")
-    _queue.acquire(_told)
+    _queue.acquire(_waiting_message)
     _thread.holds = True
     try:
         yield

@@ -1,4 +1,4 @@
-"""Open the translation that the selection names, or say on the page why there is none."""
+"""Open the translation that the selection names; if that is impossible, the page says why."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import streamlit as st
 
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import InputError, Translation
+from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
 from explorer.web import changes_in_force, runtime, session, sidebar
 from model.config import DecodeConfig
@@ -21,15 +22,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OpenTranslation:
-    """The model's own translation (`own`) and the one on screen (`shown`): the same, or a path that the user chose.
+    """The translation on screen, and the model's own (`own`): the same, or the user chose another path.
 
-    `summary` describes the model as it was then (see model.folder); it may be deleted or replaced while the page shows
-    it.
+    `summary` describes the model as it was then (see model.folder); the model may have been deleted or replaced since.
     """
 
     selection: Selection
     own: Translation
-    shown: Translation
+    translation: Translation
     summary: dict[str, Any]
 
 
@@ -39,18 +39,18 @@ def address_of(opened: OpenTranslation) -> Selection:
     The path is omitted if greedy decoding reproduces it.
     """
     reproducible = opened.selection.path is None and session.decode_config().method == "greedy"
-    path = None if reproducible else opened.shown.path
+    path = None if reproducible else opened.translation.path
     return dataclasses.replace(session.selection(), model=opened.selection.model, text=opened.selection.text, path=path)
 
 
 def open_translation(*, edited: bool = False) -> OpenTranslation | None:
-    """Open the translation of the sidebar's selection; if that is impossible, say so on the page and return None.
+    """Open the translation of the sidebar's selection; if that is impossible, say why on the page and return None.
 
-    With `edited`, the model computes under the selection's head changes.
+    With `edited`, the selection's head changes are applied.
     """
     selection = sidebar.selection()
     if selection is None:
-        st.info("There is no model to translate with yet.")
+        st.info(t("There is no model to translate with yet."))
         return None
     opened = None
     try:
@@ -76,18 +76,18 @@ def _opened(selection: Selection, *, edited: bool) -> OpenTranslation:
         session.add_problems([str(unfit)])
         edit, own = None, runtime.translate(selection.model, selection.text, config)
     try:
-        shown = own if selection.path is None else along(selection, edit)
+        translation = own if selection.path is None else along(selection, edit)
     except (InputError, EditError) as unfit:
         session.add_problems([str(unfit)])
         session.move(path=None)
-        selection, shown = dataclasses.replace(selection, path=None), own
-    return OpenTranslation(selection, own, shown, summary)
+        selection, translation = dataclasses.replace(selection, path=None), own
+    return OpenTranslation(selection, own, translation, summary)
 
 
 def leave_lost_model(opened: OpenTranslation) -> None:
-    """If the model on screen has been deleted or damaged meanwhile, run the whole page, whose sidebar says so.
+    """Run the whole page if the model on screen has been deleted or damaged meanwhile; the sidebar then says so.
 
-    For the first line of a fragment, which would otherwise go on with what is no longer there.
+    For the first line of a fragment, which would otherwise continue with a model that is gone.
     """
     if opened.selection.model not in runtime.models():
         st.rerun()
@@ -110,11 +110,11 @@ def along(selection: Selection, edit: HeadEdits | None) -> Translation:
 
 
 def draw_way_back(opened: OpenTranslation) -> None:
-    """Beside the translation: the button that leads back, if its path was chosen."""
+    """Draw the button that returns to the model's own choice, if the path on screen was chosen."""
     if opened.selection.path is None:
         return
     st.button(
-        "Back to the model's own choice",
+        t("Back to the model's own choice"),
         icon=":material/undo:",
         key="own_choice",
         on_click=session.move,
@@ -123,10 +123,12 @@ def draw_way_back(opened: OpenTranslation) -> None:
 
 
 def own_choice(opened: OpenTranslation) -> str | None:
-    """A sentence on what the model says by itself, to be escaped; None where that is on screen."""
+    """A sentence (unescaped) on the model's own translation; None if that is on screen."""
     if opened.selection.path is None:
         return None
-    if opened.own.text == opened.shown.text:
-        return "This is a chosen path; it says what the model says by itself."
-    stop = "" if opened.own.text.endswith((".", "!", "?")) else "."
-    return f"This is a chosen path; by itself, the model says {quoted(opened.own.text)}{stop}"
+    if opened.own.text == opened.translation.text:
+        return t("This is a chosen path; it says what the model says by itself.")
+    text = quoted(opened.own.text)
+    if opened.own.text.endswith((".", "!", "?")):
+        return t("This is a chosen path; by itself, the model says {text}", text=text)
+    return t("This is a chosen path; by itself, the model says {text}.", text=text)

@@ -1,4 +1,4 @@
-"""What the pages Positions, Masks, Inside and Probe share: the heading, the tabs, the address, figures with tables."""
+"""Parts that the pages Positions, Masks, Inside and Probe share: heading, tabs, and figures with tables."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from explorer.charts.plotly_charts import Columns, Plot
+from explorer.charts.plotly_charts import Plot
 from explorer.locale.glossary import explained
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import runtime, session
 from explorer.web.faults import contained
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from explorer.decoding.model_description import ModelDescription
     from explorer.decoding.translator import Translation
 
-Tabs = Mapping[str, Callable[[], None]]  # what draws each tab, by its title
+Tabs = Mapping[str, Callable[[], None]]  # the function that draws each tab, by title
 TabsOf = Callable[["Translation", "ModelDescription"], Tabs]
 
 URL: Literal["query-params"] = "query-params"  # `bind=URL` puts a widget's value into the address
@@ -30,11 +31,11 @@ def draw_page(name: str, question: str, answer: str, tabs_of: TabsOf, *, lstm_ta
     """Draw a page that shows a Transformer at work on the current sentence: its question, then its tabs.
 
     `name` begins the keys of its widgets, and `tabs_of` makes the tabs for a translation and its model. A choice in a
-    tab reruns only that tab. Without `lstm_tabs`, the page says of an LSTM that it needs a Transformer.
+    tab reruns only that tab. Without `lstm_tabs`, the page tells the user of an LSTM that it needs a Transformer.
     """
     heading(question, answer)
     opened = open_translation()
-    if opened is not None and not runtime.describe(opened.shown.model).is_transformer:
+    if opened is not None and not runtime.describe(opened.translation.model).is_transformer:
         if lstm_tabs is None:
             _without_transformer(opened)
             opened = None
@@ -46,25 +47,28 @@ def draw_page(name: str, question: str, answer: str, tabs_of: TabsOf, *, lstm_ta
 
 
 def _name_subject(opened: OpenTranslation) -> None:
-    """Name model and sentence on a phone, where the sidebar that has them is closed (explorer/web/frame.css)."""
+    """Name model and sentence, on a phone only: the sidebar that names them is closed (explorer/web/frame.css)."""
     with st.container(key="phone_subject"):
-        st.caption(f"**{plain(opened.shown.model)}** · “{plain(str(st.session_state.get(session.TEXT) or ''))}”")
+        st.caption(f"**{plain(opened.translation.model)}** · “{plain(str(st.session_state.get(session.TEXT) or ''))}”")
 
 
 def _draw_open_tab(opened: OpenTranslation, name: str, tabs_of: TabsOf) -> None:
     leave_lost_model(opened)
     session.write_address(address_of(opened))
-    draw_tabs(name, tabs_of(opened.shown, runtime.describe(opened.shown.model)))
+    draw_tabs(name, tabs_of(opened.translation, runtime.describe(opened.translation.model)))
 
 
 def _without_transformer(opened: OpenTranslation) -> None:
-    """Say on the page that there is nothing to show of this model."""
+    """Say that the page has nothing to show for this model."""
     session.write_address(address_of(opened))
-    st.info(plain(f"This page needs a Transformer; {opened.shown.model} is an LSTM. Choose another model."))
+    message = t(
+        "This page needs a Transformer; {model} is an LSTM. Choose another model.", model=opened.translation.model
+    )
+    st.info(plain(message))
 
 
 def draw_tabs(page: str, tabs: Tabs) -> None:
-    """Draw only the open one of these tabs; the address names it."""
+    """Draw a row of tabs, and the content of the open one, which the address names."""
     names = list(tabs)
     places = st.tabs(names, on_change="rerun", bind=URL, key=f"{page}_tab")
     place, name = next(
@@ -81,19 +85,14 @@ def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:
     st.plotly_chart(plot.figure, key=key, config=_CONFIG, alt=plot.caption)
     draw_caption(plot.caption)
     if numbers and plot.table:
-        draw_numbers(plot.table, plot.caption, key)
-
-
-def draw_numbers(table: Columns, alt: str, key: str, label: str = "The numbers as a table") -> None:
-    """Draw a table inside an expander; it is sent only when the expander is opened."""
-    fold = st.expander(label, key=f"{key}_numbers", on_change="rerun")
-    if fold.open:
-        with fold:
-            draw_table(table, alt, file=key)
+        fold = st.expander(t("The numbers as a table"), key=f"{key}_numbers", on_change="rerun")
+        if fold.open:
+            with fold:
+                draw_table(plot.table, plot.caption, file=key)
 
 
 def draw_caption(text: str) -> None:
-    """Draw a caption whose text may contain user text, and whose terms explain themselves."""
+    """Draw a caption, which may contain user text; its technical terms link to their explanations."""
     st.caption(explained(text))
 
 

@@ -1,7 +1,7 @@
 """The user's choices in a panel of the Attention page, shared by its widgets, the address and a manifest.
 
-The address names a panel with those of its choices that are not the default, as in "compare.way-edit.layer-2". A
-sentence or name that belongs to them may be any text; it is the address's `other`.
+The address names a panel and its choices that are not the default, as in "compare.way-edit.layer-2". Free text that
+belongs to them, such as a sentence, is the address's `other`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from explorer.web import session
 _OWN = "_panel_written"  # in the session: the panel and the other text, as the widgets put them into the selection
 # Each panel's choices when it was left; the text typed last, by its field's key.
 _LAST, _TYPED = "_panel_last", "_panel_typed"
-LED = "_attention_led"  # set by a callback that opened another view: a callback cannot run the page itself
+OPENED_VIEW = "_attention_led"  # set by a callback that opened another view: a callback cannot run the page itself
 _YES_NO = {True: "yes", False: "no"}
 
 
@@ -26,7 +26,7 @@ def name_of(panel: str) -> str:
 
 
 def open_panel(name: str) -> None:
-    """Switch to another panel, with its choices from when it was left; "" closes it. The open panel is unaffected."""
+    """Switch to a panel with the choices it was left with; "" closes the open one. The open panel stays as it is."""
     selection = session.selection()
     before = name_of(selection.panel)
     if name == before:
@@ -38,7 +38,7 @@ def open_panel(name: str) -> None:
 
 
 class Choices:
-    """The choices of one panel: call `start…` before each widget is drawn, and `keep` once all are.
+    """The choices of one panel: call `start…` before each widget is drawn, and `keep` after all of them.
 
     A link or a manifest is applied once; after that, the widgets' values count.
     """
@@ -47,39 +47,39 @@ class Choices:
         selection = session.selection()
         self.name = name
         mine = name_of(selection.panel) == name
-        self.news = mine and st.session_state.get(_OWN) != (selection.panel, selection.other)
-        given = selection.panel.split(".")[1:] if mine else []
-        self._asked = {option: value for option, _, value in (part.partition("-") for part in given)}
+        self.is_new = mine and st.session_state.get(_OWN) != (selection.panel, selection.other)
+        parts = selection.panel.split(".")[1:] if mine else []
+        self._asked = {option: value for option, _, value in (part.partition("-") for part in parts)}
         self._other = selection.other if mine else ""
-        self._kept: dict[str, tuple[str, Any]] = {}
+        self._widgets: dict[str, tuple[str, Any]] = {}  # key and default by option
         self._typed = ""
 
     def asked(self, option: str) -> str:
         """The address's value for this option; empty if it has none."""
         return self._asked.get(option, "")
 
-    def start(self, key: str, option: str, known: Sequence[Any], default: Any) -> None:
-        """Set the widget `key` to the value in `known` that the address gives for `option`, else to its default."""
-        self._kept[option] = key, default
-        if self._takes(key) or st.session_state[key] not in known:
+    def start(self, key: str, option: str, values: Sequence[Any], default: Any) -> None:
+        """Set the widget `key` to the one of its `values` that the address gives for `option`, else to its default."""
+        self._widgets[option] = key, default
+        if self._takes(key) or st.session_state[key] not in values:
             asked = self._asked.get(option)
-            st.session_state[key] = next((value for value in known if _text(value) == asked), default)
+            st.session_state[key] = next((value for value in values if _text(value) == asked), default)
 
     def start_text(self, key: str, *, given: bool = True) -> None:
-        """Set a text field to the address's other text if that is for this field (`given`), else to its last text."""
+        """Set a text field to the address's other text if that belongs to it (`given`), else to what was last typed."""
         self._typed = key
         if self._takes(key):
             st.session_state[key] = self._other if given else st.session_state.get(_TYPED, {}).get(key, "")
 
-    def start_name(self, key: str, known: Sequence[str]) -> None:
+    def start_name(self, key: str, names: Sequence[str]) -> None:
         """Set a widget that offers names to the address's other text if it is one of them, else to the first name."""
-        if self._takes(key) or st.session_state[key] not in known:
-            st.session_state[key] = self._other if self._other in known else known[0]
+        if self._takes(key) or st.session_state[key] not in names:
+            st.session_state[key] = self._other if self._other in names else names[0]
 
     def keep(self, other: str = "") -> None:
-        """Put the widgets' current values into the address; `other` is the text that belongs to them."""
+        """Write the widgets' current values to the address; `other` is the text that belongs to them."""
         parts = [self.name]
-        for option, (key, default) in self._kept.items():
+        for option, (key, default) in self._widgets.items():
             if (value := st.session_state.get(key, default)) != default:
                 parts.append(f"{option}-{_text(value)}")
         panel = ".".join(parts)
@@ -89,7 +89,7 @@ class Choices:
         st.session_state[_OWN] = panel, other
 
     def _takes(self, key: str) -> bool:
-        return self.news or key not in st.session_state
+        return self.is_new or key not in st.session_state
 
 
 def _text(value: Any) -> str:

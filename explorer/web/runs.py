@@ -1,4 +1,4 @@
-"""Training runs on the pages that show or start them: the run, its metrics and wrong answers, the Train form.
+"""Training runs on the pages that show or start them: the box of runs, metrics, wrong answers, the Train form.
 
 Nothing here imports torch before it is needed: the pages Train and Runs open without it.
 """
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
-from explorer.locale.text import plain, plural, why
+from explorer.locale.messages import t
+from explorer.locale.text import plain, why
 from explorer.runs.command import like_command, longer_command, quoted_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.made_pairs import MadePairs
@@ -44,7 +45,7 @@ _MORE_SETTINGS = ("train_init", "train_device", "train_precision", "train_thread
 
 
 def choose_one(label: str, options: Sequence[Option], *, key: str, **more: Any) -> Option:
-    """Draw a row of buttons of which one, at first the first, is always pressed; the label is for screen readers."""
+    """Draw a row of buttons, one of which is always pressed, at first the first; the label is for screen readers."""
     chosen = st.segmented_control(
         label, options, default=options[0], required=True, key=key, label_visibility="collapsed", **more
     )
@@ -57,17 +58,17 @@ def choose_run(name: str, key: str = RUN) -> None:
 
 
 def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[str], str] = str) -> str:
-    """Draw the box and return the chosen name; :func:`draw_missing` says so if the address names one that is not there.
+    """Draw the box and return the chosen name; if the address names a missing one, :func:`draw_missing` says so.
 
     The address names the choice unless it is the first of `names`.
     """
     options, group = list(names), _IN_ADDRESS[key]
-    # Where nothing has been chosen yet, even a name that this session wrote is a request: a page link has led here.
+    # Before anything is chosen, even a name that this session wrote is a request: a page link has led here.
     asked = (group.asked() if key in st.session_state else group.present()).get(key)
     if key not in st.session_state:
-        _forget_missing()  # of a visit to the page before this one
+        _forget_missing()  # from an earlier visit to the page
     for_key, chosen = st.session_state.get(_NEXT, ("", ""))
-    if for_key == key:  # a choice for the other page's box waits for it
+    if for_key == key:  # a choice for the other page's box is left for that page
         del st.session_state[_NEXT]
         _forget_missing()
         if chosen not in options:  # a run that has just been started
@@ -89,10 +90,10 @@ def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[s
 def draw_missing() -> None:
     """Say that the run or model named by a link does not exist, until another is chosen: the page is often redrawn.
 
-    The page has room where the box has none.
+    Separate from the box, which has no room for it.
     """
-    if said := st.session_state.get(_MISSING, ""):
-        st.warning(plain(said))
+    if message := st.session_state.get(_MISSING, ""):
+        st.warning(plain(message))
 
 
 def _forget_missing() -> None:
@@ -100,7 +101,7 @@ def _forget_missing() -> None:
 
 
 def attempt(place: str, action: Callable[..., object], *arguments: object) -> None:
-    """Carry out what a button asks for; :func:`draw_refused` says at this place what refused it, if anything did."""
+    """Carry out a button's action; if it is refused, :func:`draw_refused` says why at this place."""
     try:
         action(*arguments)
     except (UserError, OSError) as refused:
@@ -108,7 +109,7 @@ def attempt(place: str, action: Callable[..., object], *arguments: object) -> No
 
 
 def draw_refused(place: str) -> None:
-    """Say why the last action that belongs to this place was refused; nothing if it was not."""
+    """Say why the last action of this place was refused, if it was."""
     if reason := st.session_state.pop(_REFUSED + place, ""):
         st.error(plain(reason))
 
@@ -119,8 +120,8 @@ def metrics_of(runs: Runs, name: str) -> Metrics:
 
 
 def draw_again(runs: Runs, name: str, key: str) -> None:
-    """The two buttons, each with its form, for a run or model that is not being trained; nothing for any other."""
-    if st.session_state.pop(_WATCH, False):  # first: a run that is trained longer is busy by now
+    """Draw the two buttons with their forms, Train again and Train longer; nothing for a model in training."""
+    if st.session_state.pop(_WATCH, False):  # first, because a run that is trained longer is busy by now
         st.switch_page("pages/train.py")
     status = runs.peek(name)
     if viewing() or (status is not None and status.busy) or not runs.folder(name).is_dir():
@@ -128,26 +129,27 @@ def draw_again(runs: Runs, name: str, key: str) -> None:
     run = repeatable(runs.folder(name), status)
     if run is None:
         return
-    with st.popover("Train again like this"):
+    with st.popover(t("Train again like this")):
         if run.missing:
             st.caption(plain(run.missing))
         else:
             _like(runs, name, run, key)
     if run.can_go_on:
-        with st.popover("Train longer"):
+        with st.popover(t("Train longer")):
             _longer(runs, name, run, key)
     draw_refused("again")
 
 
 def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
-    st.caption(plain(f"The same data and settings as '{name}'. The same seed gives the same weights. {run.computed}"))
+    about = t("The same data and settings as '{name}'. The same seed gives the same weights.", name=name)
+    st.caption(plain(f"{about} {run.computed}"))
     # Without bounds, here and below: the browser marks a number beyond them red, but Start would use the one before.
-    seed = int(st.number_input("Seed", value=run.seed + 1, step=1, key=f"{key}_seed_{name}"))
-    new = st.text_input("Name of the new model", value=runs.free_name(name), max_chars=64, key=f"{key}_name_{name}")
+    seed = int(st.number_input(t("Seed"), value=run.seed + 1, step=1, key=f"{key}_seed_{name}"))
+    new = st.text_input(t("Name of the new model"), value=runs.free_name(name), max_chars=64, key=f"{key}_name_{name}")
     warm = st.toggle(
-        "Start from its weights",
+        t("Start from its weights"),
         key=f"{key}_warm_{name}",
-        help="Train on what it has learned, instead of from random weights.",
+        help=t("Start from the weights that it has learned instead of random ones."),
     )
     new = new.strip() or runs.free_name(name)
     changes = (("seed", str(seed)),)
@@ -156,34 +158,39 @@ def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
 
 
 def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
-    st.caption(plain(f"'{name}' goes on from update {run.steps:,}. {run.longer_sentence}"))
+    about = t("'{name}' continues from update {n:,}.", name=name, n=run.steps)
+    st.caption(plain(f"{about} {run.longer_sentence}"))
     twice = max(2 * run.steps, run.steps + 1)
-    steps = int(st.number_input("Updates in all", value=twice, step=1, key=f"{key}_steps_{name}"))
+    steps = int(st.number_input(t("Updates in total"), value=twice, step=1, key=f"{key}_steps_{name}"))
     unfit = refusal("max_steps", steps)
     if not unfit and steps <= run.steps:
-        unfit = f"It has made {plural(run.steps, 'update')} already; choose more than that."
+        unfit = t(
+            "It has made {n} update already; choose more than that.",
+            "It has made {n:,} updates already; choose more than that.",
+            n=run.steps,
+        )
     command = longer_command(name, steps, runs.checkpoints)
     _draw_start(command, unfit, f"{key}_longer_{name}", name, lambda: runs.longer(name, steps))
 
 
 def _draw_start(command: Sequence[str], unfit: str, key: str, watched: str, start: Callable[[], None]) -> None:
-    """The command and its button, or why these choices are `unfit`; the run called `watched` is then on the page."""
+    """Draw the command and its Start button, or why the choices are `unfit`; starting shows the run `watched`."""
     if unfit:
         st.error(plain(unfit))
     st.code(quoted_command(command), language="bash", wrap_lines=True)
     begin = ("again", _begin, start, watched)
-    st.button("Start", key=key, type="primary", disabled=bool(unfit), on_click=attempt, args=begin)
+    st.button(t("Start"), key=key, type="primary", disabled=bool(unfit), on_click=attempt, args=begin)
 
 
 def _begin(start: Callable[[], None], watched: str) -> None:
-    """Start the process, and watch it on the Train page."""
+    """Start the process, and open its run on the Train page."""
     start()
     choose_run(watched)
     st.session_state[_WATCH] = True
 
 
 def draw_wrong_answers(name: str) -> None:
-    """A button that has the validation sentences translated, then the answers that are wrong."""
+    """Draw the button that has the validation sentences translated, then the wrong answers."""
     try:
         key = ("wrong answers", name, runtime.fingerprint(name))
     except CheckpointError as gone:
@@ -192,15 +199,16 @@ def draw_wrong_answers(name: str) -> None:
     if not asked(key, WRONG_ANSWERS):
         return
     try:
-        found = with_progress(key, partial(runtime.compute_in_parts, name, _find), "Translating")
+        answers = with_progress(key, partial(runtime.compute_in_parts, name, _find), t("Translating"))
     except DataError as missing:
         st.info(plain(str(missing)))
         return
-    if found is None:
+    if answers is None:
         return
-    st.caption(plain(found.caption))
-    if found.columns["source"]:
-        draw_table({name: list(values) for name, values in found.columns.items()}, found.caption, file="wrong-answers")
+    st.caption(plain(answers.caption))
+    if answers.columns["source"]:
+        columns = {name: list(values) for name, values in answers.columns.items()}
+        draw_table(columns, answers.caption, file="wrong-answers")
 
 
 def _find(loaded: LoadedModel, report: Report) -> WrongAnswers:
@@ -215,7 +223,7 @@ def field_key(scope: str, name: str) -> str:
 
 
 def made_key(name: str) -> str:
-    """The session key of the tick at a file of made pairs."""
+    """The session key of the checkbox of a file of made pairs."""
     return f"{_MADE}{name}"
 
 
@@ -231,14 +239,14 @@ def fill_form(
 ) -> None:
     """Fill the form with a task, a preset and changes, as if chosen there; all other fields are reset to the preset.
 
-    `source` says what it was filled from, which the form tells until a run is started or another task chosen.
+    `source` names what the form was filled from; the form says so until a run starts or another task is chosen.
     """
     scope = f"{task}_{preset}"
     for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_", _MADE))]:
         del st.session_state[key]
     for key in (*_MORE_SETTINGS, "train_name"):
         st.session_state.pop(key, None)
-    for making in MadePairs(runtime.CHECKPOINTS).all():  # that run is to be as the one that it was filled from
+    for making in MadePairs(runtime.CHECKPOINTS).all():  # the run is to match the one that the form is filled from
         st.session_state[made_key(making.name)] = False
     st.session_state["train_task"] = task
     st.session_state[f"train_preset_{task}"] = preset
@@ -254,11 +262,11 @@ def fill_form(
 
 
 def filled_from(task: str) -> str:
-    """What another page has filled the form for this task from; empty if none has."""
-    known, source = st.session_state.get(_FILLED, ("", ""))
-    return str(source) if known == task else ""
+    """What another page has filled the form for this task from; empty if it has not."""
+    filled_task, source = st.session_state.get(_FILLED, ("", ""))
+    return str(source) if filled_task == task else ""
 
 
 def forget_filling() -> None:
-    """Say no longer that the form was filled: a run was started."""
+    """Stop saying that the form was filled, because a run has started."""
     st.session_state.pop(_FILLED, None)

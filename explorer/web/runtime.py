@@ -1,9 +1,9 @@
 """The single gateway to the models, shared by all sessions of a server: loaded models, translations and the queue.
 
-Screens describe a model with :func:`describe`, translate with :func:`translate` and :func:`force`, look behind the
-weights with :func:`explanation`, :func:`norms` and :func:`rollout`, and run any other computation inside
-`with model(name) as translator:`. Caches are bounded, and keyed by names and strings. torch and
-spaCy are imported on first use.
+Screens describe a model with :func:`describe`, translate with :func:`translate` and :func:`force`, analyse weights with
+:func:`explanation`, :func:`norms` and :func:`rollout`, and run any other computation inside
+`with model(name) as translator:`. Caches are bounded, and keyed by names and strings. torch and spaCy are imported on
+first use.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def summary(name: str) -> dict[str, Any]:
     """The summary of one model.
 
     Raises:
-        CheckpointError: it is not there, or cannot be opened; the message says which, and what to do.
+        CheckpointError: it is missing or cannot be opened; the message says which, and what to do.
     """
-    found = models().get(name)
-    if found is None:
+    available = models().get(name)
+    if available is None:
         why = broken_models().get(name)
         reason = f"cannot be opened: {why}" if why else "is no longer here."
         raise CheckpointError(f"The model '{name}' {reason} Choose another one in the sidebar.")
-    return found
+    return available
 
 
 def broken_models() -> dict[str, str]:
@@ -74,19 +74,19 @@ def broken_models() -> dict[str, str]:
     return {summary["name"]: summary["error"] for summary in _summaries(str(CHECKPOINTS)) if summary["error"]}
 
 
-# A class that steps together requests the list many times a second; a new model may take a second to appear.
+# A class that uses the app at once requests the list many times a second. A new model may appear a second late.
 @st.cache_resource(ttl=1.0, max_entries=4, show_spinner=False)
 def _summaries(checkpoints: str) -> list[dict[str, Any]]:
     return summaries(checkpoints)
 
 
 def models_changed() -> None:
-    """List the models anew: one has just been added, renamed or removed on this server."""
+    """Read the list of models again, after one was added, renamed or removed on this server."""
     _summaries.clear()
 
 
 def fingerprint(name: str) -> str:
-    """A value that changes when a model's files do, so that a retrained model is not served from the caches."""
+    """A value that changes when a model's files do, so that no stale result is served after retraining."""
     folder = CHECKPOINTS / name
     parts = []
     for path in (folder / "config.json", folder / "tokenizer.json", folder / "model.safetensors"):
@@ -144,32 +144,37 @@ def force(name: str, text: str, target: str, edit: HeadEdits | None = None) -> T
 
 
 class NotTheModels(UserError):
-    """These numbers need the model that made the translation; the message says why they are missing."""
+    """These numbers need the Transformer that made the translation; the message says why they are missing."""
 
 
-def explanation(shown: Translation, kind: AttentionKind, layer: int, head: int, row: int) -> Explanation:
+def explanation(translation: Translation, kind: AttentionKind, layer: int, head: int, row: int) -> Explanation:
     """The numbers behind one row of a head of a translation, computed once for all sessions; all count from 0.
 
     Raises:
         NotTheModels: the model is gone or is an LSTM.
     """
-    version = _version(shown)
-    if kind == "encoder" or describe(shown.model).model_config.causal:
+    version = _version(translation)
+    if kind == "encoder" or describe(translation.model).model_config.causal:
         row = 0  # one run serves all rows
-    key = ("explanation", shown.seq, kind, layer, head, row)
-    return _shared(shown.model, version, key, lambda by: by.explain(shown, (kind, layer, head), row))
+    key = ("explanation", translation.seq, kind, layer, head, row)
+    return _shared(translation.model, version, key, lambda by: by.explain(translation, (kind, layer, head), row))
 
 
-def norms(shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
+def norms(translation: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
     """Norm-weighted attention: for each head [layer, head, query, key], and for all heads of a layer together.
 
     Raises:
         NotTheModels: as for :func:`explanation`.
     """
-    return _shared(shown.model, _version(shown), ("norms", shown.seq, kind), lambda by: by.norms(shown, kind))
+    return _shared(
+        translation.model,
+        _version(translation),
+        ("norms", translation.seq, kind),
+        lambda by: by.norms(translation, kind),
+    )
 
 
-def rollout(shown: Translation, kind: AttentionKind) -> Floats:
+def rollout(translation: Translation, kind: AttentionKind) -> Floats:
     """Rollout after each layer of the stack, [layer, query, key]; for a decoder, from target or source tokens.
 
     Raises:
@@ -178,23 +183,23 @@ def rollout(shown: Translation, kind: AttentionKind) -> Floats:
     from explorer.decoding.aggregates import decoder_rollout, encoder_rollout
 
     def make() -> Floats:
-        trace = shown.trace
+        trace = translation.trace
         if kind == "encoder":
             return encoder_rollout(trace.encoder, residual=residual)
         from_target, from_source = decoder_rollout(trace.decoder, trace.cross, trace.encoder, residual=residual)
         return from_target if kind == "decoder" else from_source
 
-    version = _version(shown)
-    residual = describe(shown.model).model_config.residual
-    return shared(("rollout", shown.seq, version, kind), make)
+    version = _version(translation)
+    residual = describe(translation.model).model_config.residual
+    return shared(("rollout", translation.seq, version, kind), make)
 
 
-def _version(shown: Translation) -> str:
+def _version(translation: Translation) -> str:
     """The fingerprint of the model that made a translation."""
     try:
-        if not describe(shown.model).is_transformer:
+        if not describe(translation.model).is_transformer:
             raise NotTheModels("These numbers exist only for a Transformer; this model is an LSTM.")
-        return fingerprint(shown.model)
+        return fingerprint(translation.model)
     except CheckpointError as gone:
         raise NotTheModels(f"These numbers need the model itself: {gone}") from None
 
@@ -215,7 +220,7 @@ def model(name: str) -> Iterator[Translator]:
 
 @contextmanager
 def _model(name: str, version: str) -> Iterator[Translator]:
-    translator = _translator(name, version)  # loaded before waiting for a place, which others may use meanwhile
+    translator = _translator(name, version)  # loaded before it takes a place, which others may use meanwhile
     with model_queue.place():
         yield translator
 
@@ -227,7 +232,7 @@ def with_model(name: str, work: Callable[[Any], Result]) -> Result:
 
 
 def _shared(name: str, version: str, key: Key, work: Callable[[Translator], Result]) -> Result:
-    """The result of some work with this version of a model, which `key` names; computed once for all sessions."""
+    """The result of some work with this version of a model, computed once for all sessions; `key` names the work."""
 
     def make() -> Result:
         with _model(name, version) as translator:
@@ -265,7 +270,7 @@ def compute_in_parts(name: str, work: Callable[[LoadedModel, Report], Result], r
 
 @contextmanager
 def snapshot_turn() -> Iterator[None]:
-    """A place for a computation with weights that are not listed as a model: the snapshots of a run."""
+    """Hold a place in the queue for a computation with weights that are no listed model, such as snapshots."""
     warm_torch()
     with model_queue.place():
         yield
@@ -283,7 +288,7 @@ def _translator(name: str, version: str) -> Translator:
     from explorer.decoding.translator import Translator
     from model.checkpoint import load_model
 
-    loaded = Translator(load_model(CHECKPOINTS / name))
-    loaded.loaded.source.encode("warm")  # imports spaCy where the tokenizer needs it
+    translator = Translator(load_model(CHECKPOINTS / name))
+    translator.loaded.source.encode("warm")  # imports spaCy if the tokenizer needs it
     _opened.append(name)
-    return loaded
+    return translator

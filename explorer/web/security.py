@@ -1,4 +1,4 @@
-"""Who may use the app and how: names that it answers to, origins, security headers, frames, login."""
+"""Access to the app: the host names that it answers to, origins, security headers, frames, login, viewer mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 
-from explorer.runs.viewer_mode import REASON, viewing
+from explorer.locale.messages import t
+from explorer.runs.viewer_mode import viewing
 from model.user_error import UserError, readable
 
 FRAMES = "HEADLIGHT_FRAMES"  # sites that may embed the app in a frame, such as a school's course pages
@@ -45,7 +46,7 @@ def frame_sites() -> list[str]:
 
 
 def policy(host: str, frames: Iterable[str] = ()) -> str:
-    """The Content-Security-Policy for a page served under this host: the page may contact no other host.
+    """The Content-Security-Policy of a page served under this host, which may contact no other host.
 
     Streamlit draws with inline styles and starts components from blob URLs, and Vega compiles expressions; scripts
     from other hosts are blocked.
@@ -70,14 +71,14 @@ def policy(host: str, frames: Iterable[str] = ()) -> str:
 
 
 class SecurityHeaders:
-    """ASGI middleware: headers against content sniffing, framing and calls to other hosts; no uploads for viewers."""
+    """ASGI middleware: adds headers against sniffing, framing and calls to other hosts; refuses viewers' uploads."""
 
     def __init__(self, app: Any, frames: Sequence[str] = ()) -> None:
         self._app = app
         self._frames = frames
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """Pass one request to Streamlit and add the headers to the response."""
+        """Pass a request to Streamlit, and add the headers to the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -112,36 +113,35 @@ def let_in() -> bool:
 
     If not, draws the login button.
     """
-    asked = st.secrets.load_if_toml_exists() and "auth" in st.secrets
-    if not asked or st.user.get("is_logged_in", False):
+    login_required = st.secrets.load_if_toml_exists() and "auth" in st.secrets
+    if not login_required or st.user.get("is_logged_in", False):
         return True
     st.markdown("#### Headlight")
-    st.caption("This server requires a login.")
-    st.button("Log in", type="primary", key="login", on_click=st.login)
+    st.caption(t("This server requires a login."))
+    st.button(t("Log in"), type="primary", key="login", on_click=st.login)
     return False
 
 
-def closed(what: str) -> bool:
-    """Whether this server is in viewer mode; if so, say on the page that `what` ("Uploads are") is switched off."""
-    if not viewing():
-        return False
-    st.caption(f"{what} switched off: {REASON}.")
-    return True
+def closed(message: str) -> bool:
+    """Whether this server is in viewer mode; if so, the page shows `message`, which says what is switched off."""
+    if viewing():
+        st.caption(message)
+    return viewing()
 
 
 class Hosts:
-    """ASGI middleware that answers to the server's own names only, and to no page from another origin.
+    """ASGI middleware that answers only requests for the server's own names, and from pages of its own origin.
 
-    A page of `evil.example` can let that name stand for 127.0.0.1 (DNS rebinding). The browser then takes this server
-    for the page's own site and lets the page control it; only the request's `Host` gives it away. Its port is not
-    compared, as proxies change it. An `Origin` must be the host of the request, or one that the server was told.
+    A page of `evil.example` can resolve that name to 127.0.0.1 (DNS rebinding). The browser then takes this server for
+    the page's own site and lets the page control it; only the request's `Host` reveals it. The port is not compared,
+    because proxies change it. An `Origin` must be the host of the request, or one that the server was configured with.
 
-    Streamlit's `server.allowedHosts` covers its WebSocket alone; Starlette's TrustedHostMiddleware reads no IPv6
-    addresses and no origins, and cannot say what to set.
+    The server's names are `localhost`, loopback addresses, and the names in `server.address` and
+    `browser.serverAddress`; if the server is bound beyond loopback, also IP addresses, which no name server can
+    redirect. A list in `server.allowedHosts` replaces them all, as it does for Streamlit's WebSocket.
 
-    They are `localhost`, loopback addresses, and the names in `server.address` and `browser.serverAddress`; if the
-    server is bound beyond loopback, IP addresses as well, which no name server can redirect. A list in
-    `server.allowedHosts` replaces them all, as it does for Streamlit's WebSocket.
+    Streamlit's `server.allowedHosts` covers only its WebSocket; Starlette's TrustedHostMiddleware reads no IPv6
+    addresses and no origins, and its refusal cannot say what to set.
     """
 
     def __init__(self, app: Any) -> None:
@@ -153,14 +153,14 @@ class Hosts:
         self._loopback = not listed
         self._any_address = not listed and not (address.startswith("unix:") or _is_local(address))
         self._setting = "--server.allowedHosts" if listed else "--browser.serverAddress"
-        # "localhost" is what Streamlit takes the public name for until it is told; it is no foreign origin's.
+        # "localhost" is Streamlit's default for the public name; it does not make an origin the server's own.
         self._public = "" if _is_local(public) else public
         self._origins = {origin.strip().rstrip("/") for origin in st.get_option("server.corsAllowedOrigins")}
         self._any_origin = not st.get_option("server.enableCORS")  # Streamlit's own switch for letting everybody in
         self._logged: set[str] = set()
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """Pass a request on, or refuse it with a sentence that says what to set."""
+        """Pass a request on, or refuse it with a sentence that says which option to set."""
         refusal = self._refusal(scope) if scope["type"] in ("http", "websocket") else ""
         if not refusal:
             await self._app(scope, receive, send)
@@ -174,7 +174,7 @@ class Hosts:
         await PlainTextResponse(f"{refusal}\n", 403, {"X-Content-Type-Options": "nosniff"})(scope, receive, send)
 
     def _refusal(self, scope: dict[str, Any]) -> str:
-        """Why a request is refused, as a sentence; empty if it is not."""
+        """The sentence with which a request is refused; empty if it is not."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         host = _parts(hosts[0]) if len(hosts) == 1 else None
@@ -190,8 +190,8 @@ class Hosts:
         foreign = next((origin for origin in headers.getlist("origin") if not self._is_own(origin, host)), None)
         if foreign is not None:
             return (
-                f"A page of “{readable(foreign)}” asked for this, and only this server's own pages may. If that is the "
-                f"server's public address, start it with --browser.serverAddress and its name."
+                f"A page of “{readable(foreign)}” sent this request, and only this server's own pages may. If that is "
+                f"the server's public address, start it with --browser.serverAddress and its name."
             )
         return ""
 
@@ -202,7 +202,7 @@ class Hosts:
         return below or name in self._names or "*" in self._names
 
     def _is_own(self, origin: str, host: SplitResult) -> bool:
-        """Whether an origin is the request's host, with its port, or one that the server was told."""
+        """Whether an origin is the request's host, with its port, or one that the server was configured with."""
         if self._any_origin or origin in self._origins or (self._public and _name(origin) == self._public):
             return True
         parts = _parts(origin)
@@ -223,8 +223,8 @@ def _parts(address: str) -> SplitResult | None:
 
 
 def _name(address: str) -> str:
-    """The host's name as names are compared: in small letters, without port and final dot."""
-    if _is_address(address):  # an IPv6 address without its brackets, as a setting may have it
+    """The host's name in the form in which names are compared: lower case, without port and final dot."""
+    if _is_address(address):  # an IPv6 address without brackets, as a setting may have it
         return address
     parts = _parts(address)
     return (parts.hostname or "").rstrip(".") if parts is not None else ""
@@ -239,5 +239,5 @@ def _is_address(name: str) -> bool:
 
 
 def _is_local(name: str) -> bool:
-    """Whether a name stands for this machine wherever it is looked up."""
+    """Whether a name resolves to this machine everywhere."""
     return name == "localhost" or (_is_address(name) and ip_address(name).is_loopback)

@@ -1,7 +1,7 @@
-"""A page about one sentence: the field on top and all that follows from the sentence run again as one part.
+"""Run a page about one sentence as one fragment: the sentence field on top, and everything that depends on it.
 
 A new sentence changes neither the sidebar nor the frame. Running them again, and drawing them again in the browser,
-takes longer than the translation, and a class that types at the same time waits for all of it.
+takes longer than the translation, and in a class that types at the same time, everybody would wait for it.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ import streamlit as st
 from explorer.web import runtime, session, sidebar
 from explorer.web.faults import contained
 
-_FOLLOWED = "_sentence_followed"
+_WHOLE_PAGE = "_sentence_followed"
 
 
 def follow_sentence() -> None:
-    """Have the whole page run for a new sentence, in this session from now on: what else is drawn depends on it."""
-    st.session_state[_FOLLOWED] = True
+    """Run the whole page for each new sentence of this session, because the sidebar now depends on it as well."""
+    st.session_state[_WHOLE_PAGE] = True
 
 
 def draw(content: Callable[[], None], *, labelled: bool) -> None:
-    """Draw the sentence field and then `content`; whoever uses the field or the content runs only this part again."""
+    """Draw the sentence field and then `content`; using either of them reruns only this part of the page."""
     if not runtime.models():
         content()
         return
     part = _with_field(content, labelled)
-    if st.session_state.get(_FOLLOWED):
-        with st.container():  # as a fragment has one
+    if st.session_state.get(_WHOLE_PAGE):
+        with st.container():  # a fragment has one, too
             part()
     else:
         st.fragment(part)()
 
 
 def _with_field(content: Callable[[], None], labelled: bool) -> Callable[[], None]:
-    @wraps(content)  # the fragments of two pages are told apart by this name
+    @wraps(content)  # Streamlit distinguishes the fragments of two pages by this name
     @contained("sentence_page")
     def part() -> None:
         if st.session_state.get(session.MODEL) not in runtime.models():
-            st.rerun()  # it has been deleted or damaged meanwhile: the sidebar says so
+            st.rerun()  # the model has been deleted or damaged meanwhile: the sidebar says so
         sidebar.draw_sentence(labelled=labelled)
         content()
 

@@ -1,4 +1,4 @@
-"""One user's selection during a session, synchronised between widgets, the address bar and the stepper."""
+"""The selection of one session, synchronised between widgets, the address bar and the views."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import streamlit as st
 
 from explorer.decoding.other_paths import OtherPath
 from explorer.decoding.selection import Selection, from_query, to_query
+from explorer.locale.messages import t
 from explorer.web import address
 from model.config import DecodeConfig
 
@@ -26,32 +27,32 @@ def adopt_address() -> None:
         return
     selection, problems = from_query(asked)
     if selection.path is not None and TEXT not in asked:
-        problems.append("The link has a path but no sentence for it; the model's own choice is shown.")
+        problems.append(t("The link has a path but no sentence for it; the model's own choice is shown."))
         selection = replace(selection, path=None)
     st.session_state[_PROBLEMS] = problems
     st.session_state[_EDIT_ASKED] = "edit" in asked
-    given = {name: getattr(selection, name) for name in asked}
-    if {MODEL, TEXT} & given.keys():  # another sentence: the path, step and head of the old one no longer apply
+    requested = {name: getattr(selection, name) for name in asked}
+    if {MODEL, TEXT} & requested.keys():  # another sentence: the path, step and head of the old one no longer apply
         _start_afresh(selection)
     else:
-        st.session_state[_SELECTION] = replace(st.session_state[_SELECTION], **given)
+        st.session_state[_SELECTION] = replace(st.session_state[_SELECTION], **requested)
     for name in (MODEL, TEXT):
-        if name in given:
-            st.session_state[name] = given[name]
+        if name in requested:
+            st.session_state[name] = requested[name]
 
 
-def open_selection(selection: Selection, said: Sequence[str] = ()) -> None:
+def open_selection(selection: Selection, problems: Sequence[str] = ()) -> None:
     """Go to a complete selection from a source other than the address; only from a callback, before widgets are drawn.
 
-    `said` holds messages to show about it, as for a link.
+    `problems` are messages to show about it, as for a link.
     """
-    st.session_state[_PROBLEMS] = list(said)
+    st.session_state[_PROBLEMS] = list(problems)
     _start_afresh(selection)
     st.session_state[MODEL], st.session_state[TEXT] = selection.model, selection.text
 
 
 def _start_afresh(selection: Selection) -> None:
-    """Take over a selection of another model or sentence; the shared widgets hold these two."""
+    """Adopt a selection of another model or sentence; these two are held by the shared widgets."""
     st.session_state[_SELECTION] = replace(selection, model="", text="")
     st.session_state[_FORKS] = []
     st.session_state.pop(_OF, None)
@@ -94,29 +95,29 @@ def settle(model: str, text: str) -> Selection:
 
 
 def selection() -> Selection:
-    """What this session looks at, without model and sentence, which the sidebar's widgets hold."""
+    """The session's selection, without model and sentence, which the shared widgets hold."""
     current: Selection = st.session_state[_SELECTION]
     return current
 
 
 def move(**changes: Any) -> None:
-    """Go to another path, step, kind, layer or head."""
+    """Change parts of the selection, such as path, step, kind, layer or head."""
     st.session_state[_SELECTION] = replace(st.session_state[_SELECTION], **changes)
 
 
 def forks() -> list[OtherPath]:
     """The forks made so far for this model and sentence, oldest first."""
-    made: list[OtherPath] = st.session_state.setdefault(_FORKS, [])
-    return made
+    forks: list[OtherPath] = st.session_state.setdefault(_FORKS, [])
+    return forks
 
 
 def add_fork(fork: OtherPath) -> None:
     """Add a fork; each path is stored once."""
-    st.session_state[_FORKS] = [known for known in forks() if known.path != fork.path] + [fork]
+    st.session_state[_FORKS] = [other for other in forks() if other.path != fork.path] + [fork]
 
 
 def write_address(selection: Selection) -> None:
-    """Write the parts of the selection that stand in this page's address there, leaving other parameters alone."""
+    """Write the parts of the selection that belong in this page's address, leaving other parameters alone."""
     address.SELECTION.write(to_query(selection))
 
 

@@ -1,4 +1,4 @@
-"""The sidebar that all pages share: the model, the sentence, how the next word is chosen, and the link; the welcome."""
+"""The sidebar that all pages share: model, sentence, choice of the next word, and link; also the welcome line."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from explorer.browser.frame import copy_link, top_line, tour
 from explorer.decoding.examples import Prompt, examples_of
 from explorer.decoding.model_summary import facts, story, title
 from explorer.decoding.selection import Selection
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import address, decoding_choice, runtime, session
 from model.config import nearest
@@ -25,14 +26,14 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
     """Draw the sidebar and determine the selection of this run; pages read it with :func:`selection`.
 
     A page that centres on the sentence draws the field itself, with :func:`draw_sentence`; elsewhere it is in the
-    sidebar. With `welcome`, a line on top says what this is, and the page itself offers the choice of the next word.
+    sidebar. With `welcome`, a line on top introduces the app, and the page itself offers the choice of the next word.
     """
     summaries = runtime.models()
     page = st.container()
     st.session_state[_SELECTION] = None
     with st.sidebar:
         if not summaries:
-            st.warning("There is no model in the checkpoints folder yet. Train one on the Train page.")
+            st.warning(t("There is no model in the checkpoints folder yet. Train one on the Train page."))
             return
         summary = summaries[_model(summaries, page)]
         if welcome:
@@ -41,14 +42,14 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
         if not sentence_on_page:
             draw_sentence(labelled=True)
         st.caption(plain(story(summary)))
-        copy_link(key="copy_link", embeds=sentence_on_page)  # pages with one view are those that embed
-        with st.expander("Size and scores"):
+        copy_link(key="copy_link", embeds=sentence_on_page)  # the pages with a single view can be embedded
+        with st.expander(t("Size and scores")):
             for line in filter(None, facts(summary)):
                 st.caption(plain(line))
         for broken, why in runtime.broken_models().items():
-            st.caption(plain(f"{broken} cannot be opened: {why}"))
+            st.caption(plain(t("{model} cannot be opened: {why}", model=broken, why=why)))
         if not welcome:
-            with st.expander("How the next word is chosen"):
+            with st.expander(t("How the next word is chosen")):
                 decoding_choice.draw(summary.get("search") or {}, "sidebar")
 
 
@@ -60,7 +61,7 @@ def draw_sentence(*, labelled: bool) -> None:
 
 
 def select() -> None:
-    """Determine the selection of this run without drawing anything: what the address names, or what comes first."""
+    """Determine the selection of this run without drawing anything: what the address names, or the first model."""
     summaries = runtime.models()
     if not summaries:
         st.session_state[_SELECTION] = None
@@ -83,7 +84,7 @@ def _asked_model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> 
     asked = st.session_state.get(session.MODEL)
     if asked not in summaries:
         if asked is not None:
-            # On the page: on a phone the sidebar is closed.
+            # On the page, because on a phone the sidebar is closed.
             page.warning(plain(_absent(asked, names)))
             session.forget_selection()
         st.session_state[session.MODEL] = next((name for name in PREFERRED if name in summaries), names[0])
@@ -97,7 +98,7 @@ def _names(summaries: dict[str, dict[str, Any]]) -> list[str]:
 def _model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
     _asked_model(summaries, page)
     return st.selectbox(
-        "Model",
+        t("Model"),
         _names(summaries),
         format_func=lambda name: title(summaries[name]),
         key=session.MODEL,
@@ -108,7 +109,7 @@ def _model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
 def _absent(name: str, others: Sequence[str]) -> str:
     """Why the model called `name` is not shown, and what can be done."""
     if why := runtime.broken_models().get(name):
-        return f"The model '{name}' cannot be opened: {why} Another model is shown."
+        return t("The model '{name}' cannot be opened: {why} Another model is shown.", name=name, why=why)
     return f"There is no model '{name}' here{nearest(name, list(others))}"
 
 
@@ -125,15 +126,15 @@ def _sentence(summary: dict[str, Any], prompts: Sequence[Prompt], *, labelled: b
 
 
 def _target_label(labels: list[str], text: str) -> None:
-    """The language that a model of several translates into: the label that the sentence begins with."""
+    """Draw the choice of the target language, for a model with several: the label that begins the sentence."""
     st.session_state["target_label"] = next((label for label in labels if text.startswith(label)), None)
     st.selectbox(
-        "Into",
+        t("Into"),
         labels,
         index=None,
         format_func=lambda label: label.strip("<>"),
         key="target_label",
-        placeholder="Into which language?",
+        placeholder=t("Into which language?"),
         label_visibility="collapsed",
         width=180,
         on_change=_use_label,
@@ -142,7 +143,7 @@ def _target_label(labels: list[str], text: str) -> None:
 
 
 def _use_label(labels: list[str]) -> None:
-    """Begin the sentence with the chosen label instead of the one that it has."""
+    """Replace the label that begins the sentence by the chosen one."""
     text, chosen = str(st.session_state.get(session.TEXT) or ""), st.session_state["target_label"]
     before = next((label for label in labels if text.startswith(label)), "")
     st.session_state[session.TEXT] = f"{chosen or ''} {text.removeprefix(before).lstrip()}".strip()
@@ -150,15 +151,15 @@ def _use_label(labels: list[str]) -> None:
 
 
 def _field(*, labelled: bool) -> str:
-    # To Streamlit, the field of another page is another widget; it takes over the value that it is given.
+    # To Streamlit, the field of another page is another widget; this write hands the sentence over to it.
     page = address.page()
     if st.session_state.get(_FIELD_OF) != page:
         st.session_state[_FIELD_OF], st.session_state[session.TEXT] = page, st.session_state[session.TEXT]
     text = st.text_input(
-        "Type a sentence and press Enter: what does the model look at while it translates?",
+        t("Type a sentence and press Enter: what does the model look at while it translates?"),
         key=session.TEXT,
         persist_state="session",
-        placeholder="Type a sentence and press Enter",
+        placeholder=t("Type a sentence and press Enter"),
         label_visibility="visible" if labelled else "collapsed",
     )
     return text or ""
@@ -166,12 +167,12 @@ def _field(*, labelled: bool) -> str:
 
 def _examples(prompts: Sequence[Prompt]) -> None:
     st.selectbox(
-        "Examples",
+        t("Examples"),
         range(len(prompts)),
         index=None,
         format_func=lambda i: prompts[i].source,
         key="example",
-        placeholder="Examples",
+        placeholder=t("Examples"),
         label_visibility="collapsed",
         width=220,
         on_change=_use_example,
@@ -187,14 +188,14 @@ def _use_example(prompts: Sequence[Prompt]) -> None:
 
 
 def _draw_top_line() -> None:
-    """Draw the line that says what this is, with the ways on."""
+    """Draw the line that introduces the app, with the tour's button and a link to the lessons."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="top_line_row"):
         top_line(key="top_line", on_tour=_start_tour)
-        st.page_link("pages/lessons.py", label="Lessons", icon=":material/school:", width="content")
+        st.page_link("pages/lessons.py", label=t("Lessons"), icon=":material/school:", width="content")
 
 
 def draw_tour() -> None:
-    """Mount the tour if it was asked for; call this at the end of the page, where it moves nothing."""
+    """Mount the tour if it was requested; call this at the end of the page, where it moves nothing."""
     if _TURN in st.session_state:
         tour(st.session_state[_TURN], key="tour")
 

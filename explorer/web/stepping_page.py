@@ -1,4 +1,4 @@
-"""The translation on screen as a file that steps, with the forks that were made: the button that downloads it."""
+"""The button that downloads the translation on screen, with its forks, as a page to step through."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
@@ -17,14 +18,13 @@ from model.config import DecodeConfig
 if TYPE_CHECKING:
     from explorer.browser.structs import StandaloneView
 
-LABEL = "Page that steps (HTML)"
 MOST_FORKS = 12  # in one file; the newest ones
 
 
-def draw(selection: Selection, shown: Translation, at: Place, *, view: StandaloneView, key: str) -> None:
-    """A download button; the file is made when it is pressed, and opens at the place on screen."""
+def draw(selection: Selection, translation: Translation, at: Place, *, view: StandaloneView, key: str) -> None:
+    """Draw the download button; the file is made when it is pressed, and opens at the place on screen."""
     config, forks = session.decode_config(), session.forks()[-MOST_FORKS:]
-    model, text, edit = selection.model, selection.text, shown.edit
+    model, text, edit = selection.model, selection.text, translation.edit
 
     def make() -> bytes:
         from explorer.files.standalone_page import Recording, translation_page
@@ -34,16 +34,22 @@ def draw(selection: Selection, shown: Translation, at: Place, *, view: Standalon
         for fork in forks:
             along = runtime.translate(model, text, DecodeConfig(), fork.path or (), edit)
             recordings.append(Recording(along, along.text, fork.detail, fork.step))
-        return translation_page(recordings, shown=shown, place=at, view=view, options=selection.view)
+        return translation_page(recordings, shown=translation, place=at, view=view, options=selection.view)
 
-    made = f", with {len(forks)} of the continuations that you tried" if forks else ""
     about = (
-        f"One file that opens in any browser, without Headlight and without a network: steps, candidates, maps{made}."
+        t(
+            "One file that opens in any browser, without Headlight and without a network: steps, candidates, maps, and "
+            "{n} of the continuations that you tried.",
+            n=len(forks),
+        )
+        if forks
+        else t("One file that opens in any browser, without Headlight and without a network: steps, candidates, maps.")
     )
-    download_button(LABEL, make, f"{model}-steps.html", "text/html", key=key, help=plain(about))
+    label = t("Page that steps (HTML)")
+    download_button(label, make, f"{model}-steps.html", "text/html", key=key, help=plain(about))
 
 
-def draw_section(selection: Selection, shown: Translation, at: Place) -> None:
-    """The button with its heading, for a panel of exports."""
-    st.markdown("##### The whole translation, to step through elsewhere")
-    draw(selection, shown, at, view="heads", key="export_steps")
+def draw_section(selection: Selection, translation: Translation, at: Place) -> None:
+    """Draw the button with its heading, for the export panel."""
+    st.markdown(f"##### {t('The whole translation, to step through elsewhere')}")
+    draw(selection, translation, at, view="heads", key="export_steps")

@@ -1,4 +1,4 @@
-"""What is used of Streamlit beyond its documented interface: each name in one place, with what is lost without it.
+"""Names of Streamlit beyond its documented interface, each with what would be lost without it.
 
 Checked against Streamlit 1.67.0. No other file may import from `streamlit.runtime` or `streamlit.web`, or use a name
 of Streamlit that begins with an underscore (tests/explorer/web/test_streamlit_private.py).
@@ -20,22 +20,22 @@ from streamlit.runtime.state.session_state import WStates
 
 from explorer.decoding import cache
 
-_BEFORE_EXPIRY = 2.0  # seconds before Streamlit loses sight of a session that has no browser
+_BEFORE_EXPIRY = 2.0  # seconds before Streamlit forgets a session that has no browser
 
 
 def in_page_run() -> bool:
-    """Whether this thread runs a page: only there can something be said to the visitor.
+    """Whether this thread runs a page: only such a thread can show something to the visitor.
 
-    Without `get_script_run_ctx`, a background thread that waits for a model would draw into no page and fail.
+    Without `get_script_run_ctx`, a background thread that waits for a model would draw without a page, and fail.
     """
     return get_script_run_ctx(suppress_warning=True) is not None
 
 
 def contain_callbacks(on_error: Callable[[Exception], None]) -> None:
-    """Have `on_error` handle what goes wrong in a widget's callback, on every page; the run then goes on.
+    """Pass exceptions of widget callbacks, on every page, to `on_error`, so that the run continues.
 
-    Callbacks run before the page, where no block is around them. Without `WStates.call_callback`, which is wrapped
-    once per process, the page is empty after a fault: `on_script_error` of `st.App` hears of it, but the run has ended.
+    Callbacks run before the page, outside of any `with` block. Without `WStates.call_callback`, which is wrapped once
+    per process, the page stays empty after a fault: `on_script_error` of `st.App` is called, but the run has ended.
     """
     call = WStates.call_callback
     if hasattr(call, "__wrapped__"):
@@ -52,7 +52,7 @@ def contain_callbacks(on_error: Callable[[Exception], None]) -> None:
 
 
 def refer_to_file(content: bytes, mime: str, place: str, file_name: str) -> None:
-    """Have the server itself refer to a file, under the name of a place, instead of what was in that place before.
+    """Register a file as used by the server itself; it replaces the one registered before under the same `place`.
 
     Without the manager of media files, a file made on demand is dropped as soon as two script runs have ended, in any
     session; with a whole class at work, that happens before the browser can fetch it.
@@ -62,7 +62,7 @@ def refer_to_file(content: bytes, mime: str, place: str, file_name: str) -> None
 
 
 def drop_unreferenced_files() -> None:
-    """Drop the files that nothing refers to; otherwise they stay until somebody's script run ends."""
+    """Drop the files that no page uses; otherwise they stay until the next script run ends."""
     if exists():
         for _ in ("marks them", "drops them"):
             get_instance().media_file_mgr.remove_orphaned_files()
@@ -71,10 +71,10 @@ def drop_unreferenced_files() -> None:
 def end_after_leaving() -> None:
     """End this session two minutes after its browser has left for good; call it in each run of a page.
 
-    When nobody is there any more, what was computed for all is dropped as well, up to 290 MB.
+    When no session is left, the shared results are dropped as well, up to 290 MB.
 
-    Without `close_session`, Streamlit lets go of a session only when the next one ends, and never of the files that
-    were uploaded in it: after 10 uploads of 19 MB, the server held 620 MB for ever, after 20 1,013 MB.
+    Without `close_session`, Streamlit frees a session only when the next one ends, and never frees its uploaded files:
+    the server kept 620 MB after 10 uploads of 19 MB, and 1,013 MB after 20.
     """
     if (run := get_script_run_ctx(suppress_warning=True)) is not None:
         _until_left(run.session_id)
@@ -82,12 +82,12 @@ def end_after_leaving() -> None:
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=lambda session: _left(session))
 def _until_left(session: str) -> str:
-    """A value that Streamlit holds for a session until its browser is gone, be it only for a moment."""
+    """A value that Streamlit holds for a session until its browser is gone, even if only for a moment."""
     return session
 
 
 def _left(session: str) -> None:
-    """Look after the session again shortly before it expires; it may have come back by then."""
+    """End the session shortly before it expires, unless its browser has come back by then."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # no server, as in a test
@@ -104,7 +104,7 @@ def _end(session: str) -> None:
 
 
 def _tidy(empty: bool) -> None:
-    """Give memory back to the system; where nobody is there to notice, first drop all results and garbage."""
+    """Return memory to the system; without visitors, first drop all results and collect garbage."""
     if empty:
         cache.clear()
         gc.collect()
@@ -112,10 +112,10 @@ def _tidy(empty: bool) -> None:
 
 
 def give_memory_back() -> None:
-    """Give freed memory back to the system, where the C library can (glibc).
+    """Return freed memory to the system, if the C library can (glibc).
 
-    It returns a large block at once only until it has freed the first: from then on it holds blocks of up to that size
-    for later. Of 36 uploads of 19 MB, 1.6 GB stayed with the server in this way.
+    After glibc has freed one large block, it keeps freed blocks of up to that size for later use. After 36 uploads of
+    19 MB, the server kept 1.6 GB in this way.
     """
     if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
         library.malloc_trim(0)

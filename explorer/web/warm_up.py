@@ -1,4 +1,4 @@
-"""What the server does before a page runs: importing ahead of time, and having the browser fetch code ahead of time."""
+"""Preparations before a page runs: imports ahead of time, and a header that lets the browser fetch code early."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class WarmUp:
     """ASGI middleware: when the first browser requests a page, start importing what that page will need.
 
     The browser takes a second to load Streamlit's own scripts before it requests a run of the page. Imports that
-    run in the meantime cost no waiting time later. What is done `later` follows when the first page has been drawn.
-    A server that has no visitors, or visitors only to its list of runs, imports only `frame`: what all pages share.
-    It does so once it answers, while whoever started it opens a browser.
+    run in the meantime cost no waiting time later. The `later` ones follow once the first page has been drawn.
+    A server without visitors, or with visitors only to its list of runs, imports only `frame`, which all pages share:
+    it does so as soon as it answers, before a browser has been opened.
 
-    The answer that is a page names the code that the page's first figure needs, in a `Link` header, so that the
-    browser fetches it while it still loads Streamlit's own.
+    A response that is a page names the code of the page's first figure in a `Link` header, so that the browser fetches
+    it while it still loads Streamlit's own scripts.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class WarmUp:
         await self._app(scope, receive, send)
 
     def _watching(self, send: Send) -> Send:
-        """What sends the server's messages, and starts the import of the frame once the server is up."""
+        """A `send` that also starts the import of the frame once the server is up."""
 
         async def sent(message: dict[str, Any]) -> None:
             await send(message)
@@ -70,8 +70,8 @@ class WarmUp:
 
 
 def _naming_code(entry: str, send: Send) -> Send:
-    """What sends an answer, with the header if it is a page."""
-    # Relative, as a proxy may serve the app under another path.
+    """A `send` that adds the `Link` header to a response that is a page."""
+    # Relative, because a proxy may serve the app under another path.
     links = [f"<./{assets.address(name)}>; rel=preload; as=fetch; crossorigin" for name in ("frame", entry)]
 
     async def answer(message: dict[str, Any]) -> None:
@@ -90,10 +90,10 @@ def _in_background(work: Callable[[], None], name: str) -> None:
 
 @contextmanager
 def quick_imports() -> Iterator[None]:
-    """Suspend garbage collection during heavy imports, and exclude what they made from later collections.
+    """Suspend garbage collection during heavy imports, and exclude their objects from later collections.
 
     Scanning hundreds of thousands of objects repeatedly takes a third of the time of importing torch and spaCy. Two
-    threads may be in here at once; the last to leave switches the collector on again.
+    threads may import at once; the last to finish switches the collector on again.
     """
     global _importing
     with _lock:
@@ -135,7 +135,7 @@ def import_ahead() -> None:
 def get_ready(parts: Sequence[Callable[[], None]], rest: float = REST_SECONDS) -> None:
     """Import what other pages need and read what they show first, one part after the other.
 
-    Half of the time is rest: visitors go first.
+    Each part is followed by a pause of equal length: visitors go first.
     """
     sleep(rest)
     for part in parts:
@@ -143,6 +143,6 @@ def get_ready(parts: Sequence[Callable[[], None]], rest: float = REST_SECONDS) -
         with quick_imports():
             try:
                 part()
-            except Exception as fault:  # the page itself will say what is wrong, to whoever opens it
+            except Exception as fault:  # the page itself says what is wrong when it is opened
                 faults.report(fault)
         sleep(perf_counter() - start)

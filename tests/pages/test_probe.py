@@ -333,4 +333,4 @@ def test_an_lstm_has_no_heads_to_probe(tmp_path: Path, monkeypatch: pytest.Monke
     at.run()
     at.switch_page("pages/probe.py").run()
     assert not at.exception
-    assert "mine is an LSTM and has nothing of what is shown here; choose a Transformer." in words(at)
+    assert "This page needs a Transformer; mine is an LSTM. Choose another model." in words(at)

@@ -118,13 +118,13 @@ def test_a_note_is_kept_listed_and_exported(app: AppTest, checkpoints: Path, tmp
     at.selectbox(key="entry").set_value("mine").run()
     assert "note" not in at.dataframe[0].value.columns
     at.text_area(key="runs_note_mine").set_value("<b>Twice</b> the *rate*\nno better")
-    button(at, "Keep the note").click().run()
+    button(at, "Save the note").click().run()
     assert not at.exception
     assert f"{plain('<b>Twice</b> the *rate*')}  \nno better" in [element.value for element in at.markdown]
     assert at.dataframe[0].value.set_index("name").loc["mine", "note"] == "<b>Twice</b> the *rate*"
     at.selectbox(key="entry").set_value("busy").run()  # one that is being trained can be given a note, too
     at.text_area(key="runs_note_busy").set_value("wait")
-    button(at, "Keep the note").click().run()
+    button(at, "Save the note").click().run()
     assert read_note(checkpoints / "busy") == "wait"
     path = export(checkpoints / "mine")
     with path.open("rb") as file:
@@ -132,7 +132,7 @@ def test_a_note_is_kept_listed_and_exported(app: AppTest, checkpoints: Path, tmp
     path.unlink()
     assert read_note(tmp_path / "elsewhere" / "mine") == "<b>Twice</b> the *rate*\nno better"
     at.text_area(key="runs_note_busy").set_value(" ")
-    button(at, "Keep the note").click().run()
+    button(at, "Save the note").click().run()
     assert not (checkpoints / "busy" / NOTE).exists()
 
 
@@ -146,10 +146,10 @@ def test_a_damaged_note_concerns_itself_only(app: AppTest, checkpoints: Path) ->
     with pytest.raises(CheckpointError, match=r"note\.json"):
         import_zip(io.BytesIO(export(folder).read_bytes()), checkpoints, "copy")
     at.text_area(key="runs_note_mine").set_value("mended")
-    button(at, "Keep the note").click().run()
+    button(at, "Save the note").click().run()
     assert read_note(folder) == "mended"
     at.text_area(key="runs_note_mine").set_value("a\u202eb")
-    button(at, "Keep the note").click().run()
+    button(at, "Save the note").click().run()
     assert "none of which controls or reorders the text" in words(at)
     assert read_note(folder) == "mended"
 
@@ -256,7 +256,7 @@ def test_curves_side_by_side(app: AppTest, checkpoints: Path) -> None:
     assert "Validation loss at the end, best first: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
     at.segmented_control(key="compare_measure").set_value("exact_match").run()
     assert "best first: other 90.0 % (step 10), mine 50.0 % (step 30)." in words(at)
-    assert "In nothing: settings, data and start are the same." in words(at)
+    assert "They do not: settings, data and start are the same." in words(at)
     charts = len(at.get("vega_lite_chart"))
     at.segmented_control(key="compare_measure").set_value("bleu").run()
     assert "None of these runs has measured validation BLEU." in words(at)

@@ -1,4 +1,4 @@
-"""The panel of one cell: from the query and key vectors to the weight, on to the head's output, and what wrote both."""
+"""The panel One cell: the computation of one weight, the head's output, and which parts wrote query and key."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from explorer.web import page_parts, runtime
 from explorer.web.figures import draw_figure, draw_table
 
 
-def draw(selection: Selection, shown: Translation, at: Place) -> None:
-    """The computation behind the chosen cell; each number follows from those before it."""
+def draw(selection: Selection, translation: Translation, at: Place) -> None:
+    """Draw the computation of the chosen cell's weight; each number follows from those before it."""
     del selection
     st.markdown(f"##### {t('Where does this weight come from?')}")
     if at.column is None:
@@ -26,32 +26,34 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         return
     try:
         layer, head = at.index
-        explanation = runtime.explanation(shown, at.kind, layer, head, at.row - 1)
+        explanation = runtime.explanation(translation, at.kind, layer, head, at.row - 1)
         computed = cells.cell(explanation.details, at.row - 1, at.column - 1)
     except (NoSingleHead, runtime.NotTheModels, ValueError) as missing:
         st.info(plain(str(missing)))
         return
-    query, key = cells.tokens_at(shown.trace, at)
+    query, key = cells.tokens_at(translation.trace, at)
     st.markdown(f"**{plain(at.title)}**: {plain(cells.cell_caption(computed, query, key))}")
     if not computed.reproduced:
-        st.warning(t("The numbers shown are rounded too far to give back the recorded weights of this row exactly."))
+        st.warning(
+            t("The numbers on screen are rounded too much to reproduce the recorded weights of this row exactly.")
+        )
     left, right = st.columns(2)
     with left:
         draw_figure(product_figure(computed))
     with right:
         st.markdown(f"**{t('Softmax over the row')}**")
-        rows = cells.softmax_table(computed, shown.trace, at)
+        rows = cells.softmax_table(computed, translation.trace, at)
         draw_table(rows, t("Score, exponential and weight by key"), file="softmax")
         st.caption(plain(cells.softmax_line(computed)))
     st.markdown(f"**{t('Every dimension of the head')}**")
     about = t("Query, key, product, value and output by dimension")
     draw_table(computed.dimensions, about, file="dimensions")
     st.caption(plain(cells.output_line(computed)))
-    _draw_terms(explanation, shown, at, masked=computed.masked)
+    _draw_terms(explanation, translation, at, masked=computed.masked)
 
 
-def _draw_terms(explanation: Explanation, shown: Translation, at: Place, *, masked: bool) -> None:
-    """The score taken apart into what wrote the query and what wrote the key: a heatmap, in words and as a table."""
+def _draw_terms(explanation: Explanation, translation: Translation, at: Place, *, masked: bool) -> None:
+    """Draw the score as a sum over pairs of parts, one that wrote the query and one that wrote the key."""
     st.markdown(f"**{t('Why does it look there?')}**")
     if explanation.parts is None:
         st.info(plain(explanation.refusal))
@@ -60,7 +62,7 @@ def _draw_terms(explanation: Explanation, shown: Translation, at: Place, *, mask
         st.caption(t("This cell is masked: whatever its score, its weight is 0."))
     above, together = t("above the row's average"), t("heads together")
     about = t(
-        "A softmax does not change if all scores of a row rise alike. What draws the weight here is how far this "
+        "A softmax does not change if all scores of a row rise by the same amount. The weight depends on how far this "
         "score is above the average of the row."
     )
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -73,14 +75,14 @@ def _draw_terms(explanation: Explanation, shown: Translation, at: Place, *, mask
             default=together,
             required=True,
             key="terms_by",
-            help=t("Earlier heads."),
+            help=t("Whether the heads of earlier layers are counted together or one by one."),
         )
-    table = score_table(explanation.parts, shown.trace, at, above_row=of == above, by_head=by != together)
+    table = score_table(explanation.parts, translation.trace, at, above_row=of == above, by_head=by != together)
     page_parts.draw_plot(terms_plot(table.terms, table.query_parts, table.key_parts, table.words), "score_terms")
     st.caption(
         t(
             "Exact, with the standard deviations of the norms, the weights of earlier heads and the activations of "
-            "feed-forward networks held at what they are in this sentence: the vectors that queries and keys are "
+            "feed-forward networks held at their values in this sentence: the vectors that queries and keys are "
             "projected from are then sums, and their product is a sum over pairs."
         )
     )

@@ -1,4 +1,4 @@
-"""Panels that put the head in view beside something else: all heads together, another run, or a typed target."""
+"""Panels that compare the head in view with all heads together or with another run, or that force a typed target."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ from model.trace import kinds_of
 _REFUSED = (NothingToCompare, InputError, EditError, CheckpointError)  # the message says what is missing
 
 
-def draw_aggregates(selection: Selection, shown: Translation, at: Place) -> None:
-    """The chosen aggregate of all heads beside the head in view."""
+def draw_aggregates(selection: Selection, translation: Translation, at: Place) -> None:
+    """Draw the chosen aggregate of all heads beside the head in view."""
     del selection
     st.markdown(f"##### {t('All heads together')}")
-    st.caption(t("Several heads in one map. Look for where it disagrees with a single head: averaging hides that."))
+    st.caption(
+        t("Several heads in one map. Look where it differs from a single head: averaging hides such differences.")
+    )
     choices = Choices("aggregates")
     choices.start("aggregates_which", "which", list(AGGREGATES), "mean-heads")
     name = st.selectbox(
         t("Aggregate"), list(AGGREGATES), format_func=lambda key: AGGREGATES[key][0], key="aggregates_which"
     )
     choices.keep()
-    maps = attention_maps(shown.trace, at.kind)
+    maps = attention_maps(translation.trace, at.kind)
     numbers = {  # these need the model itself
-        "rollout": lambda: runtime.rollout(shown, at.kind),
-        "head norms": lambda: runtime.norms(shown, at.kind)[0],
-        "layer norms": lambda: runtime.norms(shown, at.kind)[1],
+        "rollout": lambda: runtime.rollout(translation, at.kind),
+        "head norms": lambda: runtime.norms(translation, at.kind)[0],
+        "layer norms": lambda: runtime.norms(translation, at.kind)[1],
     }
     try:
         pooled = aggregate(name, maps, at, lambda source: numbers[source]())
@@ -59,33 +61,37 @@ def draw_aggregates(selection: Selection, shown: Translation, at: Place) -> None
     left, right = st.columns(2)
     with left:
         raw = head_map(maps, at.layer, at.head)
-        draw_map(raw, key="aggregates_raw", prefix=t("The weights themselves."), away=shown.model)
+        draw_map(raw, key="aggregates_raw", prefix=t("The weights themselves."), away=translation.model)
     with right:
-        draw_map(pooled, key="aggregates_made", prefix=meaning(name, at.kind), away=shown.model)
+        draw_map(pooled, key="aggregates_made", prefix=meaning(name, at.kind), away=translation.model)
 
 
-def draw_comparison(selection: Selection, shown: Translation, at: Place) -> None:
-    """The head in view, and its counterpart: in another step, sentence or model, or in an edited run."""
+def draw_comparison(selection: Selection, translation: Translation, at: Place) -> None:
+    """Draw the head in view and its counterpart in another step, sentence or model, or in an edited run."""
     st.markdown(f"##### {t('What changes?')}")
     choices = Choices("compare")
-    ways = {
+    counterparts = {
         "step": t("another step"),
         "text": t("another sentence"),
         "model": t("another model"),
         "edit": t("an edited run"),
     }
-    choices.start("compare_way", "way", list(ways), "step")
-    way = st.segmented_control(
-        t("Compare with"), list(ways), required=True, format_func=ways.__getitem__, key="compare_way"
+    choices.start("compare_way", "way", list(counterparts), "step")
+    chosen = st.segmented_control(
+        t("Compare with"),
+        list(counterparts),
+        required=True,
+        format_func=counterparts.__getitem__,
+        key="compare_way",
     )
     others = {"text": _sentence, "model": _model, "edit": _edited}
     try:
-        if way == "step":
-            comparison = _steps(choices, shown, at)
+        if chosen == "step":
+            comparison = _steps(choices, translation, at)
         else:
-            other, name = others[way or "text"](choices, selection, shown, at)
+            other, name = others[chosen or "text"](choices, selection, translation, at)
             comparison = compare(
-                counterpart(shown.trace, at, model=shown.model, title=t("A: what is on screen")),
+                counterpart(translation.trace, at, model=translation.model, title=t("A: what is on screen")),
                 counterpart(other.trace, at, model=other.model, title=t("B: {name}", name=name)),
             )
     except _REFUSED as missing:
@@ -93,17 +99,17 @@ def draw_comparison(selection: Selection, shown: Translation, at: Place) -> None
         return
     for column, each, key in zip(st.columns(2), (comparison.first, comparison.second), ("one", "other"), strict=True):
         with column:
-            draw_map(each, key=f"compare_{key}", away=shown.model)
+            draw_map(each, key=f"compare_{key}", away=translation.model)
     if comparison.difference is None:
         st.caption(plain(comparison.caption))
     else:
-        about, away = comparison.caption, shown.model
+        about, away = comparison.caption, translation.model
         draw_map(comparison.difference, key="compare_difference", prefix=about, away=away, wide=True)
 
 
-def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
-    """Two rows of the map in view: two steps of decoding, or two positions of the source."""
-    rows = numbered(shown.trace.tokens(at.kind)[0])
+def _steps(choices: Choices, translation: Translation, at: Place) -> Comparison:
+    """Compare two rows of the map in view: two steps of decoding, or two positions of the source."""
+    rows = numbered(translation.trace.tokens(at.kind)[0])
     if len(rows) < 2:
         choices.keep()
         raise NothingToCompare(t("There is only one row here."))
@@ -111,11 +117,11 @@ def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
     choices.start("compare_row", "row", others, others[min(at.row - 1, len(rows) - 2)])
     other = st.selectbox(t("The other row"), others, format_func=lambda row: rows[row - 1], key="compare_row")
     choices.keep()
-    return compare_rows(shown.trace, at, int(other or 1))
+    return compare_rows(translation.trace, at, int(other or 1))
 
 
-def _sentence(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
-    del shown, at
+def _sentence(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
+    del translation, at
     choices.start_text("compare_text", given=choices.asked("way") == "text")
     text = st.text_input(t("The other sentence"), key="compare_text", placeholder=t("Type another sentence"))
     choices.keep(text)
@@ -124,9 +130,9 @@ def _sentence(choices: Choices, selection: Selection, shown: Translation, at: Pl
     return runtime.translate(selection.model, text, session.decode_config()), text
 
 
-def _model(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+def _model(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
     del at
-    names = [name for name in sorted(runtime.models()) if name != shown.model]
+    names = [name for name in sorted(runtime.models()) if name != translation.model]
     if not names:
         choices.keep()
         raise NothingToCompare(t("This is the only model here. Train another one, or import one on the Runs page."))
@@ -136,17 +142,17 @@ def _model(choices: Choices, selection: Selection, shown: Translation, at: Place
     return runtime.translate(name, selection.text, session.decode_config()), name
 
 
-def _edited(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
-    """The same run with one head edited, along the same path unless the visitor lets the model choose its own."""
+def _edited(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
+    """Draw the choice of an edit; return the run under it, along the same path unless the model may choose its own."""
     operations: dict[Operation, str] = {
         "zero": t("switched off (zero)"),
         "uniform": t("looking everywhere equally (uniform)"),
     }
-    kinds = kinds_of(shown.trace)
+    kinds = kinds_of(translation.trace)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choices.start("compare_kind", "kind", kinds, at.kind)
         kind = st.selectbox(t("Attention"), kinds, format_func=KIND_TITLES.__getitem__, key="compare_kind") or at.kind
-        layers, heads = (range(1, n + 1) for n in shown.trace.weights(kind).shape[:2])
+        layers, heads = (range(1, n + 1) for n in translation.trace.weights(kind).shape[:2])
         choices.start("compare_layer", "layer", layers, 1)
         layer = st.selectbox(t("Layer"), layers, key="compare_layer")
         choices.start("compare_head", "head", heads, 1)
@@ -158,26 +164,26 @@ def _edited(choices: Choices, selection: Selection, shown: Translation, at: Plac
         choices.start("compare_along", "along", (True, False), True)
         along = st.toggle(t("along the same target"), key="compare_along")
     choices.keep()
-    # What is edited already stays edited, but for this head.
-    edits = with_edit(shown.edit, Place(kind, int(layer or 1), int(head or 1)), operation or "zero")
+    # Earlier edits stay in force, except for this head.
+    edits = with_edit(translation.edit, Place(kind, int(layer or 1), int(head or 1)), operation or "zero")
     free = _run(selection, (), edits)
-    edited = _run(selection, shown.path, edits) if along else free
-    made = "; ".join(edited.trace.edits)
-    if free.path == shown.path:
-        said = t("Edited: {edits}. On its own, the edited model says the same.", edits=made)
+    edited = _run(selection, translation.path, edits) if along else free
+    applied = "; ".join(edited.trace.edits)
+    if free.path == translation.path:
+        caption = t("Edited: {edits}. On its own, the edited model says the same.", edits=applied)
     else:
-        said = t("Edited: {edits}. On its own, the edited model says {text}.", edits=made, text=quoted(free.text))
-    st.caption(plain(said))
+        caption = t("Edited: {edits}. On its own, the edited model says {text}.", edits=applied, text=quoted(free.text))
+    st.caption(plain(caption))
     return edited, t("edited")
 
 
 def _run(selection: Selection, path: tuple[int, ...], edits: HeadEdits) -> Translation:
-    # A path that was cut off stays cut off there: with its own length as the limit, nothing is searched beyond it.
+    # With the path's length as the limit, a path that was cut off is not continued.
     return runtime.translate(selection.model, selection.text, DecodeConfig(max_length=len(path)), path, edits)
 
 
-def draw_forced(selection: Selection, shown: Translation, at: Place) -> None:
-    """A text field, and for a typed target its probabilities and a button that shows its attention."""
+def draw_forced(selection: Selection, translation: Translation, at: Place) -> None:
+    """Draw a field for a target, and for a typed one its probabilities and a button that shows its attention."""
     del at
     st.markdown(f"##### {t('What if the translation were this?')}")
     st.caption(
@@ -190,13 +196,13 @@ def draw_forced(selection: Selection, shown: Translation, at: Place) -> None:
     )
     choices = Choices("forcing")
     choices.start_text("forcing_text")
-    hint = shown.text or t("Type a target sentence and press Enter")
+    hint = translation.text or t("Type a target sentence and press Enter")
     target = st.text_input(t("Target sentence"), key="forcing_text", placeholder=hint)
     choices.keep(target)
     if not target:
         return
     try:
-        forced = runtime.force(selection.model, selection.text, target, shown.edit)
+        forced = runtime.force(selection.model, selection.text, target, translation.edit)
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
@@ -204,7 +210,7 @@ def draw_forced(selection: Selection, shown: Translation, at: Place) -> None:
     if forced.notes:
         st.caption(plain(" ".join(forced.notes)))
     draw_table(probability_table(forced), t("Probability of each token of the typed target"), file="probabilities")
-    same = forced.path == shown.path
+    same = forced.path == translation.path
     label = t("Its attention is on screen") if same else t("Show its attention")
     if st.button(label, key="forcing_show", disabled=same):
         session.move(path=forced.path, step=len(forced.path), cell=None)

@@ -16,29 +16,30 @@ from explorer.files.map_files import KINDS, maps_file, maps_stem
 from explorer.files.picture_drawing import missing_note
 from explorer.locale.messages import t
 from explorer.locale.text import plain
+from explorer.runs.viewer_mode import REASON
 from explorer.web import moving_picture_panel, runtime, session, stepping_page
 from explorer.web.downloads import download_button
-from explorer.web.panel_choices import LED
+from explorer.web.panel_choices import OPENED_VIEW
 from explorer.web.security import closed
 from model.folder import CheckpointError
 from model.trace import AttentionTrace
 
-_UPLOAD, _SAID = "export_manifest", "_export_said"
-_PANEL = "attention_panel"  # key of the tab row; without a value, the row takes over the manifest's
+_UPLOAD, _MESSAGE = "export_manifest", "_export_said"
+_PANEL = "attention_panel"  # key of the tab row; without a value, the row adopts the manifest's
 
 
-def draw(selection: Selection, shown: Translation, at: Place) -> None:
-    """Downloads of the maps on screen and of the manifest, and the upload that opens a manifest."""
+def draw(selection: Selection, translation: Translation, at: Place) -> None:
+    """Draw downloads of the maps on screen and of the manifest, and the upload that opens a manifest."""
     st.markdown(f"##### {t('Download what is on screen')}")
-    translation = t("Translation: {text}", text=shown.text)
-    if edits := "; ".join(shown.trace.edits):
-        translation = t("Translation: {text} (edited: {edits})", text=shown.text, edits=edits)
-    facts = t("Model {model}. Sentence: {text}", model=shown.model, text=shown.source.text), translation
-    manifest = partial(_manifest, selection, shown)
-    draw_downloads(lambda: shown.trace, at, selection.view, model=shown.model, facts=facts, key="export")
-    stepping_page.draw_section(selection, shown, at)
+    sentence = t("Translation: {text}", text=translation.text)
+    if edits := "; ".join(translation.trace.edits):
+        sentence = t("Translation: {text} (edited: {edits})", text=translation.text, edits=edits)
+    facts = t("Model {model}. Sentence: {text}", model=translation.model, text=translation.source.text), sentence
+    manifest = partial(_manifest, selection, translation)
+    draw_downloads(lambda: translation.trace, at, selection.view, model=translation.model, facts=facts, key="export")
+    stepping_page.draw_section(selection, translation, at)
     st.markdown(f"##### {t('The steps as a moving picture')}")
-    moving_picture_panel.draw(shown, at)
+    moving_picture_panel.draw(translation, at)
     st.markdown(f"##### {t('Open exactly this view again')}")
     about = t("Model, sentence, path, place and versions as a small JSON file.")
     name, mime = "attention-view.json", "application/json"
@@ -48,10 +49,10 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     else:
         st.caption(t("The link in the address bar opens it as well:"))
         st.code(f"/{link(selection)}", language=None, wrap_lines=True)
-    if not closed("Uploads are"):
+    if not closed(t("Uploads are switched off: {reason}.", reason=REASON)):
         st.file_uploader(t("Open a manifest"), type=["json"], key=_UPLOAD, on_change=_reopen, max_upload_size=1)
-    if said := st.session_state.get(_SAID):
-        st.error(plain(said))
+    if message := st.session_state.get(_MESSAGE):
+        st.error(plain(message))
 
 
 def draw_downloads(
@@ -63,10 +64,10 @@ def draw_downloads(
     facts: tuple[str, ...],
     key: str,
 ) -> None:
-    """One button per format, whose file is made when it is pressed, and a sentence about what files cannot show.
+    """Draw one button per format, whose file is made when it is pressed, and notes on what files cannot show.
 
-    The server holds on to what makes a button's file for as long as the page is open, and longer: therefore
-    `trace_of` returns the trace when it is asked for, and holds no arrays itself.
+    The server keeps the function that makes a button's file at least as long as the page is open. Therefore `trace_of`
+    fetches the trace on each call, and holds no arrays itself.
     """
 
     def maps() -> ShownMaps:
@@ -92,13 +93,13 @@ def draw_downloads(
         st.caption(plain(" ".join(notes)))
 
 
-def _manifest(selection: Selection, shown: Translation) -> str:
+def _manifest(selection: Selection, translation: Translation) -> str:
     return manifest_text(
         selection,
-        path=shown.path,
-        translation=shown.text,
-        edits=shown.trace.edits,
-        model_hash=_hash(shown.model),
+        path=translation.path,
+        translation=translation.text,
+        edits=translation.trace.edits,
+        model_hash=_hash(translation.model),
     )
 
 
@@ -118,23 +119,25 @@ def _hash_of(name: str, version: str) -> str:
 
 def _reopen() -> None:
     """Open the view of an uploaded manifest, or remember why it cannot be opened."""
-    st.session_state[_SAID] = ""
+    st.session_state[_MESSAGE] = ""
     file = st.session_state.get(_UPLOAD)
     if file is not None:
         open_manifest(file.getvalue())
 
 
 def open_manifest(content: bytes) -> None:
-    """Make this session show what a manifest describes. To be called from a callback only, before widgets are drawn."""
+    """Make this session show the view of a manifest; only from a callback, before widgets are drawn."""
     try:
         manifest = read_manifest(content)
     except ManifestError as unfit:
-        st.session_state[_SAID] = str(unfit)
+        st.session_state[_MESSAGE] = str(unfit)
         return
-    said = list(manifest.problems)
+    problems = list(manifest.problems)
     model = manifest.selection.model
     if model in runtime.models() and manifest.model_hash and _hash(model) != manifest.model_hash:
-        said.append(t("The weights of the model {model} have changed since this manifest was written.", model=model))
-    session.open_selection(manifest.selection, said)
+        problems.append(
+            t("The weights of the model {model} have changed since this manifest was written.", model=model)
+        )
+    session.open_selection(manifest.selection, problems)
     st.session_state.pop(_PANEL, None)
-    st.session_state[LED] = True
+    st.session_state[OPENED_VIEW] = True

@@ -1,4 +1,4 @@
-"""The panel "Your own attention": a file from any other model, in all views."""
+"""The panel "Your own attention": a file of another model's attention, in all views."""
 
 from __future__ import annotations
 
@@ -13,46 +13,47 @@ from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
+from explorer.runs.viewer_mode import REASON
 from explorer.screens.attention.downloads import draw_downloads
 from explorer.web.security import closed
 
-_KEPT = "_own_attention"
+_UPLOAD = "_own_attention"
 EXAMPLE = """inputs = tokenizer("The cat sat", return_tensors="pt")
 out = model(**inputs, output_attentions=True)  # a model loaded with attn_implementation="eager": others keep no weights
 np.savez("mine.npz", encoder=torch.cat(out.attentions).detach().float(), src_tokens=inputs.tokens())"""
 
 
-def draw(selection: Selection, shown: Translation, at: Place) -> None:
-    """The upload field, and once there is a file, its views."""
-    del selection, shown, at
+def draw(selection: Selection, translation: Translation, at: Place) -> None:
+    """Draw the upload field, and once there is a file, its views."""
+    del selection, translation, at
     st.markdown(f"##### {t('Attention of another model')}")
-    if closed("Uploads are"):
+    if closed(t("Uploads are switched off: {reason}.", reason=REASON)):
         return
     label = t("An .npz or JSON file of attention weights with their tokens")
     most = MAX_BYTES // 1_000_000
     file = st.file_uploader(label, type=["npz", "json"], max_upload_size=most, key="own_file")
     if file is not None:
         try:
-            # The file itself is held, which is small; its arrays can be read again when they have been dropped.
-            _opened(kept := (file.file_id, file.getvalue(), file.name))
+            # The session keeps the file, which is small; its arrays can be read again after they have been dropped.
+            _opened(upload := (file.file_id, file.getvalue(), file.name))
         except OwnAttentionError as unfit:
             st.error(plain(str(unfit)))
             return
-        st.session_state[_KEPT] = kept
-    if _KEPT not in st.session_state:
+        st.session_state[_UPLOAD] = upload
+    if _UPLOAD not in st.session_state:
         _explain()
         return
-    kept = st.session_state[_KEPT]
-    own = _opened(kept)
+    upload = st.session_state[_UPLOAD]
+    own = _opened(upload)
     if own.notes:
         st.caption(plain(" ".join(own.notes)))
-    place, view = st.session_state.get(f"{_KEPT}_{own.seq}", (place_in(own.trace), ""))
+    place, view = st.session_state.get(f"{_UPLOAD}_{own.seq}", (place_in(own.trace), ""))
     result = heads_view(own, place, view, key="own_heads")
-    # Handing back the last reported place moves nothing, and restores the view after a visit to another page.
-    st.session_state[f"{_KEPT}_{own.seq}"] = result.place, result.view
+    # Passing in the last reported place does not move the view, and restores it after a visit to another page.
+    st.session_state[f"{_UPLOAD}_{own.seq}"] = result.place, result.view
     with st.expander(t("Download what is on screen")):
         facts = (t("From the file {name}.", name=own.model),)
-        draw_downloads(lambda: _read(*kept).trace, result.place, result.view, model=own.model, facts=facts, key="own")
+        draw_downloads(lambda: _read(*upload).trace, result.place, result.view, model=own.model, facts=facts, key="own")
 
 
 def _explain() -> None:
@@ -60,19 +61,19 @@ def _explain() -> None:
         t(
             "Arrays encoder [layer, head, src, src], decoder [layer, head, tgt, tgt], cross [layer, head, tgt, src], "
             "of which one is enough, and the token lists src_tokens, read_tokens. Masks (encoder_mask …: 0 visible, 1 "
-            "future, 2 padding) are optional. Nothing leaves this machine, nothing in the file is run, and it is no "
-            "part of the page's link. From Hugging Face:"
+            "future, 2 padding) are optional. The file stays on this machine, nothing in it is executed, and the "
+            "page's link does not include it. From Hugging Face:"
         )
     )
     st.code(EXAMPLE, language="python")
 
 
-def _opened(kept: tuple[str, bytes, str]) -> Decoding:
+def _opened(upload: tuple[str, bytes, str]) -> Decoding:
     with st.spinner(t("Reading the file …")):
-        return _read(*kept)
+        return _read(*upload)
 
 
 @cached
 def _read(file_id: str, _content: bytes, name: str) -> Decoding:
-    del file_id  # the key: each upload has its own
+    del file_id  # the cache key: each upload has its own
     return read_own(_content, name)

@@ -1,4 +1,4 @@
-"""Attention: every head of a sentence at a glance, one head closely, and the numbers behind a single weight."""
+"""The Attention page: every head of a sentence at a glance, one head closely, and the computation of a weight."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from model.points import attention_scope
 
 
 def draw() -> None:
-    """The whole page."""
+    """Draw the whole page."""
     if frame.is_embedded():
         if (opened := open_translation(edited=True)) is not None:
             _view(opened)
@@ -33,26 +33,26 @@ def draw() -> None:
 
 
 def _attend() -> None:
-    """What follows from the sentence."""
+    """Draw everything that depends on the sentence."""
     opened = open_translation(edited=True)
     if opened is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"#### {plain(opened.shown.text or t('(nothing: the model ended at once)'))}")
+        st.markdown(f"#### {plain(opened.translation.text or t('(nothing: the model ended at once)'))}")
         draw_way_back(opened)
         _draw_way_to_machine(opened)
-    changes_in_force.draw_edited(opened.shown)
-    if lines := [*filter(None, [own_choice(opened)]), *opened.shown.notes]:
+    changes_in_force.draw_edited(opened.translation)
+    if lines := [*filter(None, [own_choice(opened)]), *opened.translation.notes]:
         st.caption(explained(" ".join(lines)))
     attention_panels.arrive()
     _explore(opened)
 
 
 def _draw_way_to_machine(opened: OpenTranslation) -> None:
-    """A button that opens the place on screen as a block of the whole model; the machine's links lead here."""
+    """Draw the button that opens the place on screen as a block of the machine, whose links lead back here."""
     label, about = t("See it in the machine"), t("The layer and head on screen, as a block of the whole model")
     if st.button(label, key="to_machine", type="tertiary", icon=":material/account_tree:", help=about):
-        here = address_of(opened)  # the views have moved it since the page was drawn
+        here = address_of(opened)  # read now, because the views may have moved since the page was drawn
         block = attention_scope(here.kind, max(1, here.layer) - 1) + (f".h{here.head}" if here.head else "")
         query = to_query(Selection(model=here.model, text=here.text, path=here.path, step=here.step))
         st.switch_page("pages/inside.py", query_params=query | {"inside_tab": "The machine", "block": block})
@@ -61,21 +61,21 @@ def _draw_way_to_machine(opened: OpenTranslation) -> None:
 @st.fragment
 @contained("views")
 def _explore(opened: OpenTranslation) -> None:
-    """The views and the panel below them; their messages run only this part of the page again."""
+    """Draw the views and the panel below them; their messages rerun only this part of the page."""
     leave_lost_model(opened)
     attention_panels.follow()
     result = draw_heads(opened, key="heads", explains=True)
     panel = attention_panels.choose("cell" if result.explain else None)
     here = address_of(opened)
     with contained("panel"):
-        attention_panels.draw(panel, here, opened.shown, result.place)
+        attention_panels.draw(panel, here, opened.translation, result.place)
     here = address_of(opened)
     session.write_address(here)  # last, because panels have choices of their own
 
 
 @st.fragment
 def _view(opened: OpenTranslation) -> None:
-    """The views alone, in a frame of another page."""
+    """Draw the views alone, in a frame of another page."""
     draw_heads(opened, key="heads", explains=False)
     session.write_address(address_of(opened))
     frame.draw_way_out()

@@ -13,7 +13,7 @@ from explorer.decoding.translator import Translation
 from explorer.decoding.view_options import parse_view
 from explorer.locale.messages import t
 from explorer.web import session
-from explorer.web.panel_choices import LED, name_of, open_panel
+from explorer.web.panel_choices import OPENED_VIEW, name_of, open_panel
 
 Draw = Callable[[Selection, Translation, Place], None]
 
@@ -29,7 +29,7 @@ PANELS = {
 }
 _KEY = "attention_panel"
 _OWN = "_attention_panel"  # in the session: the panel that the row of tabs opened
-_ARRIVAL = "_attention_arrival"  # how often a click has opened a panel, and whether the last one takes the focus
+_ARRIVAL = "_attention_arrival"  # how often a click has opened a panel, and whether the latest takes the focus
 _BY_TOKEN = ("cell", "aggregates", "compare")
 
 
@@ -53,21 +53,21 @@ def _drawer(name: str) -> Draw:
 
 
 def arrive() -> None:
-    """The whole page runs, so the view that a panel opened is now on screen."""
-    st.session_state[LED] = False
+    """Note that the whole page runs: the view that a panel opened is on screen."""
+    st.session_state[OPENED_VIEW] = False
 
 
 def follow() -> None:
-    """If a panel has just opened another view, run the whole page: the fragment alone cannot show another sentence."""
-    if st.session_state.get(LED):
+    """Run the whole page if a panel has just opened another view: a fragment cannot show another sentence."""
+    if st.session_state.get(OPENED_VIEW):
         st.rerun()
 
 
 def choose(asked: str | None = None) -> str:
-    """Draw the row of tabs and return the name of the open panel, or an empty string. `asked` opens a panel now."""
+    """Draw the row of tabs; return the name of the open panel, or an empty string. `asked` opens a panel now."""
     names = list(PANELS)
     wanted = asked or name_of(session.selection().panel)
-    # A change of the session, such as an opened link, is followed; otherwise the widget decides.
+    # The row follows a change of the session, such as an opened link; otherwise the widget decides.
     if _KEY not in st.session_state or st.session_state.get(_OWN) != wanted:
         st.session_state[_KEY] = wanted if wanted in names else None
     chosen = st.segmented_control(
@@ -82,11 +82,11 @@ def choose(asked: str | None = None) -> str:
     return chosen or ""
 
 
-def draw(name: str, selection: Selection, shown: Translation, at: Place) -> None:
+def draw(name: str, selection: Selection, translation: Translation, at: Place) -> None:
     """Draw the panel called `name`, if there is one."""
     if name in PANELS:
         turn, focus = st.session_state.get(_ARRIVAL, (0, False))
         arrival(PANELS[name], turn, focus=focus, key="attention_arrival")
         if name in _BY_TOKEN and parse_view(selection.view).words:
             st.caption(t("This panel shows tokens, as the model reads them, even if whole words are shown above."))
-        _drawer(name)(selection, shown, at)
+        _drawer(name)(selection, translation, at)

@@ -1,4 +1,4 @@
-"""The Experiments page: a question, the curves and scores of its stored runs, the results, and how to repeat them."""
+"""The Experiments page: a question, the curves and scores of its stored runs, and how to repeat them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test":
 
 
 def draw() -> None:
-    """The chosen experiment: its question, its results, and how to repeat it."""
+    """Draw the chosen experiment: its question, its results, and how to repeat it."""
     title, box = st.columns([2, 3], vertical_alignment="center")
     with title:
         st.markdown(f"#### {t('Why is the model built and trained this way?')}")
@@ -68,8 +68,8 @@ def draw() -> None:
 
 
 def _choose() -> Experiment:
-    """The box; the address holds the experiment's name, and a name that does not exist is ignored."""
-    # Not bound by Streamlit, which would put the title into the address.
+    """Draw the box of experiments. The address holds the name; a name that does not exist is ignored."""
+    # Streamlit's own binding would write the title into the address.
     asked = address.EXPERIMENT.asked().get(EXPERIMENT)
     if asked in EXPERIMENTS:
         st.session_state[EXPERIMENT] = asked
@@ -120,7 +120,7 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
 
 
 def _draw_links(experiment: Experiment) -> None:
-    """Links to the maps of the shipped models that an experiment compares, with the same text; none for most."""
+    """Draw links to the maps of the shipped models that the experiment compares, if any, with the same text."""
     here = [name for name in SHIPPED_PAIRS.get(experiment.name, ()) if name in runtime.models()]
     with st.container(horizontal=True):
         for name in here:
@@ -129,7 +129,7 @@ def _draw_links(experiment: Experiment) -> None:
 
 
 def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """What the runs show in sentences, and the table of their scores."""
+    """Draw the findings as sentences, and the table of the scores."""
     _draw_list(results.findings(experiment, arms))
     formats = {
         f"{name}{of}": st.column_config.NumberColumn(format=form)
@@ -152,15 +152,15 @@ def _draw_list(sentences: Sequence[str]) -> None:
 
 
 def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
-    """The curves of the stored runs, and over them those of a person's own runs with the same settings."""
+    """Draw the curves of the stored runs, and over them those of the user's own runs with the same settings."""
     runs = Runs(runtime.CHECKPOINTS)
     names = {key: MEASURES[key][0] for key in (metric, "loss")}
     shared = {"format_func": names.__getitem__, "persist_state": "session"}
     name = choose_one(t("Measure"), list(names), key=f"experiment_measure_{metric}", **shared)
     _, title, unit = MEASURES[name]
     newest_first = sorted(model_folders(runtime.CHECKPOINTS), key=modified, reverse=True)
-    found = reruns(arms, newest_first, lambda folder: metrics_of(runs, folder.name))
-    drawn = found[: len(SHAPES)]
+    own_runs = reruns(arms, newest_first, lambda folder: metrics_of(runs, folder.name))
+    drawn = own_runs[: len(SHAPES)]
     figure = band_figure(
         validation_curves(arms, name),
         x_title="updates",
@@ -170,17 +170,17 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
         own=[(run.name, run.variant, *run.curve(name)) for run in drawn],
     )
     draw_figure(figure)
-    if found:
+    if own_runs:
         st.markdown(t("Your own runs with these settings, drawn with marks:"))
         _draw_list(rerun_sentences(drawn, arms, name))
-        if len(found) > len(drawn):
-            st.caption(t("{n} more, not drawn.", "{n} more, not drawn.", n=len(found) - len(drawn)))
+        if len(own_runs) > len(drawn):
+            st.caption(t("{n} more, not drawn.", "{n} more, not drawn.", n=len(own_runs) - len(drawn)))
     with st.expander(t("These curves as a table")):
         draw_table(wide(figure.data), figure.caption, file="curves")
 
 
 def _by_length(curves: Curves, longest: float) -> None:
-    """Exact match by length of the input, within the lengths of training (split test) and beyond (split long)."""
+    """Draw exact match by input length, within the lengths of training (split test) and beyond (split long)."""
     title = t("Right by length, in %")
     figure = band_figure(curves, x_title="letters", title=title, unit=" %", top=100.0, mark=longest + 0.5)
     draw_figure(figure)
@@ -191,7 +191,7 @@ def _by_length(curves: Curves, longest: float) -> None:
 
 
 def _rests(arms: Sequence[ArmRuns]) -> None:
-    """Where the attention of the trained models rests, layer by layer."""
+    """Draw where the attention of the trained models rests, layer by layer."""
     st.markdown(f"##### {t('Where the attention rests')}")
     shared = {"format_func": REST_MEASURES.__getitem__, "persist_state": "session"}
     measure = choose_one(t("Rest measure"), list(REST_MEASURES), key="experiment_rests", **shared)
@@ -206,7 +206,7 @@ def _rests(arms: Sequence[ArmRuns]) -> None:
 
 
 def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """Repeat one of the runs on the Train page, and the commands."""
+    """Draw the choice of a run to repeat on the Train page, and the commands."""
     st.markdown(f"##### {t('Run it again')}")
     variant, seed, button = st.columns([4, 1, 2], vertical_alignment="bottom")
     numbers = range(len(arms))
@@ -216,7 +216,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     arm = arms[number or 0]
     again = t("Run it again on the Train page")
     if button.button(again, type="primary", width="stretch", disabled=bool(arm.recipe.from_chain)):
-        kept = {key: value for key, value in arm.recipe.settings.items() if key not in SPARING}
+        settings = {key: value for key, value in arm.recipe.settings.items() if key not in SPARING}
         source = t(
             "the experiment '{title}', variant '{variant}', seed {seed}",
             title=experiment.title,
@@ -226,7 +226,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         fill_form(
             experiment.base.task,
             arm.recipe.preset,
-            {**kept, "seed": str(chosen_seed)},
+            {**settings, "seed": str(chosen_seed)},
             device=DEVICE,
             precision=experiment.base.precision,
             threads=THREADS,
@@ -235,8 +235,8 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         st.switch_page("pages/train.py")
     if arm.recipe.from_chain:
         sentence = t(
-            "The form trains models from the beginning, and these runs start from what other commands make. The "
-            "commands below do it."
+            "The form trains models from the beginning, but these runs start from files that other commands make. Use "
+            "the commands below."
         )
         st.caption(plain(sentence))
     with st.expander(t("The commands that made these runs")):
@@ -248,6 +248,8 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             lines = [run.typed_command for run in arm.runs] or [missing]
             st.code("\n".join(lines), language="bash", wrap_lines=True)
             if arm.recipe.from_chain:
-                st.caption(t("The first of two commands makes what a run starts from. It takes hours, but only once."))
+                st.caption(
+                    t("The first of two commands makes the files that a run starts from. It takes hours, but once.")
+                )
             if arm.runs:
                 st.caption(plain(results.duration_sentence(arm)))

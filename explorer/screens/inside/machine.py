@@ -1,4 +1,4 @@
-"""The tab The machine: the whole model as one diagram, with the numbers of this sentence."""
+"""The tab The machine: the whole model as one diagram, with the numbers of the sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from explorer.decoding.model_diagram import ADDED, MEMORY, Block, blocks_of
 from explorer.decoding.operation_names import title_of
 from explorer.decoding.selection import to_query
 from explorer.decoding.translator import Translation
-from explorer.screens.inside.operations import walked
+from explorer.screens.inside.operations import recorded_run
 from explorer.web import address, runtime, session
 from model.analysis.operations import added_positions, whole_runs
 from model.config import ATTENTION_KINDS
@@ -27,82 +27,84 @@ LEDGER = "All operations"
 _NAMED = re.compile(r"([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z]+))?")
 
 
-def draw_machine_tab(shown: Translation, model: ModelDescription) -> None:
-    """Draw the machine; the session moves with its step, and its links lead to the other pages."""
-    view = _view(shown, model)
+def draw_machine_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw the machine, move the session to its step, and follow its links to other pages."""
+    view = _view(translation, model)
 
     def encoded() -> bytes:
-        return _encoded(shown.seq, runtime.fingerprint(shown.model), shown, view)
+        return _encoded(translation.seq, runtime.fingerprint(translation.model), translation, view)
 
     def details(place: MachinePlace) -> bytes | None:
         if not place.block:
             return None
         step = place.step if view.stepwise else 0
         whole = Opened(place.block, place.head)  # one message serves all parts of a head
-        return _details(shown.seq, runtime.fingerprint(shown.model), whole, step, shown, view)
+        return _details(translation.seq, runtime.fingerprint(translation.model), whole, step, translation, view)
 
     result = machine(view, encoded, details, stepped=_stepped, key=KEY)
     session.move(step=result.place.step)
     address.BLOCK.write({"block": text_of(result.place)})
     if result.departure is not None:
-        _go(result.departure, shown, view)
+        _go(result.departure, translation, view)
 
 
 def _stepped() -> None:
-    """The session moves before the run, so that the address that the page writes names the step."""
+    """Move the session before the run, so that the page writes the new step to the address."""
     step = step_reported(KEY)
     if step is not None:
         session.move(step=step)
 
 
 def text_of(opened: Opened) -> str:
-    """What is open, as the address names it: `decoder.0.cross_attn.h2.scores`."""
+    """The name of what is open, as in the address: `decoder.0.cross_attn.h2.scores`."""
     head = f".h{opened.head}" if opened.head else ""
     return f"{opened.block}{head}{f'.{opened.part}' if opened.part else ''}"
 
 
 def opened_of(text: str, blocks: tuple[Block, ...]) -> Opened:
-    """What an address names; a block of the model, or a head of one that may not exist."""
+    """Parse such a name: a block of the model, or a head or part of a block, unchecked; nothing if it is neither."""
     if text in {block.name for block in blocks}:
         return Opened(text)
     match = _NAMED.fullmatch(text)
     return Opened() if match is None or match[2] is None else Opened(match[1], int(match[2]), match[3] or "")
 
 
-def _view(shown: Translation, model: ModelDescription) -> MachineView:
-    config, summary = model.model_config, runtime.models().get(shown.model)
-    here, last = session.selection().step, len(shown.path)
-    step = min(here, last) if here else opening_step(summary, shown) if summary else last
-    view = MachineView(shown, config, blocks_of(config))
+def _view(translation: Translation, model: ModelDescription) -> MachineView:
+    config, summary = model.model_config, runtime.models().get(translation.model)
+    here, last = session.selection().step, len(translation.path)
+    step = min(here, last) if here else opening_step(summary, translation) if summary else last
+    view = MachineView(translation, config, blocks_of(config))
     text = address.BLOCK.current().get("block", "")
     opened = opened_of(text, view.blocks)
     return dataclasses.replace(view, start=view.fitting(MachinePlace(opened.block, opened.head, opened.part, step)))
 
 
 @cached
-def _encoded(seq: str, version: str, _shown: Translation, _view: MachineView) -> bytes:
-    """The message of a decoding, which the first arguments name."""
-    del seq, version  # parts of the key only
-    runs = runtime.with_model(_shown.model, lambda model: whole_runs(model, _shown.source.ids, _shown.path))
-    return encode(_view, runs, runtime.with_model(_shown.model, lambda model: added_positions(model, runs[-1])))
+def _encoded(seq: str, version: str, _translation: Translation, _view: MachineView) -> bytes:
+    """The message of a decoding; the first two arguments are its cache key."""
+    del seq, version  # parts of the cache key only
+    runs = runtime.with_model(
+        _translation.model, lambda model: whole_runs(model, _translation.source.ids, _translation.path)
+    )
+    return encode(_view, runs, runtime.with_model(_translation.model, lambda model: added_positions(model, runs[-1])))
 
 
 @cached
-def _details(seq: str, version: str, opened: Opened, step: int, _shown: Translation, _view: MachineView) -> bytes:
-    """The message of what is open; `step` is 0 where one run serves all steps."""
-    del version  # part of the key only
-    run = walked(_shown, step or len(_shown.path), whole=True)
+def _details(seq: str, version: str, opened: Opened, step: int, _translation: Translation, _view: MachineView) -> bytes:
+    """The message of the open block; `step` is 0 if one run serves all steps."""
+    del version  # part of the cache key only
+    run = recorded_run(_translation, step or len(_translation.path), whole=True)
     blocks = {block.name: block for block in _view.blocks}
     block = blocks[opened.block]
     before = blocks[block.reads[0]] if block.name == MEMORY else None
     return runtime.with_model(
-        _shown.model,
+        _translation.model,
         lambda model: encode_details(block, opened, run, model, title_of, seq=seq, step=step, before=before),
     )
 
 
-def _go(departure: Departure, shown: Translation, view: MachineView) -> None:
-    """Open the page that a link of the machine leads to, at the block that it stands in."""
+def _go(departure: Departure, translation: Translation, view: MachineView) -> None:
+    """Open the page that a link of the machine leads to, at the link's block."""
     place = departure.place
     block = next((block for block in view.blocks if block.name == departure.block), None)
     session.move(step=departure.step)
@@ -110,7 +112,7 @@ def _go(departure: Departure, shown: Translation, view: MachineView) -> None:
         address.BLOCK.write({})
         st.session_state["inside_tab"] = LEDGER
         st.rerun()
-    here = dataclasses.replace(session.selection(), model=shown.model, text=_text(), view="", panel="", cell=None)
+    here = dataclasses.replace(session.selection(), model=translation.model, text=_text(), view="", panel="", cell=None)
     if block is not None and block.attention:
         head = departure.head or (1 if place == "cell" else 0)
         kind = next(kind for kind in ATTENTION_KINDS if kind == block.attention)

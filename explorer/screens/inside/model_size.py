@@ -1,4 +1,4 @@
-"""The tab Sizes: where the parameters and FLOPs of a Transformer are, as a function of its sizes."""
+"""The tab Sizes: parameters and FLOPs of a Transformer, part by part, for chosen sizes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer.charts import model_internals as figures
 from explorer.decoding.model_description import ModelDescription
+from explorer.locale.messages import t
 from explorer.locale.text import count
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
@@ -41,7 +42,12 @@ def draw_size_tab(model: ModelDescription) -> None:
             )
         )
     if sizes["d_model"] % sizes["heads"]:
-        st.info(f"{sizes['d_model']} does not divide into {sizes['heads']} equal heads; choose fewer heads.")
+        message = t(
+            "{width} does not divide into {heads} equal heads; choose fewer heads.",
+            width=sizes["d_model"],
+            heads=sizes["heads"],
+        )
+        st.info(message)
         return
     parts = budget(config_of(sizes), sizes["tokens"], sizes["tokens"])
     plot = figures.budget_plot(parts)
@@ -54,11 +60,13 @@ def draw_size_tab(model: ModelDescription) -> None:
     draw_caption(beside_the_paper(sizes, total))
     loaded = sum(part.parameters for part in budget(model.model_config, 1, 1))
     draw_caption(
-        f"Source, target and output share one vocabulary and one matrix here, and positions are sinusoidal. The "
-        f"loaded model has {count(loaded)} parameters. FLOPs are those of the matrix products of one "
-        f"teacher-forced pass, a multiplication and its addition counted as two. The number of heads changes "
-        f"neither: each head has its own projections from all d_model numbers to d_model / heads, so more heads "
-        f"are smaller ones."
+        t(
+            "Source, target and output share one vocabulary and one matrix here, and positions are sinusoidal. The "
+            "loaded model has {n} parameters. FLOPs are those of the matrix products of one teacher-forced pass, a "
+            "multiplication and its addition counted as two. The number of heads changes neither: each head has its "
+            "own projections from all d_model numbers to d_model / heads, so more heads are smaller ones.",
+            n=count(loaded),
+        )
     )
 
 
@@ -78,7 +86,7 @@ def config_of(sizes: dict[str, int]) -> ModelConfig:
 
 
 def beside_the_paper(sizes: dict[str, int], total: int) -> str:
-    """The number of parameters, compared with the printed one if the sizes are those of a model in the paper."""
+    """The number of parameters in a sentence, beside the paper's if the sizes are those of a model in the paper."""
     for name, (paper, printed) in PAPER.items():
         if all(sizes[key] == value for key, value in paper.items()):
             model = f"{name[0].upper()}{name[1:]}"

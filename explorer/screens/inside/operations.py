@@ -34,19 +34,19 @@ from explorer.web.page_parts import URL, draw_caption, draw_plot
 from model.analysis.operations import Operation, Recording, record
 from model.config import ModelConfig
 
-ONE, ALL = "this step", "all rows at once"
+ONE_STEP, ALL_ROWS = "this step", "all rows at once"
 
 
-def choose_step(shown: Translation, key: str = "inside_step") -> int:
-    """Draw the step slider; return the step, from 1 and shared with other pages, initially the one worth seeing."""
-    last = len(shown.path)
+def choose_step(translation: Translation, key: str = "inside_step") -> int:
+    """Draw the step slider; return the step, from 1 and shared with other pages, initially an instructive one."""
+    last = len(translation.path)
     if last < 2:
         return 1
-    trace = shown.trace
+    trace = translation.trace
     # The session holds the step: the widget shows it and reports changes to it.
     here, widget = session.selection().step, f"{key}_{last}"
-    summary = runtime.models().get(shown.model)
-    st.session_state[widget] = min(here, last) if here else opening_step(summary, shown) if summary else last
+    summary = runtime.models().get(translation.model)
+    st.session_state[widget] = min(here, last) if here else opening_step(summary, translation) if summary else last
 
     def label(step: int) -> str:
         reads, predicts = plain(trace.read_tokens[step - 1]), plain(trace.predicted_tokens[step - 1])
@@ -61,22 +61,22 @@ def _stepped(widget: str) -> None:
     session.move(step=st.session_state[widget])
 
 
-def walked(shown: Translation, step: int, *, whole: bool) -> Recording:
-    """The recorded run of one step, computed once for all sessions."""
-    return runtime.computed(shown.model, record, shown.source.ids, shown.path, step, whole=whole)
+def recorded_run(translation: Translation, step: int, *, whole: bool) -> Recording:
+    """The model's run at one step, or over all rows (`whole`), with its operations; computed once for all sessions."""
+    return runtime.computed(translation.model, record, translation.source.ids, translation.path, step, whole=whole)
 
 
-def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
-    """Draw the operations of one part, and the one that is chosen among them."""
+def draw_computation_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw the operations of one part of the model, and the chosen operation in numbers."""
     config = model.model_config
     left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
     with left:
-        step = choose_step(shown)
+        step = choose_step(translation)
     with right:
-        way = st.segmented_control(
+        extent = st.segmented_control(
             t("What is run"),
-            [ONE, ALL],
-            default=ALL,
+            [ONE_STEP, ALL_ROWS],
+            default=ALL_ROWS,
             required=True,
             key="inside_way",
             bind=URL,
@@ -85,7 +85,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
                 "are read at once. Both give the same prediction."
             ),
         )
-    run = walked(shown, step, whole=way == ALL)
+    run = recorded_run(translation, step, whole=extent == ALL_ROWS)
     names = parts(config)
     label, key = t("Part of the model"), f"inside_part_{len(names)}"
     part = st.segmented_control(label, names, default="Encoder 1", required=True, key=key, bind=URL) or names[0]
@@ -101,7 +101,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
         )
         draw_caption(f"{norm} {run_summary(run)}")
     with right:
-        _open(model, shown, run, run[opened], config)
+        _open(model, translation, run, run[opened], config)
 
 
 def _choose_operation(part: str, names: Sequence[str]) -> str:
@@ -131,7 +131,7 @@ def operation_columns(operations: Sequence[Operation], config: ModelConfig) -> C
 
 
 def _open(
-    model: ModelDescription, shown: Translation, run: Recording, operation: Operation, config: ModelConfig
+    model: ModelDescription, translation: Translation, run: Recording, operation: Operation, config: ModelConfig
 ) -> None:
     """Draw one operation: its purpose, its inputs and its output."""
     name, short, value = operation.name, operation.short, operation.numbers
@@ -152,8 +152,8 @@ def _open(
     if name in ("logits", "softmax"):
         _open_scores(model, operation)
         return
-    rows, first = rows_tokens(shown, run, name), first_position(run, name)
-    keys = key_tokens(shown, run, name)
+    rows, first = rows_tokens(translation, run, name), first_position(run, name)
+    keys = key_tokens(translation, run, name)
     if value.ndim == 3:
         head = _choose_head(value.shape[0])
         title, numbers = name_in_layer(head + 1).capitalize(), value[head]
@@ -165,7 +165,7 @@ def _open(
             draw_plot(figures.activation_plot(numbers, rows, title, side="position (query)", first=first), "open_head")
         return
     if short in ("k_proj", "v_proj") and "cross" in name:
-        rows, first = shown.trace.src_tokens, 1
+        rows, first = translation.trace.src_tokens, 1
     draw_plot(figures.activation_plot(value, rows, "", side="position", first=first), "open_plain")
     if short == "activation":
         draw_caption(figures.active_units(value))
@@ -198,11 +198,11 @@ def _choose_head(n_heads: int) -> int:
     return (chosen or 1) - 1
 
 
-def rows_tokens(shown: Translation, run: Recording, name: str) -> tuple[str, ...]:
+def rows_tokens(translation: Translation, run: Recording, name: str) -> tuple[str, ...]:
     """The tokens of the positions (queries) of an operation's result."""
     if name.startswith(("src.", "encoder.")):
-        return shown.trace.src_tokens
-    read = shown.trace.read_tokens[: len(run.read_ids)]
+        return translation.trace.src_tokens
+    read = translation.trace.read_tokens[: len(run.read_ids)]
     return read if run.whole else read[-1:]
 
 
@@ -212,8 +212,8 @@ def first_position(run: Recording, name: str) -> int:
     return len(run.read_ids) if of_target and not run.whole else 1
 
 
-def key_tokens(shown: Translation, run: Recording, name: str) -> tuple[str, ...]:
+def key_tokens(translation: Translation, run: Recording, name: str) -> tuple[str, ...]:
     """The tokens of the keys of an operation within attention."""
     if name.startswith("encoder") or ".cross_attn." in name:
-        return shown.trace.src_tokens
-    return shown.trace.read_tokens[: len(run.read_ids)]
+        return translation.trace.src_tokens
+    return translation.trace.read_tokens[: len(run.read_ids)]

@@ -1,4 +1,4 @@
-"""Inside the model: the whole of it in one diagram, and the computation with every intermediate value."""
+"""The Inside page: the whole model in one diagram, and the computation with every intermediate value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw() -> None:
 
 
 def _follow_former_link() -> None:
-    """A link of an earlier version opens what it opened then: its first tab had the operations, and no name."""
+    """Open the operations for links of earlier versions, whose first tab was the operations and had no name."""
     query = present()
     former = query.get("inside_tab") == "The computation" or (
         "inside_tab" not in query
@@ -38,16 +38,16 @@ def _follow_former_link() -> None:
         st.session_state["inside_tab"] = LEDGER
 
 
-def _machine_tab(shown: Translation, model: ModelDescription) -> Tabs:
-    return {"The machine": lambda: draw_machine_tab(shown, model)}
+def _machine_tab(translation: Translation, model: ModelDescription) -> Tabs:
+    return {"The machine": lambda: draw_machine_tab(translation, model)}
 
 
-def _tabs(shown: Translation, model: ModelDescription) -> Tabs:
+def _tabs(translation: Translation, model: ModelDescription) -> Tabs:
     return {
-        **_machine_tab(shown, model),
-        LEDGER: lambda: draw_computation_tab(shown, model),
-        "Queries and keys": lambda: draw_similarity_tab(shown, model),
-        "Layer by layer": lambda: draw_layers_tab(shown, model),
-        "The prediction": lambda: draw_prediction_tab(shown, model),
+        **_machine_tab(translation, model),
+        LEDGER: lambda: draw_computation_tab(translation, model),
+        "Queries and keys": lambda: draw_similarity_tab(translation, model),
+        "Layer by layer": lambda: draw_layers_tab(translation, model),
+        "The prediction": lambda: draw_prediction_tab(translation, model),
         "Sizes": lambda: draw_size_tab(model),
     }

@@ -1,4 +1,4 @@
-"""The tabs Layer by layer and The prediction: how a prediction forms, from the embedding to softmax and loss."""
+"""The tabs Layer by layer and The prediction: a prediction from the embedding to softmax and loss."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.decoding.names import layer_name
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
 from explorer.locale.text import quoted
-from explorer.screens.inside.operations import choose_step, walked
+from explorer.screens.inside.operations import choose_step, recorded_run
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
@@ -19,20 +19,20 @@ from model.analysis.predictions import LayerPredictions, predictions_by_layer, s
 from model.text.tokenizer import Tokenizer
 
 BARS = 8
-TEMPERATURE = 1.5  # at first: high enough to be seen beside 1
+TEMPERATURE = 1.5  # at first: high enough to differ visibly from 1
 
 
-def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
+def draw_layers_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw the likeliest token after each stage for every row, and the last row stage by stage."""
-    step = choose_step(shown, "lens_step")
+    step = choose_step(translation, "lens_step")
     predictions: LayerPredictions = runtime.computed(
-        shown.model, predictions_by_layer, shown.source.ids, shown.path, step
+        translation.model, predictions_by_layer, translation.source.ids, translation.path, step
     )
     stages = ["embedding", *(layer_name(i) for i in range(1, len(predictions.ranks)))]
     words = [[model.target.label(int(i)) for i in row] for row in predictions.likeliest]
     left, right = st.columns(2, gap="large")
     with left:
-        rows = shown.trace.read_tokens[:step]
+        rows = translation.trace.read_tokens[:step]
         draw_plot(figures.lens_plot(predictions.probabilities, words, rows, stages), "lens_plot")
     with right:
         st.markdown(f"##### {t('Step {step}, stage by stage', step=step)}")
@@ -44,8 +44,8 @@ def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
             else t("Keep in mind: the output projection learned to read the last layer only.")
         )
         meaning = t(
-            "Earlier layers write for the next layer and not for it, so a strange word there does not mean that the "
-            "model 'thinks' it. The last line is the real prediction."
+            "Earlier layers write for the next layer, not for the projection, so a strange word there does not mean "
+            "that the model 'thinks' it. The last line is the real prediction."
         )
         draw_caption(f"{caution} {meaning}")
 
@@ -61,10 +61,10 @@ def stage_columns(predictions: LayerPredictions, stages: list[str], target: Toke
     }
 
 
-def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
-    """Draw softmax with temperature, and label smoothing with what it costs."""
-    step = choose_step(shown, "chance_step")
-    logits, right_id = walked(shown, step, whole=False).logits, shown.path[step - 1]
+def draw_prediction_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw softmax with temperature, and label smoothing with its effect on the loss."""
+    step = choose_step(translation, "chance_step")
+    logits, right_id = recorded_run(translation, step, whole=False).logits, translation.path[step - 1]
     left, right = st.columns(2, gap="large")
     label = t("Temperature T")
     temperature = float(left.slider(label, 0.1, 5.0, TEMPERATURE, 0.1, key="chance_temperature", bind=URL))

@@ -1,4 +1,4 @@
-"""Downloads of a lesson: the handout for a class, and the summary to hand in."""
+"""Downloads of lessons: the handout for a class, and the summary to hand in."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAX_NAME = 120
 
 
 def draw_downloads(lessons: tuple[Lesson, ...]) -> None:
-    """Download buttons in an expander; each file is made when it is asked for."""
+    """Draw download buttons in an expander; each file is made when its button is pressed."""
     fold = st.expander(t("On paper: handout and summary"), key="lesson_take", on_change="rerun")
     if not fold.open or not lessons:
         return
@@ -55,8 +55,8 @@ def _draw_button(label: str, make: partial[bytes], stem: str) -> None:
 
 
 def make_handout(lesson: Lesson, answers: bool) -> bytes:
-    """The handout of a lesson, its figures and numbers computed now."""
-    figures: dict[Selection, Figure] = {}  # by what is drawn: steps that look at the same share a figure
+    """Make the handout of a lesson; its figures and numbers are computed now."""
+    figures: dict[Selection, Figure] = {}  # steps with the same selection share a figure
     papers = tuple(_paper(step, figures) for step in lesson.steps)
     return handout(lesson, papers, tuple(figures.values()), answers=answers)
 
@@ -64,7 +64,8 @@ def make_handout(lesson: Lesson, answers: bool) -> bytes:
 def _paper(step: Step, figures: dict[Selection, Figure]) -> Paper:
     start = start_of(step)
     if step.missing(runtime.models()):
-        return Paper(step, f"This step needs the model {' or '.join(step.needs)}, which was not available.")
+        needed = t("This step needs the model {names}, which was not available.", names=" or ".join(step.needs))
+        return Paper(step, needed)
     drawn = _drawn(step, start)
     if drawn is not None and drawn not in figures and (figure := _figure(drawn)) is not None:
         figures[drawn] = figure
@@ -87,31 +88,30 @@ def _solution(step: Step, start: Selection) -> str:
 
 
 def _drawn(step: Step, start: Selection) -> Selection | None:
-    """What of a step's selection its figure depends on: no step and no cell, which would give answers away."""
+    """The part of a step's selection that its figure shows; no step and no cell, which would give answers away."""
     if step.link is None or step.link.page not in IN_PLACE:
         return None
     view = start.view or ("head" if start.head and start.layer else "heads")
-    one = view != "heads"
-    layer, head = (start.layer, start.head) if one else (0, 0)
+    layer, head = (0, 0) if view == "heads" else (start.layer, start.head)
     return Selection(start.model, start.text, start.path, kind=start.kind, layer=layer, head=head, view=view)
 
 
 def _figure(drawn: Selection) -> Figure | None:
-    """The attention of a selection as a figure; None where there is none."""
+    """The attention of a selection as a figure; None if there is none."""
     try:
-        shown = runtime.translate(drawn.model, drawn.text, DecodeConfig(), drawn.path or ())
+        translation = runtime.translate(drawn.model, drawn.text, DecodeConfig(), drawn.path or ())
     except (InputError, CheckpointError):
         return None  # the text of the step says what is missing
-    if drawn.kind not in kinds_of(shown.trace):
+    if drawn.kind not in kinds_of(translation.trace):
         return None
-    layer = drawn.layer or shown.trace.weights(drawn.kind).shape[0]
-    maps = shown_maps(shown.trace, Place(drawn.kind, layer, drawn.head, 1, None, 1), drawn.view)
+    layer = drawn.layer or translation.trace.weights(drawn.kind).shape[0]
+    maps = shown_maps(translation.trace, Place(drawn.kind, layer, drawn.head, 1, None, 1), drawn.view)
     caption = f"{maps.title}; model {drawn.model}, sentence {quoted(drawn.text)}."
     return Figure(draw_figure(dataclasses.replace(maps, caption=""), "svg"), caption)
 
 
 def _records(lessons: tuple[Lesson, ...]) -> dict[tuple[str, int], StepRecord]:
-    """The state of every step, read here because files are made outside of the session."""
+    """The state of every step, read here because files are made outside the session."""
     return {
         (lesson.name, at): lesson_session.record(lesson.name, at)
         for lesson in lessons
@@ -135,7 +135,7 @@ def _question_and_solution(step: Step) -> tuple[str, str]:
     if step.question is None:
         return "", ""
     try:
-        asked = fill(step.question.text, start_of(step))
+        question = fill(step.question.text, start_of(step))
     except TermError:
-        asked = step.question.text
-    return asked, "" if step.missing(runtime.models()) else _solution(step, start_of(step))
+        question = step.question.text
+    return question, "" if step.missing(runtime.models()) else _solution(step, start_of(step))

@@ -1,4 +1,4 @@
-"""The session's place in the lessons, in step with the address bar."""
+"""The session's place and progress in the lessons, synchronised with the address bar and the browser's storage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from explorer.screens.lessons.running_models import library, start_of
 from explorer.web import address, runtime, session
 
 _POSITION, _ANSWERS, _PROBLEMS = (f"_lesson_{name}" for name in ("position", "answers", "problems"))
-_SEEN, _LINKED, _BROUGHT = (f"_lesson_{name}" for name in ("seen", "linked", "brought"))  # of progress, see _adopt_kept
+# Progress: as the browser last reported it, as a link brought it, and both, once a link has added to the browser's.
+_SEEN, _LINKED, _BROUGHT = (f"_lesson_{name}" for name in ("seen", "linked", "brought"))
 
 
 def position() -> LessonPosition:
@@ -43,7 +44,7 @@ def open_lesson() -> Lesson | None:
 
 
 def adopt(page: str) -> None:
-    """Apply what somebody wrote into the address; called on every page before any widget is drawn.
+    """Apply the lesson, step and progress that the address requests; called on every page before widgets are drawn.
 
     A link to a step of a lesson that names no sentence opens the step's own selection.
     """
@@ -55,49 +56,49 @@ def adopt(page: str) -> None:
         lesson = library().find(new.lesson)
         if lesson is not None and page == "lessons" and session.TEXT not in address.present():
             _open_start(lesson, new.step)
-    _adopt_kept()
+    _adopt_stored()
     address.LESSON.write(position().query(lessons_page=page == "lessons"))
 
 
-def _adopt_kept() -> None:
-    """Take in what the browser has kept from earlier visits and from other tabs, as soon as it reports it.
+def _adopt_stored() -> None:
+    """Adopt the progress that the browser stored in earlier visits or other tabs, as soon as it reports it.
 
-    It reports nothing that this session knows; an empty report says that the progress was cleared in another tab.
+    The browser reports only what is new to this session; an empty report says that another tab cleared the progress.
     """
-    text = progress_keeper.kept().text
+    text = progress_keeper.last_report().text
     if text is None or text == st.session_state.get(_SEEN, ""):
         return
     st.session_state[_SEEN] = text
-    kept, own = read_progress(text, MAX_KEPT)[0], position().progress
-    _change(progress=own.united(kept) if text else Progress())
+    stored, own = read_progress(text, MAX_KEPT)[0], position().progress
+    _change(progress=own.united(stored) if text else Progress())
     linked: Progress = st.session_state.pop(_LINKED, Progress())
-    if kept.codes and kept.united(linked) != kept:
-        st.session_state[_BROUGHT] = (linked, kept)
+    if stored.codes and stored.united(linked) != stored:
+        st.session_state[_BROUGHT] = (linked, stored)
 
 
 def keep() -> None:
-    """Have the browser keep the progress; at the end of a page, after everything that may change it."""
+    """Store the progress in the browser; called at the end of a page, after everything that may change it."""
     progress_keeper.keep_progress(position().progress.text, st.session_state.get(_SEEN, ""))
 
 
-def keeps_nothing() -> bool:
-    """Whether the browser lets a page keep nothing."""
-    return progress_keeper.kept().blocked
+def storage_is_blocked() -> bool:
+    """Whether the browser refuses to store anything for this page."""
+    return progress_keeper.last_report().blocked
 
 
 def link_added() -> bool:
-    """Whether the link that was opened added progress to what this browser had kept."""
+    """Whether the link that was opened added progress to what this browser had stored."""
     return _BROUGHT in st.session_state
 
 
 def leave_out_link() -> None:
-    """Take back what the link added."""
-    linked, kept = st.session_state.pop(_BROUGHT)
-    _change(progress=position().progress.without(linked, kept))
+    """Remove the progress that the link added."""
+    linked, stored = st.session_state.pop(_BROUGHT)
+    _change(progress=position().progress.without(linked, stored))
 
 
 def clear() -> None:
-    """Forget all progress, here and in the browser."""
+    """Forget all progress, in the session and in the browser."""
     _change(progress=Progress())
     for name in (_ANSWERS, _BROUGHT, _LINKED):
         st.session_state.pop(name, None)

@@ -1,4 +1,4 @@
-"""The Lessons page: the list with the reader's progress, or one step of a lesson."""
+"""The Lessons page: the list of lessons with the reader's progress, or one step of a lesson."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _LIST = """<style>
 </style>"""
 
 
-# What the views leave out of a step that does not ask for it (explorer/browser/css); Translate's maps always.
-# Without a finger on them, the bars may be as low as on the page Translate, which keeps the figure on one screen.
+# Hides the controls of the views that a step does not request (explorer/browser/css), and always the maps of Translate.
+# On wide screens, the bars are as low as on the page Translate, so that the figure fits on one screen.
 _LEAN = """<style>
 [data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; %s }
 @media (min-width: 769px) { [data-testid="stBidiComponentIsolated"] { --option: 20px; } }
@@ -42,7 +42,7 @@ _LEAN = """<style>
 
 
 def draw() -> None:
-    """The whole page."""
+    """Draw the whole page."""
     for problem in lesson_session.problems():
         st.warning(plain(problem))
     lessons = library()
@@ -75,16 +75,16 @@ def _draw_list(lessons: Library) -> None:
 
 
 def _draw_where_progress_is() -> None:
-    """Where the progress is kept, how to leave out what a link added, and how to clear it."""
+    """Say where the progress is stored; offer to undo what a link added, and to clear everything."""
     if lesson_session.link_added():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.info(t("The link that you opened added progress to yours."))
             st.button(t("Leave it out"), key="lesson_leave_out", on_click=lesson_session.leave_out_link)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if lesson_session.keeps_nothing():
+        if lesson_session.storage_is_blocked():
             where = t(
                 "This browser lets pages keep nothing (private browsing, or storage is blocked), so your progress is "
-                "in the address of this page only. Copy the link before you close the tab."
+                "only in the address of this page. Copy the link before you close the tab."
             )
         else:
             where = t("Your progress is kept in this browser, and in the link to this page.")
@@ -96,7 +96,7 @@ def _draw_where_progress_is() -> None:
 
 
 def _draw_entry(number: int, lesson: Lesson) -> None:
-    """A button and a few words for one lesson."""
+    """Draw the button and a short description of one lesson."""
     progress = lesson_session.position().progress
     complete, begun = progress.steps_complete(lesson), progress.has_begun(lesson.name)
     again = t("Again") if complete == len(lesson.steps) else t("Continue")
@@ -127,7 +127,7 @@ def _draw_step(lesson: Lesson, at: int) -> None:
     if presenting:
         st.html(_PRESENTING)
     left_out = [name for name in CONTROLS if name not in step.controls]
-    # Without the choice of view, nothing else above the pictures of all heads says what the step reads.
+    # Without the choice of view, only this line above the pictures of all heads says what the step reads.
     says = "--reads: block; " if "views" in left_out else ""
     st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
     _draw_bar(lesson, at, presenting)
@@ -150,7 +150,7 @@ def _draw_step(lesson: Lesson, at: int) -> None:
 
 
 def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
-    """Lesson, step and buttons to turn the steps: by mouse, with Page Up and Page Down, or a presenter's remote."""
+    """Draw lesson, step, and buttons to change the step, which Page Up, Page Down and presenter remotes press."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(t("**{lesson}** · step {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
         _draw_turn_button(t("Back"), "lesson_previous", "PageUp", lesson, at - 1)
@@ -180,7 +180,7 @@ def _draw_turn_button(label: str, key: str, shortcut: str, lesson: Lesson, at: i
 
 
 def _draw_ending(lesson: Lesson) -> None:
-    """What there was to learn, the score, and a button to the next lesson."""
+    """Draw what there was to learn, the score, and a button to the next lesson."""
     with st.container(border=True, key="lesson_ending"):
         st.markdown(t("**That was “{lesson}”.**", lesson=plain(lesson.title)))
         last = len(lesson.steps)

@@ -1,4 +1,4 @@
-"""Lessons against the models of the running app; values are computed once and shared by all sessions."""
+"""The lessons, evaluated with the models of the running app; values are computed once for all sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The open lesson's step in the sidebar, so that exercise and question stay in view on the other pages."""
+"""The open lesson's step in the sidebar, so that exercise and question stay in view on other pages."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from explorer.web.sentence_page import follow_sentence
 if TYPE_CHECKING:
     from explorer.lessons.lesson import Lesson
 
-OPEN = "_lesson_open"  # in the session: whether a lesson was ever opened
+OPEN = "_lesson_open"  # in the session: whether a lesson has been open in it
 PAGE = "pages/lessons.py"
 
 
 def draw(page: str) -> None:
-    """Apply what the address says about a lesson, and draw its step in the sidebar of every page but Lessons.
+    """Apply the address's lesson parameters, and draw the lesson's step in the sidebar of every page but Lessons.
 
-    Lessons import torch, which a page without a lesson does not have to wait for.
+    Lessons import torch, so a page without a lesson does not import them.
     """
     asked = address.LESSON.present().keys() & {"lesson", "done"}
     if not (asked or page == "lessons" or st.session_state.get(OPEN)):
         return
     st.session_state[OPEN] = True
-    follow_sentence()  # exercises and questions are about the reader's sentence
+    follow_sentence()  # exercises and questions depend on the reader's sentence
     from explorer.screens.lessons import lesson_session
 
     lesson_session.adopt(page)

@@ -25,12 +25,12 @@ from model.folder import SHIPPED
 
 
 def _mismatch(problem: str) -> str:
-    """A sentence (Markdown) that says why a step does not fit the models."""
+    """A Markdown sentence that says why a step does not match the models."""
     return plain(t("This step no longer matches the models that are here: {problem}", problem=problem))
 
 
 def draw_text(step: Step, start: Selection) -> None:
-    """The text of the step, its numbers computed now."""
+    """Draw the text of the step; its numbers are computed now."""
     if step.missing(runtime.models()):
         needed = t(
             "This step needs the model {names}, which is not here. Go on, and come back once you have it.",
@@ -46,7 +46,7 @@ def draw_text(step: Step, start: Selection) -> None:
 
 
 def draw_view(lesson: Lesson, at: int) -> None:
-    """The step's view, here where the page allows it, and a button that opens its page."""
+    """Draw the step's view, if it can be drawn in place, and a button that opens its page."""
     step = lesson.step(at)
     link = step.link
     if link is None or not link.page or step.missing(runtime.models()):
@@ -65,7 +65,7 @@ def draw_view(lesson: Lesson, at: int) -> None:
 
 
 def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:
-    """A note, with a way back, where the reader has changed to another model or sentence than the step's."""
+    """If the reader has changed the model or sentence, say so, and offer to return to the step's."""
     start, here = start_of(step), reader()
     if (here.model, here.text) != (start.model, start.text):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -81,15 +81,15 @@ def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:
 @st.fragment
 @contained("lesson_view")
 def _draw_in_place(key: str, page: str) -> None:
-    """The view; its messages rerun only this part of the page."""
+    """Draw the view; its messages rerun only this part of the page."""
     opened = open_translation(edited=True)
     if opened is None:
         return
-    changes_in_force.draw_edited(opened.shown)
+    changes_in_force.draw_edited(opened.translation)
     if page == "translate":
         result = draw_stepper(opened, key=key)
         if result.fork is not None:
-            path = (*opened.shown.path[: result.fork.step - 1], result.fork.token_id)
+            path = (*opened.translation.path[: result.fork.step - 1], result.fork.token_id)
             session.move(path=path, step=result.fork.step)
             st.rerun()
     else:
@@ -128,7 +128,7 @@ def reader() -> Selection:
 
 
 def draw_exercise(lesson: Lesson, at: int, start: Selection) -> None:
-    """The step's exercise and, where the app can check it, whether it was done."""
+    """Draw the step's exercise and, if the app can check it, whether it was done."""
     step = lesson.step(at)
     if not step.do:
         return
@@ -166,7 +166,7 @@ def has_done(step: Step, start: Selection) -> bool:
 
 
 def draw_question(lesson: Lesson, at: int, start: Selection) -> None:
-    """The question, and after an answer the feedback."""
+    """Draw the question, and after an answer the feedback."""
     step = lesson.step(at)
     question = step.question
     if question is None or step.missing(runtime.models()):
@@ -178,11 +178,11 @@ def draw_question(lesson: Lesson, at: int, start: Selection) -> None:
         return
     unanswered = lesson_session.record(lesson.name, at).outcome == Outcome.UNANSWERED
     with st.form(f"lesson_form_{lesson.name}_{at}", border=False):
-        given = _draw_field(question, f"lesson_answer_{lesson.name}_{at}", start)
+        reply = _draw_field(question, f"lesson_answer_{lesson.name}_{at}", start)
         kind: Literal["primary", "secondary"] = "primary" if unanswered else "secondary"
         sent = st.form_submit_button(t("Check the answer"), type=kind, key=f"lesson_check_{lesson.name}_{at}")
     if sent:
-        _take_answer(lesson.name, at, question, solution, given)
+        _take_answer(lesson.name, at, question, solution, reply)
     _draw_feedback(lesson.name, at, question, solution, start)
 
 
@@ -194,13 +194,13 @@ def _draw_field(question: Question, key: str, start: Selection) -> str:
     return st.text_input(label, key=key, max_chars=MAX_ANSWER, autocomplete="off") or ""
 
 
-def _take_answer(name: str, at: int, question: Question, solution: Solution, given: str) -> None:
-    if not given.strip():
+def _take_answer(name: str, at: int, question: Question, solution: Solution, reply: str) -> None:
+    if not reply.strip():
         st.caption(t("Choose or type an answer first."))
         return
     before = lesson_session.record(name, at).outcome
-    tries = lesson_session.add_answer(name, at, given).tries
-    if is_right(question, solution, given) and before == Outcome.UNANSWERED:
+    tries = lesson_session.add_answer(name, at, reply).tries
+    if is_right(question, solution, reply) and before == Outcome.UNANSWERED:
         lesson_session.set_outcome(name, at, Outcome.FIRST_TRY if tries == 1 else Outcome.LATER)
         st.rerun()
 
@@ -218,7 +218,7 @@ def _draw_feedback(name: str, at: int, question: Question, solution: Solution, s
 
 
 def _filled(text: str, start: Selection, answer: str = "") -> str:
-    """A text with its placeholders replaced; where one cannot be computed, a sentence that says so."""
+    """A text with its placeholders replaced; if one cannot be computed, a sentence that says so."""
     try:
         return fill(text, start, answer)
     except TermError as error:

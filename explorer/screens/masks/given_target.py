@@ -1,4 +1,4 @@
-"""The tabs with a given target, read at once: with and without the causal mask, and by a model trained without it."""
+"""The tabs Given target and Trained without it: a whole target read at once, with and without the causal mask."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from model.folder import METRICS, CheckpointError
 
 _SAME = 0.005  # probabilities that differ by less count as the same
 REFERENCE = "given_reference"
-_FOR = "given_reference_for"  # the sentence that the typed translation belongs to
+_FOR = "given_reference_for"  # in the session: the sentence that the typed translation belongs to
 WITH, WITHOUT = "adjective-swap", "adjective-swap-unmasked"
 
 
-def draw_target_tab(shown: Translation, model: ModelDescription) -> None:
-    """One decoder head, and the probability of every token of the right translation, with the mask and without it."""
-    shown, is_right = _with_target(shown)
+def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw one decoder head, and the probability of each token of the right translation, with and without the mask."""
+    translation, is_right = _with_target(translation)
     lifted = st.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
     _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
     (closed,), (opened,) = (
-        readings(shown.model, (sentence_of(shown),), Switches(causal=causal)) for causal in (True, False)
+        readings(translation.model, (sentence_of(translation),), Switches(causal=causal)) for causal in (True, False)
     )
     weights = (opened if lifted else closed).decoder[layer, head]
     tokens = closed.read_tokens
@@ -66,31 +66,31 @@ def draw_target_tab(shown: Translation, model: ModelDescription) -> None:
         draw_caption(target_caption(masked, bare, causal=model.model_config.causal, token=token))
 
 
-def _with_target(shown: Translation) -> tuple[Translation, bool]:
-    """The sentence with the target that is typed, else with the right one; and whether that is known to be right.
+def _with_target(translation: Translation) -> tuple[Translation, bool]:
+    """Draw the field for the target; return the sentence with a target, and whether that is known to be right.
 
-    Where neither is known, the model's own translation stands in.
+    The target is the typed one, else the one in the task's data, else the model's own translation.
     """
-    text = shown.source.text
+    text = translation.source.text
     if st.session_state.get(_FOR, text) != text:
         st.session_state[REFERENCE] = ""  # it was the translation of another sentence
     st.session_state[_FOR] = text
-    right = reference(text, _references(shown.model, runtime.fingerprint(shown.model)))
+    right = reference(text, _references(translation.model, runtime.fingerprint(translation.model)))
     typed = st.text_input(
         t("The right translation"),
         key=REFERENCE,
         bind=URL,
-        placeholder=right or t("not known here: type it; until then the model's own stands in"),
-        help=t("The target that the decoder is given. Left empty, it is the one in the task's data, if that is known."),
+        placeholder=right or t("unknown here: type it; until then, the model's own is used"),
+        help=t("The target that the decoder is given. If empty: the one in the task's data, if there is one."),
     )
     target = (typed or right).strip()
     if not target:
-        return shown, False
+        return translation, False
     try:
-        return runtime.force(shown.model, text, target), True
+        return runtime.force(translation.model, text, target), True
     except InputError as refused:
         st.info(plain(str(refused)))
-        return shown, False
+        return translation, False
 
 
 @cached
@@ -113,7 +113,7 @@ def target_caption(masked: float, bare: float, *, causal: bool, token: str) -> s
     )
     if causal:
         second = t(
-            "This model was trained with the mask, so open cells show it rows in a state that it never met. For a "
+            "This model was trained with the mask, so open cells give it an input that it never saw in training. For a "
             "model trained without the mask, see 'Trained without it'."
         )
     elif bare - masked > _SAME:
@@ -127,7 +127,7 @@ def target_caption(masked: float, bare: float, *, causal: bool, token: str) -> s
 
 
 def draw_pair_tab() -> None:
-    """Two models that differ in the causal mask alone: their losses, their translations, the head that looks ahead."""
+    """Draw two models that differ only in the causal mask: losses, translations, and the head that looks ahead."""
     summaries = runtime.models()
     missing = [name for name in (WITH, WITHOUT) if name not in summaries]
     if missing:
@@ -163,9 +163,9 @@ def _draw_pair(text: str) -> None:
         st.info(plain(str(error)))
         return
     # Both read the right translation (that of the model with the mask), each with the masks that it was trained with.
-    given = runtime.translate(WITHOUT, text, DecodeConfig(), good.path)
+    forced = runtime.translate(WITHOUT, text, DecodeConfig(), good.path)
     lifted = Switches(causal=False)
-    (cheat,) = readings(WITHOUT, (sentence_of(given),), lifted)
+    (cheat,) = readings(WITHOUT, (sentence_of(forced),), lifted)
     (honest,) = readings(WITH, (sentence_of(good),), Switches())
     columns: Columns = {
         t("trained"): [t("with the mask"), t("without it")],

@@ -1,4 +1,4 @@
-"""The tabs with a padded batch: one head's scores and weights under its masks, and padding that is open."""
+"""The tabs The masks and Open padding: one head's scores and weights under its masks, and unmasked padding."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ ALONE, BATCH = "this sentence", "a padded batch"
 MAX_PADDING = 24
 
 
-def draw_masks_tab(shown: Translation, model: ModelDescription) -> None:
-    """One head for one sentence of a batch, before masking and after it; the masks can be switched off."""
+def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw one head for one sentence of a batch, before and after masking; each mask can be switched off."""
     head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
     batched = left.segmented_control(
         t("Batch"), [ALONE, BATCH], default=BATCH, required=True, key="masks_batch", bind=URL
     )
-    sentences = batch_of(shown) if batched == BATCH else (sentence_of(shown),)
+    sentences = batch_of(translation) if batched == BATCH else (sentence_of(translation),)
     hints = t("Off: rows may see the future."), t("Off: padding may be read.")
     switches = Switches(
         causal=middle.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
         padding=right.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
     )
     row = _choose_sentence(sentences, head[0]) if len(sentences) > 1 else 0
-    reading = readings(shown.model, sentences, switches, head)[row]
+    reading = readings(translation.model, sentences, switches, head)[row]
     _draw_scores(reading, head, switches)
 
 
 def _choose_sentence(sentences: tuple[Sentence, ...], kind: AttentionKind) -> int:
-    """A sentence of the batch: at first the one that was typed, or the shortest where the typed one has no padding."""
+    """Draw the choice of a sentence of the batch: at first the typed one, or if it has no padding, the shortest."""
     lengths = [len(each.read_tokens if kind == "decoder" else each.src_tokens) for each in sentences]
     chosen = st.selectbox(
         t("Sentence of the batch"),
@@ -63,7 +63,7 @@ def _choose_sentence(sentences: tuple[Sentence, ...], kind: AttentionKind) -> in
 
 
 def _draw_scores(reading: MaskedReading, head: Head, switches: Switches) -> None:
-    """The scores of every cell, and the weights that the masks and softmax make of them."""
+    """Draw the score of every cell, and the weights that result from masks and softmax."""
     kind = head[0]
     before = reading.map(kind, reading.scores, t("Scores before masking"), unit=SCORE, signed=True, top=None)
     after = reading.map(kind, reading.weights, t("Weights after masking and softmax"), switches)
@@ -87,19 +87,19 @@ def _draw_scores(reading: MaskedReading, head: Head, switches: Switches) -> None
     draw_caption(" ".join(sentences))
 
 
-def draw_padding_tab(shown: Translation, model: ModelDescription) -> None:
-    """Padding after the current sentence, closed and open: the translation and its probabilities."""
+def draw_padding_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw the translation and its probabilities without padding, and with masked and unmasked padding."""
     config = model.model_config
-    room = config.max_positions - len(shown.source.ids) - 1
+    room = config.max_positions - len(translation.source.ids) - 1
     most = min(MAX_PADDING, room) if config.positions == "learned" else MAX_PADDING
     if most < 1:
         st.info(t("The sentence fills all positions of this model; there is no room for padding."))
         return
     label = t("Padding tokens after the sentence")
     n = int(st.slider(label, 0, most, min(4, most), key="masks_pads", bind=URL))
-    ids = (*shown.source.ids, EOS)
+    ids = (*translation.source.ids, EOS)
     alone, closed, opened = (
-        runtime.computed(shown.model, translate_greedily, ids, padding=padding, closed=is_closed)
+        runtime.computed(translation.model, translate_greedily, ids, padding=padding, closed=is_closed)
         for padding, is_closed in ((0, True), (n, True), (n, False))
     )
     runs = {
@@ -118,7 +118,7 @@ def draw_padding_tab(shown: Translation, model: ModelDescription) -> None:
 
 
 def _padding_caption(alone: GreedyTranslation, closed: GreedyTranslation, opened: GreedyTranslation | None) -> str:
-    """What closed and open padding change; `opened` is None where there is no padding."""
+    """What closed and open padding change; `opened` is None if there is no padding."""
     first = t(
         "Closed padding changes nothing: no probability moved by more than {change:.4f} percentage points.",
         change=100 * largest_change(alone, closed),

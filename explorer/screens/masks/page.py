@@ -1,4 +1,4 @@
-"""Masks: which cells of attention are closed, why, and what happens when they are open."""
+"""The Masks page: which cells of attention are closed, why, and what happens if they are open."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def draw() -> None:
     )
 
 
-def _tabs(shown: Translation, model: ModelDescription) -> Tabs:
+def _tabs(translation: Translation, model: ModelDescription) -> Tabs:
     return {
-        "The masks": lambda: draw_masks_tab(shown, model),
-        "Given target": lambda: draw_target_tab(shown, model),
-        "While decoding": lambda: draw_decoding_tab(shown, model),
+        "The masks": lambda: draw_masks_tab(translation, model),
+        "Given target": lambda: draw_target_tab(translation, model),
+        "While decoding": lambda: draw_decoding_tab(translation, model),
         "Trained without it": draw_pair_tab,
-        "Open padding": lambda: draw_padding_tab(shown, model),
+        "Open padding": lambda: draw_padding_tab(translation, model),
     }

@@ -1,4 +1,4 @@
-"""The current sentence read with chosen masks, alone or in a padded batch, once for all sessions."""
+"""Run the model on the current sentence with chosen masks, alone or in a padded batch, once for all sessions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from model.points import Head
 FIRST_DECODER_HEAD: Head = ("decoder", 0, 0)
 
 
-def batch_of(shown: Translation) -> tuple[Sentence, ...]:
-    """The current sentence and examples of the model that have other lengths."""
-    summary = runtime.models().get(shown.model, {"folder": "", "task": ""})
-    texts = companions_of(sentence_of(shown), runtime.describe(shown.model).source, summary)
-    return tuple(map(sentence_of, (shown, *(_companion(shown, text) for text in texts))))
+def batch_of(translation: Translation) -> tuple[Sentence, ...]:
+    """The current sentence, and examples of the model with other lengths."""
+    summary = runtime.models().get(translation.model, {"folder": "", "task": ""})
+    texts = companions_of(sentence_of(translation), runtime.describe(translation.model).source, summary)
+    return tuple(map(sentence_of, (translation, *(_companion(translation, text) for text in texts))))
 
 
-def _companion(shown: Translation, text: str) -> Translation:
-    """The translation of another sentence; for the beginning of the current one, as much of its target."""
-    translation = runtime.translate(shown.model, text, DecodeConfig())
-    if not shown.source.text.startswith(text):
-        return translation
-    path = (*shown.path[: len(translation.source.ids)][:-1], EOS)
-    return runtime.translate(shown.model, text, DecodeConfig(), path)
+def _companion(translation: Translation, text: str) -> Translation:
+    """The translation of another sentence; if it is the beginning of the current one, the beginning of its target."""
+    other = runtime.translate(translation.model, text, DecodeConfig())
+    if not translation.source.text.startswith(text):
+        return other
+    path = (*translation.path[: len(other.source.ids)][:-1], EOS)
+    return runtime.translate(translation.model, text, DecodeConfig(), path)
 
 
 def readings(

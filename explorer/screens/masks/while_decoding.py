@@ -1,4 +1,4 @@
-"""The tab While decoding: with the mask there is nothing to hide; without it, the whole prefix is run again."""
+"""The tab While decoding: greedy decoding with the causal mask, and with the mask lifted."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ from model.text.tokenizer import Tokenizer
 from model.trace import prefix_mask
 
 
-def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
-    """Greedy decoding with the mask and without it, and what one step reads."""
-    target, ids = model.target, (*shown.source.ids, EOS)
-    closed, opened = (runtime.computed(shown.model, translate_greedily, ids, causal=causal) for causal in (True, False))
+def draw_decoding_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw greedy decoding with the mask and without it, and what one step reads."""
+    target, ids = model.target, (*translation.source.ids, EOS)
+    closed, opened = (
+        runtime.computed(translation.model, translate_greedily, ids, causal=causal) for causal in (True, False)
+    )
     lifted = st.toggle(t("Lift the causal mask"), False, key="decode_mask", bind=URL)
-    spoken = opened if lifted else closed
-    st.markdown(f"**{plain(target.decode(spoken.path)) or t('(nothing)')}**")
+    decoding = opened if lifted else closed
+    st.markdown(f"**{plain(target.decode(decoding.path)) or t('(nothing)')}**")
     draw_caption(
         t(
             "With cached keys and values a step has one query, the newest token, and all it can see is its past: "
@@ -35,11 +37,11 @@ def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
             "lets earlier rows look at later ones."
         )
     )
-    last = len(spoken.path)
+    last = len(decoding.path)
     step = int(st.slider(t("Step"), 1, last, last, key=f"decode_step_{last}", bind=URL)) if last > 1 else 1
     _, layer, head = choose_head(model.model_config, "decode", ("decoder",))
-    read = (SOS, *spoken.path[: step - 1])
-    weights = runtime.computed(shown.model, last_look, ids, read, causal=not lifted)[layer, head]
+    read = (SOS, *decoding.path[: step - 1])
+    weights = runtime.computed(translation.model, last_look, ids, read, causal=not lifted)[layer, head]
     tokens = tuple(target.label(i) for i in read)
     left, right = st.columns([2, 3], gap="large")
     with left:
@@ -67,7 +69,7 @@ def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
 
 
 def step_columns(closed: GreedyTranslation, opened: GreedyTranslation, target: Tokenizer) -> Columns:
-    """Tokens and probabilities of both decodings, a row per step; the shorter one ends in empty cells."""
+    """Tokens and probabilities of both decodings, one row per step; the shorter one ends in empty cells."""
     longest = max(len(closed.path), len(opened.path))
     columns: Columns = {"step": list(range(1, longest + 1))}
     for name, run in (("masked", closed), ("lifted", opened)):

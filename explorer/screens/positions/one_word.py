@@ -1,4 +1,4 @@
-"""The tab One word: what is added to one token of the sentence."""
+"""The tab One word: the position that is added to one token's embedding."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from model.analysis.token_vectors import token_vectors
 from model.config import EOS
 
 
-def draw_word_tab(shown: Translation, model: ModelDescription) -> None:
-    """Embedding, position and their sum for one token, and the lengths of both for all tokens."""
-    tokens = shown.trace.src_tokens
+def draw_word_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw embedding, position and sum for one token, and the lengths of both for all tokens."""
+    tokens = translation.trace.src_tokens
     index = st.select_slider(
         t("Token"),
         range(len(tokens)),
@@ -28,7 +28,7 @@ def draw_word_tab(shown: Translation, model: ModelDescription) -> None:
         key=f"pe_word_{len(tokens)}",
         bind=URL,
     )
-    vectors = runtime.computed(shown.model, token_vectors, (*shown.source.ids, EOS))
+    vectors = runtime.computed(translation.model, token_vectors, (*translation.source.ids, EOS))
     position = None if vectors.positions is None else vectors.positions[index]
     draw_plot(figures.word_plot(tokens[index], index, vectors.embeddings[index], position), "pe_word")
     columns: Columns = {

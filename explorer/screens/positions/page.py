@@ -1,4 +1,4 @@
-"""Positions: how a model that reads all words at once knows their order."""
+"""The Positions page: how a model that reads all words at once knows their order."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def draw() -> None:
     )
 
 
-def _tabs(shown: Translation, model: ModelDescription) -> Tabs:
+def _tabs(translation: Translation, model: ModelDescription) -> Tabs:
     return {
         "The table": lambda: draw_table_tab(model),
-        "One word": lambda: draw_word_tab(shown, model),
+        "One word": lambda: draw_word_tab(translation, model),
         "The rotation": lambda: draw_rotation_tab(model),
         "Alternatives": lambda: draw_alternatives_tab(model),
         "In the scores": lambda: draw_scores_tab(model),
-        "Shuffle the words": lambda: draw_shuffle_tab(shown, model),
-        "Longer than trained": lambda: draw_longer_tab(shown, model),
+        "Shuffle the words": lambda: draw_shuffle_tab(translation, model),
+        "Longer than trained": lambda: draw_longer_tab(translation, model),
     }

@@ -1,4 +1,4 @@
-"""The tabs Alternatives and In the scores: kinds of positions against what one wants of them, and in attention."""
+"""The tabs Alternatives and In the scores: position schemes by requirement, and their effect on attention scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IN_SCORES = ("sinusoidal", "RoPE", "ALiBi", "none")
 
 
 def draw_alternatives_tab(model: ModelDescription) -> None:
-    """Every scheme against every wish, measured at the sliders' size, and the table of one scheme."""
+    """Draw which requirements each scheme meets, measured at the sliders' size, and the rows of one scheme."""
     size = choose_size(model.model_config)
     schemes = measured_schemes(size, runtime.computed(model.name, learned_rows))
     columns: Columns = {t("scheme"): list(schemes)}
@@ -37,7 +37,7 @@ def draw_alternatives_tab(model: ModelDescription) -> None:
 
 
 def draw_scores_tab(model: ModelDescription) -> None:
-    """One scheme's scores as a map and by distance, and all schemes in a table."""
+    """Draw one scheme's scores as a map and by distance, and all schemes in a table."""
     size = choose_size(model.model_config)
     learned, head = runtime.computed(model.name, learned_rows), 1
     names = [*IN_SCORES, *([] if learned is None else [LEARNED])]
@@ -56,7 +56,7 @@ def draw_scores_tab(model: ModelDescription) -> None:
         draw_plot(figures.by_distance_plot(name, measured[name].by_distance), f"pe_by_distance_{name}")
     draw_table(
         comparison({scheme: each.by_distance for scheme, each in measured.items()}),
-        t("What scores know of positions, by scheme"),
+        t("What scores depend on, by scheme"),
         file="scores-by-distance",
     )
     draw_caption(
@@ -64,8 +64,7 @@ def draw_scores_tab(model: ModelDescription) -> None:
             "The same random word stands at every position and is projected by the same random matrices, so that "
             "only position can make a difference; nothing is trained here. Rows that are added mix with the word, "
             "and so the score depends on where the pair stands. A rotation (Su et al. 2021) and a distance (Press "
-            "et al. 2022) act on the pair: the score depends on how far apart the two are, and on nothing else of "
-            "their places."
+            "et al. 2022) act on the pair: of the positions, the score depends only on how far apart they are."
         )
     )
 

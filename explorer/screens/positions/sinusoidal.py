@@ -29,7 +29,7 @@ MAX_WIDTH, MAX_LENGTH = 512, 128
 
 
 def choose_size(config: ModelConfig) -> TableSize:
-    """Sliders for width, length and base; the width starts at the loaded model's."""
+    """Draw sliders for width, length and base; the width starts at the loaded model's."""
     left, middle, right = st.columns(3, gap="large")
     first = min(MAX_WIDTH, config.d_model + config.d_model % 2)
     width = left.slider(t("d_model (numbers per position)"), 4, MAX_WIDTH, first, 2, key="pe_width", bind=URL)
@@ -41,7 +41,7 @@ def choose_size(config: ModelConfig) -> TableSize:
 
 
 def draw_table_tab(model: ModelDescription) -> None:
-    """The table that the sliders describe; beside it, one of its wavelengths, curves, products and distances."""
+    """Draw the table that the sliders describe, and beside it wavelengths, curves, products or distances."""
     learned = runtime.computed(model.name, learned_rows)
     if learned is not None:
         rows = st.segmented_control(t("Rows"), ROWS, default=ROWS[0], required=True, key="pe_rows", bind=URL)
@@ -56,7 +56,7 @@ def draw_table_tab(model: ModelDescription) -> None:
         difference = runtime.computed(model.name, difference_from, size)
         draw_caption(comparison(model.model_config, difference))
     with right:
-        # One at a time: every figure adds to the time that a slider takes.
+        # Only one figure, because each adds to the time that moving a slider takes.
         label = t("Beside it")
         beside = st.segmented_control(label, BESIDE, default=BESIDE[0], required=True, key="pe_beside", bind=URL)
         if beside == "curves":
@@ -73,7 +73,7 @@ def draw_table_tab(model: ModelDescription) -> None:
 
 
 def _draw_learned(rows: Floats, most: int) -> None:
-    """The rows that the model has learned for the source, of `most` in all, and their dot products by distance."""
+    """Draw the model's learned rows for the source (of `most` in all), and their dot products by distance."""
     left, right = st.columns(2, gap="large")
     with left:
         draw_plot(figures.scheme_plot("Learned rows", rows), "pe_learned")
@@ -88,7 +88,7 @@ def _draw_learned(rows: Floats, most: int) -> None:
     with right:
         plot = figures.by_distance_plot("Learned rows", dot_products_by_distance(rows), "dot product")
         draw_plot(plot, "pe_learned_products")
-        draw_caption(t("No formula ties a learned row to its neighbours: what the products show, training has found."))
+        draw_caption(t("No formula relates a learned row to its neighbours: any pattern in the products was learned."))
 
 
 def _choose_dimensions(d_model: int) -> list[int]:
@@ -105,7 +105,7 @@ def _choose_dimensions(d_model: int) -> list[int]:
 
 
 def comparison(config: ModelConfig, difference: float | None) -> str:
-    """How the table relates to what the loaded model adds."""
+    """A sentence that compares the table with what the loaded model adds."""
     if difference is not None:
         return t(
             "These are the rows that the loaded model adds: computed in float64, stored in float32; the largest "
@@ -118,13 +118,13 @@ def comparison(config: ModelConfig, difference: float | None) -> str:
         "rope": t(
             "The loaded model does not add this table: its angles turn the queries and keys of self-attention (RoPE)."
         ),
-        "alibi": t("The loaded model takes its scores down with the distance (ALiBi); it does not use this table."),
+        "alibi": t("The loaded model lowers its scores with the distance (ALiBi); it does not use this table."),
         "none": t("The loaded model has no positions; it does not use this table."),
     }[config.positions]
 
 
 def draw_rotation_tab(model: ModelDescription) -> None:
-    """One sine–cosine pair as a clock hand, and M_k for every pair."""
+    """Draw one sine–cosine pair as a clock hand, and M_k for every pair."""
     size = choose_size(model.model_config)
     left, middle, right = st.columns(3, gap="large")
     most = size.length - 1

@@ -1,4 +1,4 @@
-"""The tabs Shuffle the words and Longer than trained: what the model does with other orders and other lengths."""
+"""The tabs Shuffle the words and Longer than trained: the model on other word orders and other lengths."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ ROUNDING = 1e-5  # weights that differ by less than this are the same up to roun
 MAX_REPEATS = 24
 
 
-def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
-    """One encoder head for the sentence, for its shuffled words, and for these without positions."""
-    config, tokens = model.model_config, shown.trace.src_tokens
+def draw_shuffle_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw one encoder head for the sentence, for its shuffled words, and for these without positions."""
+    config, tokens = model.model_config, translation.trace.src_tokens
     if len(tokens) < 3:
         st.info(t("A single token has no order. Type a longer sentence."))
         return
@@ -39,11 +39,11 @@ def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
     layer = middle.selectbox(t("Layer"), range(1, config.n_encoder_layers + 1), key="pe_layer", bind=URL) or 1
     head = right.selectbox(t("Head"), range(1, config.n_encoder_heads + 1), key="pe_head", bind=URL) or 1
     order = shuffled_order(len(tokens), int(seed))
-    ids = (*shown.source.ids, EOS)
-    # Rotations and distances are part of the attention itself: there is nothing added that could be left out.
+    ids = (*translation.source.ids, EOS)
+    # Rotations and distances are part of the attention itself; only positions that are added can be left out.
     has_positions = config.positions in ("sinusoidal", "learned")
-    with_positions = _shuffle(shown.model, ids, order, positions=True)
-    without = _shuffle(shown.model, ids, order, positions=False) if has_positions else with_positions
+    with_positions = _shuffle(translation.model, ids, order, positions=True)
+    without = _shuffle(translation.model, ids, order, positions=False) if has_positions else with_positions
     words = " ".join(tokens[i] for i in order)
     st.markdown(t("The sentence is now: **{words}**", words=plain(words)))
     put_back = (
@@ -61,7 +61,7 @@ def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
             single = token_map("encoder", weights[layer - 1, head - 1], tokens, tokens, title)
             draw_map(single, key=key, prefix=caption, numbers=False)
     if has_positions:
-        _suggest(shown, with_positions, without, model)
+        _suggest(translation, with_positions, without, model)
     columns = _translations(with_positions, without, model)
     draw_table(columns, t("Translations of the sentence and of its shuffled words"), file="shuffled")
     draw_caption(
@@ -73,11 +73,11 @@ def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
     )
 
 
-def _suggest(shown: Translation, with_positions: Shuffle, without: Shuffle, model: ModelDescription) -> None:
-    """Where the translation stays the same without positions, offer a sentence in which the order decides."""
+def _suggest(translation: Translation, with_positions: Shuffle, without: Shuffle, model: ModelDescription) -> None:
+    """If the translation stays the same without positions, offer a sentence whose translation depends on the order."""
     task = model.data_config.task
     sentence = get_task(task).order_matters if task in TASKS else ""
-    if not sentence or sentence == shown.source.text or with_positions.path != without.path:
+    if not sentence or sentence == translation.source.text or with_positions.path != without.path:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(t("This sentence is translated alike with and without positions."))
@@ -118,20 +118,20 @@ def _translations(with_positions: Shuffle, without: Shuffle, model: ModelDescrip
 
 
 def _shuffle(name: str, ids: tuple[int, ...], order: tuple[int, ...], *, positions: bool) -> Shuffle:
-    """Both answers; the one to the original sentence is computed once for all shuffles."""
+    """Both runs, side by side; that of the original sentence is computed once for all shuffles."""
     orders = (ids, tuple(ids[i] for i in order))
     straight, shuffled = (runtime.computed(name, answer, each, positions=positions) for each in orders)
     return side_by_side(straight, shuffled, order)
 
 
-def draw_longer_tab(shown: Translation, model: ModelDescription) -> None:
-    """Exact answers by length where the task has long sentences, and the current sentence repeated."""
+def draw_longer_tab(translation: Translation, model: ModelDescription) -> None:
+    """Draw exact match by length, if the task has long sentences, and the current sentence repeated."""
     trained, unknown = 0, t("it was trained on data of its own.")
     lengths: tuple[Length, ...] = ()
     if model.data_config.task in TASKS:
         try:
             with st.spinner(t("Translating sentences of every length …")):
-                trained, lengths = _lengths(shown.model, runtime.fingerprint(shown.model))
+                trained, lengths = _lengths(translation.model, runtime.fingerprint(translation.model))
         except DataError as error:
             unknown = str(error)
     if trained:
@@ -154,12 +154,12 @@ def draw_longer_tab(shown: Translation, model: ModelDescription) -> None:
     with right:
         label = t("Repeat the sentence … times")
         repeats = int(st.slider(label, 1, MAX_REPEATS, 2, key="pe_times", bind=URL))
-        _draw_repeated(shown, model, repeats, trained)
+        _draw_repeated(translation, model, repeats, trained)
     draw_caption(beyond_the_table(model))
 
 
 def beyond_the_table(model: ModelDescription) -> str:
-    """What this kind of positions has to offer past the trained length."""
+    """A sentence on how this kind of positions behaves beyond the trained length."""
     kind = model.model_config.positions
     if kind == "learned":
         return t(
@@ -168,7 +168,7 @@ def beyond_the_table(model: ModelDescription) -> str:
             n=model.max_source_tokens + 1,
         )
     if kind == "sinusoidal":
-        return t("The sinusoidal table has no end, but a model can only use the rows that it has practised with.")
+        return t("The sinusoidal table has no end, but a model can only use rows that occurred in its training.")
     if kind == "rope":
         return t("A rotation has no end, but distances beyond the trained length turn queries and keys to new angles.")
     if kind == "alibi":
@@ -176,11 +176,11 @@ def beyond_the_table(model: ModelDescription) -> str:
     return t("This model has no positions, so no position is new to it; the length still is.")
 
 
-def _draw_repeated(shown: Translation, model: ModelDescription, repeats: int, trained: int) -> None:
-    """The current sentence several times over, translated by the loaded model."""
+def _draw_repeated(translation: Translation, model: ModelDescription, repeats: int, trained: int) -> None:
+    """Draw the loaded model's translation of the current sentence, repeated several times."""
     between = "" if model.data_config.tokenizer == "characters" else " "
     try:
-        longer = runtime.translate(shown.model, between.join([shown.source.text] * repeats), DecodeConfig())
+        longer = runtime.translate(translation.model, between.join([translation.source.text] * repeats), DecodeConfig())
     except (InputError, CheckpointError) as error:
         st.info(plain(str(error)))
         return
@@ -207,7 +207,7 @@ def _draw_repeated(shown: Translation, model: ModelDescription, repeats: int, tr
 
 @cached
 def _lengths(name: str, version: str) -> tuple[int, tuple[Length, ...]]:
-    """Tokens of the longest training sentence, and exact answers by length; an error is not kept."""
+    """Length of the longest training sentence in tokens, and exact match by length; errors are not cached."""
     del version  # part of the key only
     with runtime.model(name) as translator:
         return longest_trained(translator), exact_by_length(translator)

@@ -1,4 +1,4 @@
-"""The Probe page's tabs Cross-checks (weights beside other measures) and Patching (a vector of another sentence)."""
+"""The Probe page's tabs Cross-checks (weights beside other measures) and Patching (vectors of another sentence)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOST_LETTERS = 400  # of the other sentence
 
 
 def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
-    """Draw the maps of one sentence and where its words come from, then the counts over the sample."""
+    """Draw the maps of one sentence, the source's share in its predictions, and the counts over the sample."""
     translation = subject.translation()
     if translation is None:
         return
@@ -56,7 +56,7 @@ def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
     except SourceShareError as unfit:
         st.info(plain(str(unfit)))
     if measured is None:
-        st.caption(t("There is no sample to count on yet."))
+        st.caption(t("There is no sample to count over yet."))
         return
     _draw_counts(subject, measured)
 
@@ -83,7 +83,7 @@ def _draw_maps(subject: Subject, translation: Translation) -> None:
 
 
 class _Check(NamedTuple):
-    """A count over the sample: the key of its result, its texts (`ask` is the button), and the work."""
+    """A count over the sample: the key of its result, its texts (`ask` is the button's), and the work."""
 
     what: str
     title: str
@@ -93,14 +93,14 @@ class _Check(NamedTuple):
 
 
 def _checks(size: int) -> tuple[_Check, ...]:
-    """The three counts over a sample of so many sentences."""
+    """The three counts over a sample of `size` sentences."""
     return (
         _Check(
             "counterfactual rows",
             t("Does the word need this row?"),
             t(
                 "In every head of cross-attention, the row of one prediction is replaced: by equal weights, by its own "
-                "weights on other words, or without its largest weight. If the predicted word stays, it did not rest "
+                "weights on other words, or without its largest weight. If the predicted word stays, it did not depend "
                 "on where the row looked."
             ),
             t("Put other rows in place in {n} sentences", n=min(SENTENCES, size)),
@@ -111,7 +111,7 @@ def _checks(size: int) -> tuple[_Check, ...]:
             t("Is the key with the largest weight the one that is missed?"),
             t(
                 "The value of one key after the other is set to zero, and the change of the layer's output is compared "
-                "with the weights (their mean over the heads) and with the norms of what arrives."
+                "with the weights (their mean over the heads) and with the norms of the weighted values."
             ),
             t("Set values to zero in {n} sentences", n=min(SENTENCES, size)),
             lambda loaded, sample, _, report: map_agreement(loaded, sample, report),
@@ -120,7 +120,7 @@ def _checks(size: int) -> tuple[_Check, ...]:
             "source shares",
             t("Source or prefix?"),
             t(
-                "Each layer's attention is taken apart exactly into what it mixes, and the parts are followed from "
+                "Each layer's attention is split exactly into the contributions of its inputs, which are followed from "
                 "layer to layer (ALTI+, Ferrando et al. 2022)."
             ),
             t("Divide predictions in {n} sentences", n=min(DIVIDED, size)),
@@ -130,7 +130,7 @@ def _checks(size: int) -> tuple[_Check, ...]:
 
 
 def _draw_counts(subject: Subject, measured: Measured) -> None:
-    """Draw what the checks say over the sample, each only when asked for."""
+    """Draw the counts over the sample, each once its button has been pressed."""
     data, sample = subject.model.data_config, measured.sample
     parsed = grammar_of(subject, measured, "target")
     classes = [sentence.tags for sentence in parsed] if parsed else target_classes(data, subject.model.target, sample)
@@ -154,7 +154,7 @@ def _draw_counts(subject: Subject, measured: Measured) -> None:
 
 
 def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classes) -> None:
-    """Draw one count over the sample: a table and what it says."""
+    """Draw one count over the sample: a table and a sentence about it."""
     try:
         count = subject.measure(
             check.what, check.ask, lambda loaded, report: check.work(loaded, sample, classes, report)
@@ -167,10 +167,10 @@ def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classe
         st.caption(plain(count.caption()))
 
 
-def known_checks(subject: Subject, measured: Measured) -> list[Section]:
+def measured_checks(subject: Subject, measured: Measured) -> list[Section]:
     """The counts that have been made on this sample, for the report."""
-    known = [(check.title, subject.known(check.what)) for check in _checks(len(measured.sample))]
-    return [Section(title, count.rows(), count.caption()) for title, count in known if count is not None]
+    counts = [(check.title, subject.find(check.what)) for check in _checks(len(measured.sample))]
+    return [Section(title, count.rows(), count.caption()) for title, count in counts if count is not None]
 
 
 def draw_patching(subject: Subject) -> None:
@@ -180,9 +180,9 @@ def draw_patching(subject: Subject) -> None:
         return
     st.caption(
         t(
-            "Type a sentence that differs in a word and has as many tokens. Each cell shows what happens to the "
-            "prediction if the one vector there comes from that sentence and all else stays: where the difference is "
-            "carried, the prediction changes."
+            "Type a sentence that differs in one word and has as many tokens. Each cell shows the prediction if that "
+            "one vector comes from the other sentence and everything else stays: it changes where the vector carries "
+            "the difference."
         )
     )
     left, right = st.columns([3, 2])

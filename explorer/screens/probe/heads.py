@@ -1,4 +1,4 @@
-"""The Probe page's tabs All heads and One head: all in thumbnails, tables and maps, and the card of one."""
+"""The Probe page's tabs All heads (thumbnails, a table and maps) and One head (a card)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from explorer.probing.tables import (
     summary,
     title_of,
 )
-from explorer.screens.probe.importance import known_importance
+from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.sample_choice import Subject, align_words
 from explorer.web import page_parts, session
 from explorer.web.figures import draw_map, draw_table
@@ -54,7 +54,7 @@ _ROW_PIXELS, _MOST_ROWS = 35, 8
 
 
 def draw_heads(subject: Subject, measured: Measured) -> None:
-    """Draw the grid of thumbnails, then the table, one score as a map, and two against each other."""
+    """Draw the thumbnails, the table, one score as a map, and two scores against each other."""
     probe = measured.probe
     st.markdown(f"**{plain(summary(probe))}**")
     role_grid_view(role_grids(probe), key="probe_grid", on_click=_open_card)
@@ -145,7 +145,7 @@ def _draw_map(probe: Probe) -> None:
 
 
 def _draw_scatter(subject: Subject, measured: Measured) -> None:
-    importance = known_importance(subject, measured)
+    importance = measured_importance(subject, measured)
     scores = scatter_scores(measured.probe, importance)
     titles, (left, right) = list(scores), st.columns(2)
     across, up = (titles.index(title_of(name)) for name in ("effective_keys", "previous"))
@@ -170,7 +170,7 @@ def choose_head(config: ModelConfig, key: str) -> Head:
         "head": (t("Head"), list(range(1, n_heads + 1)), head),
     }
     for (name, (label, choices, now)), column in zip(options.items(), st.columns(3), strict=True):
-        # The session's place is authoritative: the widget shows it and reports its changes to it.
+        # The session's place is authoritative: the widget shows it and reports changes to it.
         st.session_state[f"{key}_{name}"] = now
         column.selectbox(label, choices, key=f"{key}_{name}", on_change=_move, args=(key, name))
     return selection.kind, layer - 1, head - 1
@@ -193,7 +193,7 @@ def draw_card(subject: Subject, measured: Measured) -> None:
         _draw_deciles(subject, measured, place, example_statistic(role, scores))
     with right:
         st.markdown(t("##### Its importance"))
-        importance = known_importance(subject, measured)
+        importance = measured_importance(subject, measured)
         if importance is None:
             st.caption(t("Not measured yet: see the tab 'Importance'."))
         else:
@@ -230,7 +230,7 @@ def draw_card(subject: Subject, measured: Measured) -> None:
 
 
 def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
-    """Draw what draws the head's weight to where it goes, over the sample, once somebody has asked for it."""
+    """Draw why the head looks where it does, over the sample, once its button has been pressed."""
     st.markdown(t("##### Why does it look there?"))
     what = f"terms {place}"
     if not subject.asked(what, t("Take its scores apart over {sentences} sentences", sentences=SENTENCES)):
@@ -249,9 +249,9 @@ def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
         page_parts.draw_plot(plot, "card_terms")
         st.caption(
             t(
-                "How much higher the score is where the weight goes than on an average key, as a sum over pairs: what "
-                "wrote the query and what wrote the key. The page Attention takes single scores apart, under "
-                "'One cell'."
+                "How much higher the score is where the weight goes than on an average key, as a sum over pairs: the "
+                "part that wrote the query, and the part that wrote the key. The page Attention takes single scores "
+                "apart, under 'One cell'."
             )
         )
 

@@ -21,13 +21,13 @@ _BY_LOSS, _BY_GRADIENT = "loss without the head", "gradient score"
 _CURVE_BY = "probe_prune_by"
 
 
-def known_importance(subject: Subject, measured: Measured) -> Importance | None:
+def measured_importance(subject: Subject, measured: Measured) -> Importance | None:
     """The importance already measured on this sample; None if it has not been requested."""
-    return measured.importance or subject.known("importance")
+    return measured.importance or subject.find("importance")
 
 
 def draw_importance(subject: Subject, measured: Measured) -> None:
-    """Draw the maps and the curve; what is not known yet is measured when somebody asks for it."""
+    """Draw the maps and the pruning curve; each is measured once its button has been pressed."""
     st.caption(
         plain(
             t(
@@ -37,7 +37,7 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
             )
         )
     )
-    importance, by_link = known_importance(subject, measured), _CURVE_BY in address.present()
+    importance, by_link = measured_importance(subject, measured), _CURVE_BY in address.present()
     if importance is None:
         label = t("Switch off all {heads} heads, one by one", heads=len(heads(measured.probe)))
         if not subject.asked("importance", label, by_link=by_link):

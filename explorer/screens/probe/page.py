@@ -1,4 +1,4 @@
-"""Probe: what each head does over many sentences, how certain that is, and what happens without it."""
+"""The Probe page: what each head does over many sentences, how certain that is, and what happens without it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from explorer.locale.text import plain
 from explorer.probing.measured import Measured
 from explorer.probing.report import Section, as_json, as_report, role_map_svg
 from explorer.probing.tables import number_rows
-from explorer.screens.probe.cross_checks import draw_cross_checks, draw_patching, known_checks
+from explorer.screens.probe.cross_checks import draw_cross_checks, draw_patching, measured_checks
 from explorer.screens.probe.heads import ONE_HEAD, draw_card, draw_heads
-from explorer.screens.probe.importance import draw_importance, known_importance
+from explorer.screens.probe.importance import draw_importance, measured_importance
 from explorer.screens.probe.sample_choice import Subject, adopt, draw_choice, read_ahead, subject
 from explorer.screens.probe.surgery import draw_surgery
 from explorer.screens.probe.words import draw_grammar, draw_search
@@ -29,7 +29,7 @@ SURGERY = "Surgery"
 
 
 def prepare() -> None:
-    """Do ahead of the first visit what it would wait for; see :mod:`explorer.web.warm_up`."""
+    """Read ahead of the first visit what the page opens with; see :mod:`explorer.web.warm_up`."""
     read_ahead()
 
 
@@ -49,9 +49,7 @@ def draw() -> None:
         st.info(plain(str(broken)))
         return
     if not described.is_transformer:
-        message = t(
-            "{model} is an LSTM and has nothing of what is shown here; choose a Transformer.", model=described.name
-        )
+        message = t("This page needs a Transformer; {model} is an LSTM. Choose another model.", model=described.name)
         st.info(plain(message))
         return
     if changes_in_force.adopt(selection.model, described.model_config) and "probe_tab" not in address.present():
@@ -107,7 +105,7 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
 def _draw_export(subject: Subject, measured: Measured) -> None:
     """Draw the download buttons for all measurements."""
     name, probe, about = subject.name, measured.probe, measured.about
-    importance, sections = known_importance(subject, measured), known_checks(subject, measured)
+    importance, sections = measured_importance(subject, measured), measured_checks(subject, measured)
     if importance is not None:
         sections.insert(0, Section(t("The importance of each head"), importance.rows(), importance.summary()))
     rows, lines = number_rows(probe), tuple(facts(runtime.summary(name)))

@@ -1,4 +1,4 @@
-"""The subject of the Probe page, a model and the sentences that it is measured on: the choice, and what is measured."""
+"""The subject of the Probe page, a model and the sentences that it is measured on: its choice and its results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CHOICE, _PROBLEM = "probe_choice", "probe_problem"
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is probed: a model, the current sentence and the sample, under which every result is stored."""
+    """A model, the current sentence, and the sample; results are stored by model and sample."""
 
     model: ModelDescription
     text: str
@@ -57,20 +57,20 @@ class Subject:
         """The key of one measurement of the model, with its current files, on the sample."""
         return (what, self.name, runtime.fingerprint(self.name), self.choice.key)
 
-    def known(self, what: str) -> Any | None:
+    def find(self, what: str) -> Any | None:
         """A result that has already been measured, or None."""
-        return store().known(self.key(what))
+        return store().find(self.key(what))
 
     def asked(self, what: str, label: str, *, by_link: bool = False) -> bool:
-        """Whether a result is known or somebody has asked for it; draw the button that asks otherwise."""
-        return self.known(what) is not None or long_work.asked(self.key(what), label, by_link=by_link)
+        """Whether a result has been measured or requested; if not, draw the button that requests it."""
+        return self.find(what) is not None or long_work.asked(self.key(what), label, by_link=by_link)
 
     def measure(self, what: str, label: str, work: Callable[[LoadedModel, Report], Result]) -> Result | None:
-        """The result of long work, known or computed now behind a progress bar; None while it is stopped."""
+        """The result of long work, stored or computed now behind a progress bar; None while it is stopped."""
         return long_work.with_progress(self.key(what), partial(runtime.compute_in_parts, self.name, work), label)
 
     def compute(self, what: str, work: Callable[[LoadedModel], Result]) -> Result:
-        """The result of brief work, known or computed now."""
+        """The result of brief work, stored or computed now."""
 
         def make() -> Result:
             return runtime.compute_in_parts(self.name, lambda loaded, _: work(loaded), unheard)
@@ -135,12 +135,12 @@ def adopt(model: str) -> str:
 
 
 def read_ahead() -> None:
-    """Read the results that came with the model on screen into the store, if there are any."""
+    """Read into the store the results that come with the model on screen, if there are any."""
     name = runtime.last_loaded()
     if name is None:
         return
     first = Subject(runtime.describe(name), "", _default(name))
-    if first.model.is_transformer and first.known("probe") is None:
+    if first.model.is_transformer and first.find("probe") is None:
         with runtime.model(name) as translator:
             measured = measured_before(first.choice, translator)
         if measured is not None:

@@ -1,4 +1,4 @@
-"""The Probe page's Surgery tab: change heads, and see the translation change, step by step and over the sample."""
+"""The Probe page's Surgery tab: change heads, and see how the translation changes, by step and over the sample."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _PROBLEM = "surgery_problem"
 
 
 def mark_words() -> dict[Kind, str]:
-    """What is written on the thumbnail of a head that has been changed."""
+    """The word on the thumbnail of a changed head, by kind of change."""
     return {
         "zero": t("off"),
         "uniform": t("even"),
@@ -66,7 +66,7 @@ def mark_words() -> dict[Kind, str]:
 
 
 def draw_surgery(subject: Subject, measured: Measured | None) -> None:
-    """Draw the translation before and after the changes, then the tools, then the effect step by step and in all."""
+    """Draw the translation before and after the changes, the tools, and the effect by step and over the sample."""
     before = subject.translation()
     if before is None:
         return
@@ -127,7 +127,7 @@ def _draw_effect(subject: Subject, before: Translation, changes: Changes, measur
 
 
 def _draw_translations(effect: Effect) -> None:
-    """Both sentences, one under the other, with the words that differ struck through above and bold below."""
+    """Draw both sentences, one under the other; words that differ are struck through above and bold below."""
     spans = word_spans(effect.before.text, effect.after.text)
     old = "".join(_marked(span.before, span.changed, "~~") for span in spans)
     new = "".join(_marked(span.after, span.changed, "**") for span in spans)
@@ -157,7 +157,7 @@ def _nothing() -> str:
 
 
 def _marked(words: str, changed: bool, sign: str) -> str:
-    """Words as Markdown; changed ones between signs, on a ground of their own."""
+    """Words as Markdown; changed ones are enclosed in `sign` and highlighted."""
     bare = words.rstrip()
     if not changed or not bare:
         return plain(words)
@@ -186,8 +186,8 @@ def _draw_sample(subject: Subject, changes: Changes, edit: HeadEdits, measured: 
     if len(whole) < len(changes):
         st.caption(
             t(
-                "Rows edited by hand and parts of other sentences belong to one sentence: others have other tokens at "
-                "these places, and as a rule not as many. They are left out here."
+                "Rows edited by hand and parts of other sentences apply to one sentence only, because others have "
+                "other tokens, and usually not as many. They are left out here."
             )
         )
     if not whole:
@@ -219,7 +219,7 @@ def _draw_sample(subject: Subject, changes: Changes, edit: HeadEdits, measured: 
 
 
 def _draw_tools(config: ModelConfig, translation: Translation, measured: Measured | None) -> None:
-    """Draw all tools; each one puts its changes in force."""
+    """Draw all tools; each applies its changes at once."""
     chosen = [(kind, *place) for kind in ATTENTION_KINDS for place in _chosen(kind)]
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     ops = {"zero": t("switch off (zero)"), "uniform": t("make uniform"), "mean": t("replace by mean")}
@@ -231,8 +231,8 @@ def _draw_tools(config: ModelConfig, translation: Translation, measured: Measure
         required=True,
         key="surgery_op",
         help=t(
-            "zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says on "
-            "average over the sample."
+            "zero: the head adds nothing. uniform: it looks everywhere equally. mean: its output is always its average "
+            "over the sample."
         ),
     )
     label = t("Change {n} head", "Change {n:,} heads", n=len(chosen)) if chosen else t("Choose heads first")
@@ -261,7 +261,7 @@ def _draw_tools(config: ModelConfig, translation: Translation, measured: Measure
 
 
 def _put_heads(new: list[Change]) -> None:
-    """Put the changes in force, with no head left chosen: the next operation must not hit heads that nobody chose."""
+    """Apply the changes and clear the choice of heads, so that it does not apply to the next operation."""
     changes_in_force.put(new)
     for kind in ATTENTION_KINDS:
         if _names_key(kind) in st.session_state:
@@ -275,7 +275,7 @@ def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> Non
         st.caption(
             plain(
                 t(
-                    "Click a thumbnail to choose the head ({mark}), and once more to leave it. Words on a thumbnail "
+                    "Click a thumbnail to choose the head ({mark}), and again to deselect it. Words on a thumbnail "
                     "say what is in force. Letters and frames are the roles of the tab 'All heads'.",
                     mark=CHOSEN,
                 )
@@ -293,7 +293,7 @@ def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> Non
 
 
 def _places(config: ModelConfig, kind: AttentionKind) -> list[Place]:
-    """All heads of a kind, from 0."""
+    """All heads of a kind, counted from 0."""
     return [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
 
 
@@ -307,11 +307,11 @@ def marks_of(kind: AttentionKind, changes: tuple[Change, ...], chosen: list[Plac
 def _draw_grids(probe: Probe) -> None:
     chosen = {kind: _chosen(kind) for kind in ATTENTION_KINDS}
     marks = {kind: marks_of(kind, changes_in_force.changes(), chosen[kind]) for kind in ATTENTION_KINDS}
-    role_grid_view(role_grids(probe, marks, chosen), key="surgery_grid", on_click=_choose_or_leave, choosing=True)
+    role_grid_view(role_grids(probe, marks, chosen), key="surgery_grid", on_click=_toggle, choosing=True)
 
 
-def _choose_or_leave(clicked: Head) -> None:
-    """Choose the head that was clicked, or leave it."""
+def _toggle(clicked: Head) -> None:
+    """Choose the head that was clicked, or deselect it if it was chosen."""
     kind, layer, head = clicked
     chosen, place = _chosen(kind), (layer, head)
     others = [other for other in chosen if other != place]
@@ -319,7 +319,7 @@ def _choose_or_leave(clicked: Head) -> None:
 
 
 def _chosen(kind: AttentionKind) -> list[Place]:
-    """The heads of a kind that are chosen now, from 0."""
+    """The chosen heads of a kind, counted from 0."""
     return list(st.session_state.get(_names_key(kind)) or ())
 
 
@@ -331,14 +331,14 @@ def _draw_row(translation: Translation, kind: AttentionKind, layer: int, head: i
     trace = translation.trace
     names = trace.src_tokens if kind == "encoder" else trace.read_tokens
 
-    def named(row: int) -> str:
+    def row_name(row: int) -> str:
         if kind == "encoder":
             return f"{row + 1} {names[row]}"
         predicts = trace.predicted_tokens[row]
         return t("{row} {reads} (predicts {predicts})", row=row + 1, reads=names[row], predicts=predicts)
 
     row: int = st.selectbox(
-        t("Row (query)"), range(len(names)), format_func=named, key=f"surgery_row_{kind}_{translation.seq}"
+        t("Row (query)"), range(len(names)), format_func=row_name, key=f"surgery_row_{kind}_{translation.seq}"
     )
     weights = visible_weights(trace, (kind, layer, head), row)
     key = f"surgery_weights_{kind}_{layer}_{head}_{row}_{translation.seq}"
@@ -357,7 +357,7 @@ def _draw_row(translation: Translation, kind: AttentionKind, layer: int, head: i
         placeholder=t("as in the table"),
     )
     values = [entry["weight"] if wanted is None else float(entry["key"] == wanted) for entry in edited]
-    st.caption(t("Weights are made to sum to 1; keys that the row may not see stay at 0."))
+    st.caption(t("Weights are scaled to sum to 1; keys that the row may not see stay at 0."))
     args = (kind, layer, head, row, values)
     st.button(t("Use this row"), key="surgery_row_do", on_click=_put_row, args=args)
 
@@ -379,7 +379,7 @@ def _draw_patch(kind: AttentionKind, layer: int, head: int) -> None:
         default="pattern",
         required=True,
         key="surgery_patch_op",
-        help=t("pattern: where the head looks; it needs equally many tokens. output: what the head says."),
+        help=t("pattern: where the head looks; it needs the same number of tokens. output: the head's result."),
     )
     st.caption(plain(t("The head will be {edited}, as the model reads that sentence unchanged.", edited=WORDS[op])))
     args = (kind, layer, head, op, other)

@@ -1,4 +1,4 @@
-"""The Probe page's tabs Grammar and Search: heads by kinds of words, and sentences by a pair of words."""
+"""The Probe page's tabs Grammar (attention by kind of word) and Search (sentences by a pair of words)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def draw_grammar(subject: Subject, measured: Measured) -> None:
 
 
 def _draw_without_pipeline(subject: Subject, measured: Measured, lang: str) -> None:
-    """What can be said without a parser: function words, content words and punctuation, by closed lists."""
+    """Draw what needs no parser: the weight on function words, content words and punctuation, by closed lists."""
     install = (
         t(
             "With a trained spaCy pipeline this tab also shows parts of speech and dependencies. Install it once, then "

@@ -12,7 +12,7 @@ from explorer.locale.messages import t
 from explorer.locale.text import count, plain
 from explorer.runs.archive import export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.runs.viewer_mode import viewing
+from explorer.runs.viewer_mode import REASON, viewing
 from explorer.web import runtime
 from explorer.web.downloads import download_button, megabytes
 from explorer.web.runs import ENTRY, attempt, choose_run, draw_again, draw_refused
@@ -24,14 +24,14 @@ _PLACE, _SUCCESS = "runs", "_runs_success"
 
 
 def draw_outcome() -> None:
-    """The outcome of the last action; it disappears with the user's next action."""
+    """Draw the outcome of the last action; it disappears with the user's next action."""
     draw_refused(_PLACE)
     if success := st.session_state.pop(_SUCCESS, ""):
         st.success(plain(success))
 
 
 def draw_links(entry: Entry) -> None:
-    """Where one entry can be looked at."""
+    """Draw links to the pages that show an entry."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if not entry.problem and entry.summary.get("model"):
             at = {"model": entry.name}
@@ -43,7 +43,7 @@ def draw_links(entry: Entry) -> None:
 
 
 def draw_actions(runs: Runs, entry: Entry) -> None:
-    """The buttons for one entry."""
+    """Draw the buttons for one entry."""
     with st.container(horizontal=True, vertical_alignment="center"):
         changes, exists = not viewing(), runs.folder(entry.name).is_dir()
         if changes and entry.status is not None and entry.status.resumable:
@@ -58,7 +58,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
         if exists:
             contents = t("Weights, tokenizers, card, metrics and snapshots as one zip file.")
             pairs = t(
-                "The sentence pairs that it learned from are in it, too: whoever gets the file can read them.",
+                "It includes the sentence pairs that the model learned from, so anybody with the file can read them.",
             )
             download_button(
                 t("Export"),
@@ -73,7 +73,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
 
 
 def _succeeded(sentence: str) -> None:
-    """Store what an action has done for the next draw."""
+    """Remember the sentence that says what an action has done, for the next run."""
     runtime.models_changed()
     st.session_state[_SUCCESS] = sentence
 
@@ -136,7 +136,7 @@ def _delete_now(runs: Runs, name: str) -> None:
 
 
 def draw_note(entry: Entry) -> None:
-    """The note about an entry, where there is one."""
+    """Draw the note about an entry, if there is one."""
     if entry.note:
         st.markdown("  \n".join(plain(line) for line in entry.note.splitlines()))
 
@@ -151,17 +151,17 @@ def _draw_note_form(runs: Runs, entry: Entry) -> None:
             key=key,
             placeholder=t("Why it was trained, and what came of it"),
         )
-        keep = (_PLACE, _keep_note, runs, entry.name, key)
-        st.button(t("Keep the note"), key=f"{key}_go", type="primary", on_click=attempt, args=keep)
+        save = (_PLACE, _save_note, runs, entry.name, key)
+        st.button(t("Save the note"), key=f"{key}_go", type="primary", on_click=attempt, args=save)
 
 
-def _keep_note(runs: Runs, name: str, key: str) -> None:
+def _save_note(runs: Runs, name: str, key: str) -> None:
     runs.write_note(name, str(st.session_state.get(key) or ""))
 
 
 def draw_import(runs: Runs) -> None:
-    """The import of a zip file, or of a translator's folder; anything that no model contains is refused."""
-    if closed("Importing is"):
+    """Draw the import of a zip file or a translator's folder; files that do not belong to a model are refused."""
+    if closed(t("Importing is switched off: {reason}.", reason=REASON)):
         return
     st.caption(
         t(

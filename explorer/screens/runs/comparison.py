@@ -1,4 +1,4 @@
-"""Curves of several runs in one figure."""
+"""The tab Compare curves: curves of several runs in one figure, and how their settings differ."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.folder import METRICS
 
 
 def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
-    """Curves of several runs, one measure at a time; initially they include the run called `name`."""
+    """Draw curves of several runs, one measure at a time; initially they include the run called `name`."""
     names = [entry.name for entry in entries if os.path.isfile(runs.folder(entry.name) / METRICS)]
     if not names:
         st.info(t("There is nothing to compare yet: no run here has logged any metrics."))
@@ -53,11 +53,11 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
     else:
         st.info(plain(figure.caption))
     if len(chosen) > 1:
-        st.markdown(f"##### {t('In what they differ')}")
+        st.markdown(f"##### {t('How they differ')}")
         if rows := differences({run: settings_of(runs.folder(run)) for run in chosen}):
             draw_table(rows, t("Settings that differ between the chosen runs"), file="differences")
         else:
-            st.caption(t("In nothing: settings, data and start are the same."))
+            st.caption(t("They do not: settings, data and start are the same."))
     if figure.data["step"]:
         with st.expander(t("These curves as a table")):
             draw_table(curve_rows(figure.data), figure.caption, file="curves")

@@ -1,4 +1,4 @@
-"""Watch heads form: the attention in a sentence at every snapshot of a run, and scores of single heads there."""
+"""The tab Watch heads form: attention in a sentence, and scores of single heads, at every snapshot of a run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCORE_LABELS: dict[ScoreName, str] = {
 
 
 def draw_heads(runs: Runs, entry: Entry) -> None:
-    """The whole view for one run or model."""
+    """Draw the whole tab for one run or model."""
     if entry.problem:
         st.warning(plain(entry.problem))
         return
@@ -46,8 +46,8 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
     if len(steps) < 2:
         st.info(
             t(
-                "This model has no snapshots from its training, so there is nothing to watch. A run that is trained "
-                "here keeps up to 16 of them."
+                "This model has no snapshots from its training, so there is nothing to watch. Runs trained here keep "
+                "up to 16 snapshots."
             )
         )
         return
@@ -67,7 +67,7 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
 
 
 def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> None:
-    """The film, and the texts and curves for the current place in it; moving through it reruns only this part."""
+    """Draw the film, and texts and curves for its current position; moving in it reruns only this part."""
     from explorer.runs.head_history import first_head
 
     history = _history(runs, name, [moment.step for moment in moments])
@@ -105,7 +105,7 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
 
 
 def _score_curves(kind: AttentionKind, history: list[HeadScores], place: FilmPlace, step: int) -> None:
-    """One score of every head over the snapshots."""
+    """Draw one score of every head over the snapshots."""
     from explorer.runs.head_history import score_caption, score_names, scores_by_step
 
     figure = st.container()  # the switch is below it, so that both curves start at the same height
@@ -122,7 +122,7 @@ def _score_curves(kind: AttentionKind, history: list[HeadScores], place: FilmPla
 
 
 def _moments(runs: Runs, name: str, text: str, steps: list[int]) -> list[Moment]:
-    """The sentence at every snapshot.
+    """The attention in a sentence at every snapshot.
 
     Raises:
         InputError: there is nothing to translate. CheckpointError: the model or a snapshot cannot be opened.
@@ -150,7 +150,7 @@ def _moment(folder: str, step: int, stamp: str, text: str, path: tuple[int, ...]
 
 
 def _history(runs: Runs, name: str, steps: list[int]) -> list[HeadScores]:
-    """The scores of all heads at every snapshot; empty where they cannot be measured."""
+    """The scores of all heads at every snapshot; empty if they cannot be measured."""
     from explorer.runs.head_history import stamp
 
     folder = runs.folder(name)

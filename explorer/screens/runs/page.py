@@ -1,4 +1,4 @@
-"""Runs: every run and model, what can be done with it, curves side by side, and how its heads formed."""
+"""The Runs page: every run and model, its actions, curves side by side, and how its heads formed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.runs import ENTRY, draw_missing, draw_wrong_answers, metrics_of, run_box
 
-_ROWS_SHOWN = 5  # further rows are scrolled to, so that the view of one run stays on the first screen
+_MOST_ROWS = 5  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 
 
 def draw() -> None:
-    """The list, then everything about one of its entries."""
+    """Draw the list, then everything about one of its entries."""
     runs = Runs(runtime.CHECKPOINTS)
     entries = runs.entries()
     st.markdown(f"#### {t('Every run and model on this machine')}")
@@ -66,13 +66,13 @@ def draw() -> None:
 
 
 def _draw_list(entries: Sequence[Entry]) -> None:
-    """Every run and model, with a sentence that sums them up and one for each folder that cannot be opened."""
+    """Draw the table of runs and models, its summary, and a sentence for each folder that cannot be opened."""
     number = st.column_config.NumberColumn
     draw_table(
         rows(entries),
         t("Runs and models"),
         file="runs-and-models",
-        height=_ROW_PIXELS * (min(len(entries), _ROWS_SHOWN) + 1) + 3,
+        height=_ROW_PIXELS * (min(len(entries), _MOST_ROWS) + 1) + 3,
         column_config={
             "note": st.column_config.TextColumn(width="medium"),
             "parameters": number(format="compact"),
@@ -91,8 +91,8 @@ def _draw_list(entries: Sequence[Entry]) -> None:
 
 def _wrong_answers(entry: Entry) -> None:
     if entry.problem or not entry.summary.get("model"):
-        st.info(t("There is no model in this folder that could be asked."))
+        st.info(t("There is no model in this folder yet."))
     elif entry.busy:
-        st.info(t("It is being trained: its wrong answers can be listed once that has ended."))
+        st.info(t("The model is being trained; its wrong answers can be listed afterwards."))
     else:
         draw_wrong_answers(entry.name)

@@ -1,4 +1,4 @@
-"""The data part of the Train page: a built-in task, with samples, or a person's own pairs."""
+"""The data part of the Train page: a built-in task, with samples, or the user's own pairs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHARES = (0.05, 0.1, 0.2, 0.3)
 OWN_FILE = "a file of your own"
 TABLES = ("tsv", "tab", "csv", "jsonl", "ndjson")
 TABLE, TWO = "one table", "two text files"
-MAX_PASTED = 1_000_000  # characters: more is a file
+MAX_PASTED = 1_000_000  # characters; more has to be a file
 _HEADER, _READ_FROM, _PASTED = "train_header", "_train_read_from", "train_pasted"
 
 
@@ -40,7 +40,7 @@ _HEADER, _READ_FROM, _PASTED = "train_header", "_train_read_from", "train_pasted
 class Data:
     """What a run learns from: task, data settings, default preset, further arguments, and a suggested name.
 
-    A person's own data also have a proposal and, once they are chosen, the tokens as settings.
+    The user's own data also have a proposal and, once chosen, the kind of tokens as settings.
     """
 
     task: str
@@ -57,7 +57,7 @@ class Data:
 
 
 def choose_data(checkpoints: Path) -> Data | None:
-    """Draw the choice of data; None while no usable data are chosen."""
+    """Draw the choice of data; return None while no usable data are chosen."""
     names = [*TASKS, FILES]
     task = st.selectbox(
         t("Data"),
@@ -91,7 +91,7 @@ def _built_in(name: str) -> Data:
                 "HEADLIGHT_DATA names). Starting the training downloads them, too."
             )
         )
-        if failure := st.session_state.get(failed):  # kept, since the page is run again when the estimate arrives
+        if failure := st.session_state.get(failed):  # kept, because the page runs again when the estimate arrives
             st.warning(plain(failure))
         _offer_download(name, t("Try again") if failure else t("Download and show some"))
     except DataError as missing:
@@ -133,7 +133,7 @@ def _samples(name: str, _fetch: bool) -> tuple[list[dict[str, str]], dict[str, i
 
 
 def _own_pairs(checkpoints: Path) -> Data | None:
-    """Draw source, reading and division of the pairs; None while there are none that can be used."""
+    """Draw the choice of files, columns and held-out pairs; return None while there are no usable pairs."""
     paths = _choose_files(checkpoints)
     if not paths:
         return None
@@ -167,9 +167,11 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
 
 
 def _choose_columns(source: Source) -> Source:
-    """Draw the switch for headings and, where there are more than two columns, the choice of them."""
+    """Draw the switch for headings and, for more than two columns, the choice of columns."""
     path = source.paths[0]
-    if st.session_state.get(_READ_FROM) != path:  # another file: what was detected there, not what was chosen here
+    if (
+        st.session_state.get(_READ_FROM) != path
+    ):  # another file: start from what is detected in it, not from earlier choices
         st.session_state[_READ_FROM] = path
         for key in (_HEADER, "train_col_source", "train_col_target", "train_files_tokenizer"):
             st.session_state.pop(key, None)
@@ -181,7 +183,7 @@ def _choose_columns(source: Source) -> Source:
         header = st.toggle(
             t("The first row holds headings"),
             key=_HEADER,
-            help=t("Detected from how the first row differs from the others."),
+            help=t("Detected by comparing the first row with the others."),
         )
     columns, _ = columns_of(path, header)
     pairs = overview(Source(source.paths, header=header))
@@ -203,14 +205,14 @@ def _language(column: st.delta_generator.DeltaGenerator, label: str, key: str) -
         key=key,
         persist_state="session",
         help=t(
-            "It decides how text is split into words: an apostrophe often ends a word in French, but not in English."
+            "It determines how text is split into words: an apostrophe often ends a word in French, but not in English."
         ),
     )
     return code or "xx"
 
 
 def _choose_division(source: Source, checkpoints: Path) -> Reading:
-    """Draw what is held out for validation: a share of the pairs, or a file of one's own."""
+    """Draw the choice of validation pairs: a share of the pairs, or a separate file."""
     options: list[float | str] = [*SHARES, OWN_FILE] if len(source.paths) == 1 else list(SHARES)
     chosen = st.selectbox(
         t("Held out for validation"),
@@ -239,7 +241,7 @@ def upload_megabytes() -> int:
 
 
 def _choose_files(checkpoints: Path) -> tuple[Path, ...]:
-    """Draw the choice; one path of a table or two of parallel texts, once there are some that can be stored."""
+    """Draw the choice of files; return the path of a table or of two parallel texts, or () until they are stored."""
     names = {TABLE: t("paste, or one table"), TWO: t("two text files")}
     label = t("Where the pairs come from")
     shape = choose_one(label, list(names), key="train_shape", format_func=names.__getitem__)
@@ -251,7 +253,7 @@ def _choose_files(checkpoints: Path) -> tuple[Path, ...]:
 
 
 def _one_table() -> Sequence[tuple[str, bytes]]:
-    """Draw the file and the box to paste into; a file, as long as there is one, comes first."""
+    """Draw the file upload and the box to paste into; an uploaded file takes precedence."""
     file = st.file_uploader(
         t("A TSV, CSV or JSONL file with a pair in each row"),
         type=list(TABLES),

@@ -1,4 +1,4 @@
-"""Train: train a model from scratch and watch it learn. The form has data, model, settings, estimate, and Start."""
+"""The Train page: the form for a new run (data, model, settings, estimate, Start), or a run to watch."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from explorer.runs.made_pairs import MadePairs
 from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
 from explorer.runs.status import clock
+from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.added_pairs import choose_added, draw_unfinished
 from explorer.screens.train.data import Data, choose_data
 from explorer.screens.train.settings import (
@@ -41,17 +42,17 @@ from model.user_error import UserError
 _ASKER, _SEEN = "_plan_asker", "_plan_seen"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
 _POLL_SECONDS = 0.7
-_TRIAL = "trial"  # the name of a run that is only estimated, so that all sessions share its plan
+_TRIAL = "trial"  # the name of every run that is only estimated, so that all sessions share its plan
 
 
 @st.cache_resource(show_spinner=False)
 def plan_service() -> PlanService:
-    """The one service of this server that makes plans."""
+    """The single service of this server that estimates runs."""
     return PlanService()
 
 
 def draw() -> None:
-    """The form for a new run, or the run that is being watched."""
+    """Draw the form for a new run, or the run that is being watched."""
     runs = Runs(runtime.CHECKPOINTS)
     states = {status.name: status for status in runs.statuses()}
     title, box = st.columns([3, 1], vertical_alignment="center")
@@ -67,19 +68,19 @@ def draw() -> None:
 
 
 def _draw_form(runs: Runs) -> None:
-    """The whole form."""
+    """Draw the whole form."""
     _draw_busy(runs)
-    if closed("Training is"):
+    if closed(t("Training is switched off: {reason}.", reason=REASON)):
         return
-    made = MadePairs(runs.checkpoints)
-    making = st.container()  # drawn here where the panel that starts it is not on the page
+    made_pairs = MadePairs(runs.checkpoints)
+    making = st.container()  # used if the panel that makes pairs is not on the page
     origin = st.container()
     left, right = st.columns([6, 5], gap="large")
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
         with making:
-            draw_unfinished(made, apart=True)
+            draw_unfinished(made_pairs, apart=True)
         return
     if source := filled_from(data.task):
         sentence = t("This form was filled from {source}. Change what you like, then start.", source=source)
@@ -99,11 +100,11 @@ def _draw_form(runs: Runs) -> None:
         order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
         if st.toggle(t("More settings"), key="train_more", persist_state="session"):
             order = replace(order, **choose_computation())
-            order = replace(order, added=choose_added(data, made, order.device))
+            order = replace(order, added=choose_added(data, made_pairs, order.device))
             changes += further_fields(preset, data, scope, order.init)
         else:
             with making:
-                draw_unfinished(made, apart=True)
+                draw_unfinished(made_pairs, apart=True)
     with sizes:
         if order.init:
             sentence = t("The sizes are those of '{init}', the model that the run starts from.", init=order.init)
@@ -127,7 +128,7 @@ def _draw_form(runs: Runs) -> None:
 
 
 def _draw_busy(runs: Runs) -> None:
-    """A line about the run that is being trained here, with a button to watch it."""
+    """Draw a line about the run in training on this server, with a button to watch it."""
     statuses = runs.statuses()
     if not (sentence := queue_sentence(statuses)):
         return
@@ -138,7 +139,7 @@ def _draw_busy(runs: Runs) -> None:
 
 
 def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
-    """Own data with the chosen tokens, shown on samples beside the data; other tasks have theirs."""
+    """Add the chosen kind of tokens to own data, and draw samples cut into them; other tasks have a fixed kind."""
     kind = None if data.proposal is None else choose_kind(data.proposal, data.task)
     if data.proposal is None or kind is None:
         return data
@@ -167,7 +168,7 @@ def _choose_preset(data: Data) -> Preset:
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
-    """The field for the new model's name; suggests a free one until the person types another."""
+    """Draw the field for the new model's name, which suggests a free name until the user types one."""
     suggested = runs.free_name(data.wanted_name)
     if st.session_state.get(_NAME) in (None, "", st.session_state.get(_SUGGESTED)):
         st.session_state[_NAME] = st.session_state[_SUGGESTED] = suggested
@@ -187,12 +188,12 @@ def _ask(runs: Runs, order: TrainingOrder) -> Plan | PlanError | None:
 
 
 def _trial(runs: Runs, order: TrainingOrder) -> list[str]:
-    """The command that estimates the run, whatever its name."""
+    """The command that estimates the run, the same for any name."""
     return replace(order, name=_TRIAL).trial(runs.checkpoints)
 
 
 def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
-    """The estimate and the Start button; redrawn on a timer until the estimate is known."""
+    """Draw the estimate and the Start button, on a timer until the estimate is known."""
     answer = None if unfit else _ask(runs, order)
     plan = answer if isinstance(answer, Plan) else None
     parameters, memory, duration = st.columns(3)
@@ -203,7 +204,7 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
     if st.button(t("Start training"), type="primary", disabled=impossible, width="stretch"):
         _start(runs, order)
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
-    if reason and refused == order.name:  # kept, since this part is redrawn on a timer
+    if reason and refused == order.name:  # kept, because this part is redrawn on a timer
         st.error(plain(reason))
     if impossible:
         st.error(plain(unfit or str(answer)))

@@ -1,6 +1,6 @@
-"""Fields for every size and setting of a run, filled with a preset's values; what differs becomes `--set`.
+"""Fields for every size and setting of a run, filled with a preset's values; changed ones become `--set`.
 
-For a person's own pairs, the kind of tokens is chosen here, too, with samples cut into them.
+For the user's own pairs, the kind of tokens is chosen here as well, with samples cut into them.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from model.text.tokenizer import Encoding
 _COLUMNS = 4
 _INIT = "train_init"
 _WIDTHS = (st.column_config.Column(width=290), st.column_config.Column(width=200))
-FAILS = 0.02  # share of answers from which it is a warning that they cannot be spelled
+FAILS = 0.02  # share of unspellable answers above which a warning is shown
 
 
 def size_fields(preset: Preset, scope: str) -> Changes:
-    """Sizes and parts of the model; returns what differs from the preset.
+    """Draw the fields for the sizes and parts of the model; return what differs from the preset.
 
     `scope` keeps the fields of different tasks apart.
     """
     groups = (
         (t("Size"), settings.SIZES),
-        (t("Against learning by heart"), settings.REGULARISATION),
+        (t("Against memorising"), settings.REGULARISATION),
         (t("Construction"), settings.ARCHITECTURE),
         (t("Parts of the paper's model that can be removed, to see what they are for:"), settings.ABLATIONS),
     )
@@ -46,17 +46,17 @@ def size_fields(preset: Preset, scope: str) -> Changes:
 
 
 def time_field(preset: Preset, scope: str) -> Changes:
-    """How long to train, which stands on the first screen; returns what differs from the preset."""
+    """Draw the fields for how long to train; return what differs from the preset."""
     return _fields(settings.TIME, preset.training, scope)
 
 
 def training_fields(preset: Preset, scope: str) -> Changes:
-    """How fast to learn, and with what safeguards; returns what differs from the preset."""
+    """Draw the fields of the training loop, such as the learning rate; return what differs from the preset."""
     return _groups(settings.TRAINING, preset.training, scope)
 
 
 def further_fields(preset: Preset, data: Data, scope: str, init: str) -> Changes:
-    """The settings that are rarely changed; those of the tokenizer only where the tokenizers are built anew."""
+    """Draw the rarely changed settings, those of the tokenizer only if it is built anew; return what differs."""
     changes: Changes = ()
     if init:
         tokenizer = runtime.summary(init)["data"].get("tokenizer")
@@ -95,7 +95,9 @@ def _fields(names: Sequence[str], start: Mapping[str, Any], scope: str) -> Chang
 
 def _field(name: str, before: Any, key: str) -> Any:
     kind, label = settings.KINDS[name], label_of(name)
-    help_text = f"{settings.HELP[name]} ({name})".replace("_", "\\_").replace("*", "\\*")  # it is read as Markdown
+    help_text = f"{settings.HELP[name]} ({name})".replace("_", "\\_").replace(
+        "*", "\\*"
+    )  # Streamlit reads it as Markdown
     # The start value is passed at every run: an interrupted run creates fields that the browser never sees.
     shared: dict[str, Any] = {"key": key, "persist_state": "session", "help": help_text}
     if typing.get_origin(kind) is typing.Literal:
@@ -104,7 +106,7 @@ def _field(name: str, before: Any, key: str) -> Any:
     if kind is bool:
         return st.toggle(label, value=before, **shared)
     number: Callable[..., Any] = st.number_input
-    # Without bounds: the browser marks a number outside them red, but Start would use the one before it.
+    # Without bounds: the browser marks a number outside them red, but Start would use the value before it.
     start = kind(before)
     return kind(
         number(label, value=start, step=increment(start), **({} if kind is int else {"format": "%g"}), **shared)
@@ -112,11 +114,11 @@ def _field(name: str, before: Any, key: str) -> Any:
 
 
 def choose_computation() -> dict[str, Any]:
-    """Draw how a run is computed and what it starts from; returns values under the names of `TrainingOrder`."""
+    """Draw the choice of initial weights, device, precision and threads; the keys are names of `TrainingOrder`."""
     columns = st.columns(5, vertical_alignment="bottom")
     names = ["", *runtime.models()]
     if st.session_state.get(_INIT) not in names:
-        st.session_state.pop(_INIT, None)  # it was deleted meanwhile
+        st.session_state.pop(_INIT, None)  # the model was deleted meanwhile
     init = columns[0].selectbox(
         t("Start from"),
         names,
@@ -140,8 +142,8 @@ def choose_computation() -> dict[str, Any]:
         key="train_precision",
         persist_state="session",
         help=t(
-            "fp32 computes with 32 bits per number; bf16 multiplies with 16 where that does no harm. auto follows from "
-            "the machine and the sizes, so that the same command gives the same weights."
+            "fp32 computes with 32 bits per number; bf16 multiplies with 16 where that does no harm. auto depends only "
+            "on the machine and the sizes, so that the same command gives the same weights."
         ),
     )
     threads = columns[3].number_input(
@@ -150,7 +152,9 @@ def choose_computation() -> dict[str, Any]:
         value=0,
         key="train_threads",
         persist_state="session",
-        help=t("0: as many as a batch of this size keeps busy. Another number may round other last digits."),
+        help=t(
+            "0: as many as a batch of this size keeps busy. Another number may change the last digits of the weights."
+        ),
     )
     compiled = columns[4].toggle(
         t("Compile"),
@@ -171,7 +175,7 @@ def choose_computation() -> dict[str, Any]:
 
 
 def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
-    """Draw the choice of tokens, and what they would do with these data."""
+    """Draw the choice of the kind of tokens, and a sentence on its effect on these data."""
     proposed, key = proposal.data.tokenizer, field_key(task, "tokenizer")
     names = [each.kind for each in proposal.kinds]
     chosen = st.session_state.get(key)
@@ -195,7 +199,7 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
 
 
 def draw_tokens(kind: TokenKind, proposal: Proposal) -> None:
-    """A few validation pairs as tokens, and all kinds side by side."""
+    """Draw a few validation pairs cut into tokens, and all kinds of tokens side by side."""
     rows = [{"source as tokens": _cut(source), "target as tokens": _cut(target)} for source, target in kind.samples]
     alt = t(
         "{n} validation pair cut into {tokens}",

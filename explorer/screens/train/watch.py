@@ -1,4 +1,4 @@
-"""A run being watched: progress, curves, sample translations, the attention of its heads; stop and resume."""
+"""A watched run: progress, curves, sample translations, the attention of its heads, Stop and Resume."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from explorer.runs.progress import (
     written_text,
 )
 from explorer.runs.status import RunStatus
-from explorer.runs.viewer_mode import viewing
+from explorer.runs.viewer_mode import REASON, viewing
 from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure, draw_table
@@ -48,22 +48,22 @@ from explorer.web.runs import (
 )
 from explorer.web.security import closed
 
-# Seconds between updates of an active run. Only two parts update: each costs Streamlit more than it costs us.
+# Seconds between updates of an active run. Only two parts update, because each update is expensive in Streamlit.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
-_RUN, _SENTENCE = "run", "sentence"  # places of refusals
+_RUN, _SENTENCE = "run", "sentence"  # where refusals are shown
 _METRIC_PIXELS = 170
 _FIGURES = {"score": score_figure, "learning rate": rate_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 
 
 def draw_run(runs: Runs, name: str) -> None:
-    """The whole view of one run; while it is active, its parts update on a timer."""
+    """Draw the whole view of one run; while it is active, its parts update on a timer."""
     status = runs.peek(name)
     if status is None:
         st.info(plain(t("The run '{name}' no longer exists, or its status.json cannot be read.", name=name)))
         return
     busy = status.busy
-    closed("Stopping, resuming and new runs are")
+    closed(t("Stopping, resuming and new runs are switched off: {reason}.", reason=REASON))
     st.fragment(contained("run_news")(_news), run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
     _draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
@@ -86,7 +86,7 @@ def draw_run(runs: Runs, name: str) -> None:
 
 
 def _news(runs: Runs, name: str, drawn: str) -> None:
-    """What changes constantly: state, progress, numbers, curves. A state other than `drawn` redraws the page."""
+    """Draw what changes constantly: state, progress, numbers, curves. If the state is not `drawn`, redraw the page."""
     status = runs.peek(name)
     if status is None or status.state != drawn:
         st.rerun()
@@ -97,13 +97,13 @@ def _news(runs: Runs, name: str, drawn: str) -> None:
 
 
 def _answers(runs: Runs, name: str) -> None:
-    """What changes at evaluations: the attention in the watched sentence, and sample translations."""
+    """Draw what changes at evaluations: the attention in the watched sentence, and sample translations."""
     _draw_heads(runs, name)
     _samples(metrics_of(runs, name))
 
 
 def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
-    """State, progress, numbers and buttons; one sentence on how the run is going."""
+    """Draw state, progress, numbers and buttons, and one sentence on how the run is going."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(status.state, color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         st.markdown(f"**{plain(status.name)}**", width="stretch")
@@ -150,7 +150,7 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
 
 
 def _numbers(metrics: Metrics, status: RunStatus) -> None:
-    with st.container(horizontal=True):  # side by side where there is room, in rows on a phone
+    with st.container(horizontal=True):  # side by side if there is room, in rows on a phone
         for label, value in headline_numbers(metrics, status, score_name(metrics)):
             st.metric(label, value, width=_METRIC_PIXELS)
 
@@ -170,7 +170,7 @@ def _curves(metrics: Metrics, max_steps: int) -> None:
 
 
 def _samples(metrics: Metrics) -> None:
-    """The model's translations of a few validation sentences, now and one evaluation earlier."""
+    """Draw the model's translations of a few validation sentences, now and one evaluation earlier."""
     st.markdown(f"##### {t('What it translates')}")
     table = sample_table(metrics.samples)
     if table is None:
@@ -182,7 +182,7 @@ def _samples(metrics: Metrics) -> None:
 
 
 def _draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
-    """The field for the watched sentence, which only an active run reads."""
+    """Draw the field for the watched sentence, which only an active run reads."""
     st.markdown(f"##### {t('What its heads look at')}")
     if not runs.folder(name).is_dir():
         st.caption(t("The heads appear here as soon as the run has started."))
@@ -222,7 +222,7 @@ def _watch(runs: Runs, name: str, key: str) -> None:
 
 
 def _draw_heads(runs: Runs, name: str) -> None:
-    """The attention of every head in the watched sentence at the last evaluation."""
+    """Draw the attention of every head in the watched sentence at the last evaluation."""
     if not runs.folder(name).is_dir():
         return
     status, trace = runs.peek(name), watched_trace(runs.folder(name))

@@ -1,4 +1,4 @@
-"""Translate: a sentence, its translation, and every head at every step of it."""
+"""The Translate page: a sentence, its translation, and every head at every step of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from model.data import TASKS, get_task
 
 
 def draw() -> None:
-    """The whole page."""
+    """Draw the whole page."""
     if frame.is_embedded():
         if (opened := open_translation(edited=True)) is not None:
             _explore(opened)
@@ -47,7 +47,7 @@ def draw() -> None:
 
 
 def _translate() -> None:
-    """What follows from the sentence."""
+    """Draw everything that depends on the sentence."""
     opened = open_translation(edited=True)
     if opened is None:
         return
@@ -57,29 +57,29 @@ def _translate() -> None:
 
 
 def _headline(opened: OpenTranslation) -> None:
-    """The translation with what can be done about it, then in small type what there is to see or to doubt."""
+    """Draw the translation with its buttons, and below it hints and warnings in small type."""
     with st.container(key="answer", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"#### {plain(opened.shown.text or t('(nothing: the model ended at once)'))}")
+            st.markdown(f"#### {plain(opened.translation.text or t('(nothing: the model ended at once)'))}")
             draw_way_back(opened)
             _next_word(opened)
         _remarks(opened)
 
 
 def _remarks(opened: OpenTranslation) -> None:
-    selection, shown, summary = opened.selection, opened.shown, opened.summary
-    changes_in_force.draw_edited(shown)
+    selection, translation, summary = opened.selection, opened.translation, opened.summary
+    changes_in_force.draw_edited(translation)
     task = str(summary.get("task"))
-    ours = summary["trained"] and not summary["imported"]  # of a model from elsewhere, the data are not known here
+    ours = summary["trained"] and not summary["imported"]  # the data of an imported model are unknown
     if ours and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
         st.warning(plain(doubt), icon=":material/explore_off:")
-    hint = hint_for(selection.text, examples_of(summary), shown)
-    if lines := [*filter(None, [own_choice(opened), hint]), *shown.notes]:
+    hint = hint_for(selection.text, examples_of(summary), translation)
+    if lines := [*filter(None, [own_choice(opened), hint]), *translation.notes]:
         st.caption(explained(" ".join(lines)))
 
 
 def _next_word(opened: OpenTranslation) -> None:
-    """How the next word is chosen, and what else beam search found; on the right, above the words to choose from."""
+    """Draw the choice of how the next word is chosen, and the hypotheses of beam search, above the words on offer."""
     st.space("stretch")
     label = t("Next word: {choice}", choice=decoding_choice.summary())
     with st.popover(label, key="next_word", help=t("How the next word is chosen")):
@@ -88,22 +88,26 @@ def _next_word(opened: OpenTranslation) -> None:
             if number == 1:
                 st.markdown(f"##### {t('Hypotheses of beam search')}")
             text, detail = f"**{plain(other.text)}**", plain(other.detail)
-            shown, hidden = t("{text} · {detail} · shown", text=text, detail=detail), f"{text} · {detail}"
-            _draw_way(opened, other, shown, hidden, key=f"path-hypothesis-{number}", type="tertiary")
+            current = t("{text} · {detail} · shown", text=text, detail=detail)
+            _draw_path_button(
+                opened, other, current, f"{text} · {detail}", key=f"path-hypothesis-{number}", type="tertiary"
+            )
 
 
-def _draw_way(opened: OpenTranslation, other: OtherPath, shown: str, hidden: str, *, key: str, **look: Any) -> None:
-    """A button that opens a path, unless it is on screen; its label says which."""
-    on_screen = other.path == (None if opened.selection.path is None else opened.shown.path)
+def _draw_path_button(
+    opened: OpenTranslation, other: OtherPath, current: str, available: str, *, key: str, **look: Any
+) -> None:
+    """Draw a button that opens a path; it is disabled and labelled `current` if the path is on screen."""
+    on_screen = other.path == (None if opened.selection.path is None else opened.translation.path)
     where = {"path": other.path, "step": other.step}
-    label = shown if on_screen else hidden
+    label = current if on_screen else available
     st.button(label, key=key, disabled=on_screen, on_click=session.move, kwargs=where, **look)
 
 
 @st.fragment
 @contained("stepper")
 def _explore(opened: OpenTranslation) -> None:
-    """The stepper; its messages run only this part of the page again."""
+    """Draw the stepper; its messages rerun only this part of the page."""
     leave_lost_model(opened)
     result = draw_stepper(opened, key="stepper")
     if result.fork is not None:
@@ -112,34 +116,34 @@ def _explore(opened: OpenTranslation) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         moving = st.toggle(t("The steps as a moving picture"), key="translate_moving", help=t("A GIF, for slides."))
         if not frame.is_embedded():
-            stepping_page.draw(opened.selection, opened.shown, result.place, view="steps", key="translate_steps")
+            stepping_page.draw(opened.selection, opened.translation, result.place, view="steps", key="translate_steps")
     if moving:
-        from explorer.web import moving_picture_panel  # imports a drawing library, which the first screen does not need
+        from explorer.web import moving_picture_panel  # imports a drawing library that the first screen does not need
 
-        moving_picture_panel.draw(opened.shown, result.place)
+        moving_picture_panel.draw(opened.translation, result.place)
     session.write_address(address_of(opened))
     if frame.is_embedded():
         frame.draw_way_out()
 
 
 def _fork(opened: OpenTranslation, step: int, token: int) -> None:
-    """Decode on from another token at row `step` and remember the new path."""
-    shown = opened.shown
-    forked = along(dataclasses.replace(opened.selection, path=(*shown.path[: step - 1], token)), shown.edit)
-    session.add_fork(fork_of(shown, forked, step, token))
+    """Continue decoding from another token at row `step`, and remember the new path."""
+    translation = opened.translation
+    forked = along(dataclasses.replace(opened.selection, path=(*translation.path[: step - 1], token)), translation.edit)
+    session.add_fork(fork_of(translation, forked, step, token))
     session.move(path=forked.path, step=step)
 
 
 def _other_paths(opened: OpenTranslation) -> None:
-    """The forks made so far; each can be opened."""
+    """Draw the forks made so far, each with a button that opens it, and the tree of all continuations."""
     for number, other in enumerate(chosen_paths(opened.own, session.forks()), start=1):
         if number == 1:
             st.markdown(f"##### {t('Paths you chose')}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            _draw_way(opened, other, t("Shown"), t("Show"), key=f"path-fork-{number}")
+            _draw_path_button(opened, other, t("Shown"), t("Show"), key=f"path-fork-{number}")
             st.markdown(f"**{plain(other.text)}** — {plain(other.detail)}")
     about = t("Your paths, and what beam search considers.")
     if st.toggle(t("All continuations, as a tree"), key="translate_tree", help=about):
-        from explorer.web import decode_tree_panel  # imports a chart library, which the first screen does not need
+        from explorer.web import decode_tree_panel  # imports a chart library that the first screen does not need
 
-        decode_tree_panel.draw(opened.selection, opened.shown)
+        decode_tree_panel.draw(opened.selection, opened.translation)

@@ -91,7 +91,7 @@ def test_the_caption_of_a_given_target_depends_on_how_the_model_was_trained() ->
     right, own = "right token", "model's own token"
     assert target_caption(0.9, 0.5, causal=True, token=right) == (
         "The right token gets 90.0 % on average with the mask and 50.0 % without it. This model was trained with the "
-        "mask, so open cells show it rows in a state that it never met. For a model trained without the mask, "
+        "mask, so open cells give it an input that it never saw in training. For a model trained without the mask, "
         "see 'Trained without it'."
     )
     assert "has learned to copy it" in target_caption(0.5, 0.9, causal=False, token=right)

@@ -144,7 +144,11 @@ def test_a_probe_from_this_machine_is_answered_whatever_is_listed(monkeypatch: p
             "“evil.example”. If that is its name, start it with --browser.serverAddress",
         ),
         (LISTED, [("host", "evil.example")], "start it with --server.allowedHosts evil.example"),
-        ({}, [("host", "localhost"), ("origin", "https://evil.example")], "A page of “https://evil.example” asked"),
+        (
+            {},
+            [("host", "localhost"), ("origin", "https://evil.example")],
+            "A page of “https://evil.example” sent this request",
+        ),
         ({}, [("host", "x" * 50_000)], "xxx…”"),
     ],
 )

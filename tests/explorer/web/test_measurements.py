@@ -57,8 +57,8 @@ def test_the_store_makes_each_result_once_and_forgets_the_oldest() -> None:
     make("a")
     make("c")
     assert made == ["a", "b", "c"]
-    assert kept.known(("b",)) is None
-    assert kept.known(("a",)) == "a"
+    assert kept.find(("b",)) is None
+    assert kept.find(("a",)) == "a"
 
 
 def test_failed_work_says_why_is_not_stored_and_lets_others_run() -> None:
@@ -69,7 +69,7 @@ def test_failed_work_says_why_is_not_stored_and_lets_others_run() -> None:
 
     with pytest.raises(ValueError, match="no sentences"):
         kept.get(("a",), fail, quiet)
-    assert kept.known(("a",)) is None
+    assert kept.find(("a",)) is None
     assert kept.get(("a",), lambda report: 1, quiet) == 1
 
 
@@ -104,7 +104,7 @@ def test_stopped_work_waits_and_continues_where_it_stopped(parts: Parts) -> None
     parts.go.set()
     # Its turn is free meanwhile: other work can finish.
     assert kept.get(("b",), lambda report: 7, quiet) == 7
-    assert kept.known(("a",)) is None
+    assert kept.find(("a",)) is None
     assert parts.counted == [0]
     assert kept.get(("a",), parts, quiet) == 3
     assert parts.counted == [0, 1, 2]
@@ -139,5 +139,5 @@ def test_abandoned_work_ends_in_time(parts: Parts, monkeypatch: pytest.MonkeyPat
     for thread in threading.enumerate():
         if thread.name == "measure a":
             thread.join(SECONDS)
-    assert kept.known(("a",)) is None
+    assert kept.find(("a",)) is None
     assert parts.counted == [0]
