@@ -17,6 +17,7 @@ function profile(kept = {}) {
     /** @type {any} */
     const root = {};
     let wrote = /** @type {string | undefined} */ (undefined);
+    let unmount = () => {};
     const within = (/** @type {() => void} */ action) => {
       Object.assign(shared, { localStorage: storage, window: events, __headlightProgress: wrote });
       action();
@@ -26,13 +27,14 @@ function profile(kept = {}) {
       reports,
       show: (/** @type {string} */ text, seen = "") =>
         within(() => {
-          mount({
+          unmount = mount({
             data: { text, seen },
             parentElement: root,
             setStateValue: (name, value) => reports.push([name, value]),
             setTriggerValue() {},
           });
         }),
+      unmount: () => within(() => unmount()),
       changedElsewhere: () => within(() => events.dispatchEvent(new Event("storage"))),
     };
   };
@@ -69,6 +71,23 @@ test("another tab's progress is reported, and clearing it there, too", () => {
   assert.deepEqual(kept, {});
   other.changedElsewhere();
   assert.deepEqual(other.reports.at(-1), ["kept", ""]);
+});
+
+test("after an unmount nothing is reported, and after another mount on the same root, changes are again", () => {
+  const { tab } = profile();
+  const mine = tab();
+  const other = tab();
+  mine.show("");
+  mine.unmount();
+  other.show("masks.1");
+  mine.changedElsewhere();
+  assert.deepEqual(mine.reports, []);
+  mine.show("");
+  assert.deepEqual(mine.reports, [["kept", "masks.1"]]);
+  mine.show("masks.1", "masks.1");
+  other.show("masks.11", "masks.1");
+  mine.changedElsewhere();
+  assert.deepEqual(mine.reports.at(-1), ["kept", "masks.11"]);
 });
 
 test("a browser that keeps nothing says so", () => {

@@ -1,5 +1,5 @@
-// Explains the terms of the glossary: a link to a term shows its explanation on hover, focus or tap, wherever it is on the
-// page. The explanation is a popover, which nothing covers; as text of the glossary it is set as text.
+// Explains the terms of the glossary: a link to a term shows its explanation on hover, focus or tap, anywhere on the
+// page. The explanation is a popover, which nothing covers, and is set as text.
 
 import { finder } from "./dom.js";
 import { clamp } from "./numbers.js";
@@ -15,36 +15,39 @@ const EDGE = 8; // from the edge of the window, in pixels
  * @param {import("./types").Mount<{ terms: [address: string, ...Terms[string]][] }, "__glossary", () => void>} mount
  */
 export default function ({ data: { terms }, parentElement: root }) {
-  root.__glossary ??= listenToTerms(
+  const stop = (root.__glossary ??= listenToTerms(
     /** @type {HTMLElement} */ (finder(root)(".tip")),
     Object.fromEntries(terms.map(([address, ...entry]) => [address, entry])),
-  );
-  return root.__glossary;
+  ));
+  return () => {
+    stop();
+    delete root.__glossary;
+  };
 }
 
 /**
- * Listens to all terms of the page, also to those in the components; returns what ends that.
+ * Listens to all terms of the page, including those in components; returns a function that stops listening.
  * @param {HTMLElement} tip
  * @param {Terms} terms
  */
 export function listenToTerms(tip, terms) {
   let timer = 0;
-  let shown = /** @type {HTMLAnchorElement | null} */ (null);
+  let open = /** @type {HTMLAnchorElement | null} */ (null);
   const [[name, meaning], explanation] = [tip.children[0].children, tip.children[1]];
   const hide = () => {
     clearTimeout(timer);
-    if (shown) tip.hidePopover();
-    shown = null;
+    if (open) tip.hidePopover();
+    open = null;
   };
   const show = (/** @type {HTMLAnchorElement} */ link) => {
     clearTimeout(timer);
     const entry = terms[link.hash];
-    if (!entry || link === shown) return;
+    if (!entry || link === open) return;
     [name, meaning, explanation].forEach((element, i) => {
       element.textContent = i === 1 ? `(${entry[i]})` : entry[i];
     });
     link.setAttribute("aria-description", `${entry[1]}: ${entry[2]}`);
-    shown = link;
+    open = link;
     tip.showPopover();
     const { left, top, bottom } = link.getBoundingClientRect();
     const below = bottom + 6;
@@ -65,7 +68,7 @@ export function listenToTerms(tip, terms) {
         if (event.pointerType === "touch") return;
         if (link) show(link);
         else if (event.composedPath().includes(tip)) clearTimeout(timer);
-        else if (shown && !shown.matches(":focus-visible")) {
+        else if (open && !open.matches(":focus-visible")) {
           clearTimeout(timer);
           timer = setTimeout(hide, PATIENCE);
         }
@@ -84,7 +87,7 @@ export function listenToTerms(tip, terms) {
       (event) => {
         const link = linkOf(event);
         if (!link) return;
-        event.preventDefault(); // the address of a term is no place on the page
+        event.preventDefault(); // the page has no element with a term's address
         show(link);
       },
     ],

@@ -1,8 +1,8 @@
-// What this browser remembers from one visit to the next.
+// Values that this browser stores between visits.
 
 const PREFIX = "headlight.";
 
-/** Whether something was remembered; never, where the browser lets a page keep nothing. @param {string} name */
+/** Whether a mark was stored; false if storage is blocked. @param {string} name */
 export function recalls(name) {
   try {
     return localStorage.getItem(PREFIX + name) !== null;
@@ -11,16 +11,16 @@ export function recalls(name) {
   }
 }
 
-/** @param {string} name */
+/** Stores a mark. @param {string} name */
 export function remember(name) {
   try {
     localStorage.setItem(PREFIX + name, "1");
   } catch {
-    // Nothing can be kept here: the next visit begins like the first one.
+    // Storage is blocked or full: the next visit begins like the first one.
   }
 }
 
-/** The text that was kept, "" if there is none; null where the browser lets a page keep nothing. @param {string} name */
+/** The stored text, "" if there is none; null if storage is blocked. @param {string} name */
 export function recall(name) {
   try {
     return localStorage.getItem(PREFIX + name) ?? "";
@@ -29,8 +29,8 @@ export function recall(name) {
   }
 }
 
-/** Keeps a text, or nothing where it is empty; whether that worked. @param {string} name @param {string} text */
-export function keep(name, text) {
+/** Stores a text, or removes it if empty; returns whether that succeeded. @param {string} name @param {string} text */
+export function store(name, text) {
   try {
     if (text) localStorage.setItem(PREFIX + name, text);
     else localStorage.removeItem(PREFIX + name);

@@ -1,8 +1,8 @@
-// Keeps the progress through the lessons in this browser, in step with the session on the server.
+// Stores the progress in the lessons in this browser, synchronised with the session on the server.
 
-import { keep, recall } from "./memory.js";
+import { recall, store } from "./memory.js";
 
-/** @typedef {{ text: string, seen: string }} Progress the session's progress, and what it last learned of ours */
+/** @typedef {{ text: string, seen: string }} Progress the session's progress, and the stored one that it last received */
 /** @typedef {{ data: Progress, setStateValue: (name: string, value: unknown) => void, synchronise: () => void }} State */
 
 const NAME = "lessons";
@@ -14,29 +14,29 @@ const NAME = "lessons";
 export default function ({ data, parentElement: root, setStateValue }) {
   const S = (root.__progress ??= create());
   Object.assign(S, { data, setStateValue });
+  window.addEventListener("storage", S.synchronise); // a second time has no effect; after an unmount, it listens again
   S.synchronise();
   return () => window.removeEventListener("storage", S.synchronise);
 }
 
 /**
- * Whoever changed what is kept here, the session learns of it before anything is written over it: what another tab or
- * an earlier visit left is never lost. What this tab itself wrote is no news, on any page.
+ * Reports stored progress that is new to the session before anything overwrites it, so that the progress of another tab
+ * or an earlier visit is never lost. Progress that this tab wrote itself is not reported, on any page.
  */
 function create() {
   const page = /** @type {{ __headlightProgress?: string }} */ (globalThis);
   const S = /** @type {State} */ ({});
   S.synchronise = () => {
-    const kept = recall(NAME);
+    const stored = recall(NAME);
     const { text, seen } = S.data;
-    if (kept === null) {
+    if (stored === null) {
       S.setStateValue("blocked", true);
-    } else if (kept !== seen && kept !== page.__headlightProgress) {
-      page.__headlightProgress = kept;
-      S.setStateValue("kept", kept);
-    } else if (kept !== text && keep(NAME, text)) {
+    } else if (stored !== seen && stored !== page.__headlightProgress) {
+      page.__headlightProgress = stored;
+      S.setStateValue("kept", stored);
+    } else if (stored !== text && store(NAME, text)) {
       page.__headlightProgress = text;
     }
   };
-  window.addEventListener("storage", S.synchronise);
   return S;
 }
