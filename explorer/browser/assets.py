@@ -1,8 +1,8 @@
 """The browser's code: packs of modules, style sheets and markup, served by a route.
 
-A component's message holds a few lines (js/mount.js), which fetch the component's pack and link its modules
-(js/module_linker.js). So Streamlit's messages carry data, and code is fetched once: the address of a pack names its
-content, and the browser keeps it. A page that stands alone has the same modules in it.
+A component's message holds only a few lines (js/mount.js), which fetch the component's pack and link its modules
+(js/module_linker.js). Streamlit's messages therefore carry data, and code is fetched once: the address of a pack has a
+hash of its content, so that the browser may cache it. A page that stands alone contains the same modules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.charts.palette import palettes
+from explorer.charts.palette import palettes, strokes
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 _IMPORTED = re.compile(r'^(?:import|\}) [^;]*?from "\./([\w-]+\.js)";$|^\} from "\./([\w-]+\.js)";$', re.MULTILINE)
 _LINK, _MOUNT = "module_linker.js", "mount.js"
-_KEPT = "public, max-age=31536000, immutable"
+_CACHED = "public, max-age=31536000, immutable"
 
 _FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_keeper", "top_line")
-# What is fetched together: what is small, or on every page, in one go.
+# The components that are fetched together: those of the frame in one pack, each larger one in a pack of its own.
 _PACKS: dict[str, tuple[str, ...]] = {
     "frame": _FRAME,
     **{entry: (entry,) for entry in ("film", "heads", "machine", "role_grid", "stepper", "tour")},
 }
 _PACK_OF = {entry: name for name, entries in _PACKS.items() for entry in entries}
 
-# The style sheets of each component, of which a later one wins, and its markup.
+# The style sheets of each component, later ones taking precedence, and its markup.
 _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "arrival": (("arrival",), "arrival"),
     "carrier": ((), ""),
@@ -57,51 +57,51 @@ FIRST = {"": "stepper", "start": "stepper", "translate": "stepper", "attention":
 
 
 def modules(*entries: str) -> dict[str, str]:
-    """Read the modules that components need, each after those that it imports: their text by file name.
+    """Read the modules that components need: their text by file name, each after the modules that it imports.
 
     Raises:
         ValueError: modules import each other in a circle.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
 
     def add(file: str, path: tuple[str, ...]) -> None:
         if file in path:
             raise ValueError(f"Modules import each other in a circle: {', '.join((*path[path.index(file) :], file))}.")
-        if file not in found:
+        if file not in texts:
             text = _module(file)
             for other in imported(text):
                 add(other, (*path, file))
-            found[file] = text
+            texts[file] = text
 
     add(_LINK, ())  # first: it links the others
     for entry in entries:
         add(f"{entry}.js", ())
-    return found
+    return texts
 
 
 def imported(text: str) -> list[str]:
     """The files that a module imports."""
-    return [one or other for one, other in _IMPORTED.findall(text)]
+    return [first or second for first, second in _IMPORTED.findall(text)]
 
 
 @functools.cache
 def pack(name: str) -> bytes:
-    """What the browser needs of the components in a pack, as JSON (`Pack` in js/types.d.ts)."""
+    """The code of the components in a pack, as JSON (`Pack` in js/types.d.ts)."""
     return _packed(_PACKS[name], _PACKS[name])
 
 
 @functools.cache
 def standalone(views: tuple[str, ...]) -> bytes:
-    """What a page that stands alone has of the program: its modules, and the looks of these components."""
+    """The code of a page that stands alone: its modules, and style and markup of these components."""
     return _packed(("standalone",), views)
 
 
-def _packed(entries: tuple[str, ...], shown: tuple[str, ...]) -> bytes:
+def _packed(entries: tuple[str, ...], components: tuple[str, ...]) -> bytes:
     value = {
         "modules": list(modules(*entries).items()),
         "looks": {
             entry: {"css": style(*_PARTS[entry][0]), "html": _read("html", f"{_PARTS[entry][1]}.html")}
-            for entry in shown
+            for entry in components
             if _PARTS[entry][1]
         },
     }
@@ -109,12 +109,12 @@ def _packed(entries: tuple[str, ...], shown: tuple[str, ...]) -> bytes:
 
 
 def style(*sheets: str) -> str:
-    """Style sheets of css/ as one; where rules conflict, those of a later one win."""
+    """Style sheets of css/ joined into one; a later one takes precedence."""
     return "".join(_read("css", f"{name}.css") for name in sheets)
 
 
 def has_styles(entry: str) -> bool:
-    """Whether a component shows anything."""
+    """Whether a component has style sheets; one without draws nothing."""
     return bool(_PARTS[entry][0])
 
 
@@ -126,7 +126,7 @@ def address(name: str) -> str:
 
 @functools.cache
 def mount(entry: str) -> str:
-    """The JavaScript that Streamlit sends with a component: it fetches the pack, and mounts what that exports."""
+    """The JavaScript that Streamlit sends with a component: it fetches the pack and mounts the component."""
     return _read("js", _MOUNT).replace("%ENTRY%", entry).replace("%ADDRESS%", address(_PACK_OF[entry]))
 
 
@@ -138,22 +138,22 @@ def routes() -> list[Route]:
 
 
 def _answer(request: Request) -> Response:
-    """A pack; a browser keeps it if its address names the content that it has now."""
+    """The response with a pack; the browser may cache it if the address names its current content."""
     from starlette.responses import Response
 
     name = request.path_params["name"]
     if name not in _PACKS:
         return Response(status_code=404)
     current = address(name).split("/")[1] == request.path_params["version"]
-    headers = {"Cache-Control": _KEPT if current else "no-store", "Vary": "Accept-Encoding"}
+    headers = {"Cache-Control": _CACHED if current else "no-store", "Vary": "Accept-Encoding"}
     body = pack(name)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        headers["Content-Encoding"], body = "gzip", _small(name)
+        headers["Content-Encoding"], body = "gzip", _compressed(name)
     return Response(body, media_type="application/json", headers=headers)
 
 
 @functools.cache
-def _small(name: str) -> bytes:
+def _compressed(name: str) -> bytes:
     return gzip.compress(pack(name), 9, mtime=0)
 
 
@@ -163,9 +163,9 @@ def text(file: str) -> str:
 
 
 def _module(file: str) -> str:
-    """The text of a module; that of the colours has no file, since Python draws with the same ones."""
+    """The text of a module. `palettes.js` has no file: it is generated from the colours that Python draws with."""
     if file == "palettes.js":
-        return f"export const PALETTES = {json.dumps(palettes())};\n"
+        return f"export const PALETTES = {json.dumps(palettes())};\nexport const STROKES = {json.dumps(strokes())};\n"
     return _read("js", file)
 
 

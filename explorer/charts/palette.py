@@ -59,13 +59,17 @@ N_DASHES = 8
 def head_stroke(head: int) -> tuple[int, int]:
     """Indices of the colour and the dashes of a head; the mean (head 0) has the colour of text (-1) and no dashes.
 
-    Colours repeat after eight heads, with other dashes. The browser uses the same ones
-    (explorer/browser/js/head_list.js).
+    Colours repeat after eight heads, but then with other dashes.
     """
     if not head:
         return -1, 0
     turn, colour = divmod(head - 1, len(HEAD_COLOURS))
     return colour, (head - 1 + turn) % N_DASHES
+
+
+def strokes() -> list[tuple[int, int]]:
+    """The strokes of heads from head 1 up to where they repeat, for the views that draw in the browser."""
+    return [head_stroke(head) for head in range(1, len(HEAD_COLOURS) * N_DASHES + 1)]
 
 
 def palettes() -> dict[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-// The heads of one kind: sorted and filtered by the scores that tell heads apart, in words, and with their colours.
+// The heads of one kind: sorted and filtered by their scores, and described in words.
 
 import { wholePercent } from "./numbers.js";
 
@@ -47,27 +47,4 @@ export function listHeads(m, { by, role, most }) {
   if (by === "keys") passing.sort((a, b) => keys(a) - keys(b));
   else if (by !== "place") passing.sort((a, b) => share(b) - share(a));
   return passing;
-}
-
-const COLOURS = 8;
-const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [14, 4], [4, 4], [1, 4], [9, 2, 2, 2, 2, 2]];
-
-/**
- * Which colour and which dashes a head has, counted from 0; the mean (head 0) has the colour of text, and no dashes.
- * Colours repeat after eight heads, but then with other dashes.
- * @param {number} head
- */
-export function strokeOf(head) {
-  const i = Math.max(0, head - 1);
-  const turn = Math.floor(i / COLOURS);
-  return { colour: head ? i % COLOURS : -1, dashes: head ? (i + turn) % DASHES.length : 0 };
-}
-
-/** The dashes as a canvas takes them. @param {number} head */
-export const dashesOf = (head) => DASHES[strokeOf(head).dashes];
-
-/** @param {{ colours: string[], theme: { ink: string } }} S @param {number} head */
-export function colourOf({ colours, theme }, head) {
-  const { colour } = strokeOf(head);
-  return colour < 0 || !colours.length ? theme.ink : colours[colour % colours.length];
 }

@@ -1,14 +1,25 @@
-// The colours of the views of heads: three scales, three palettes that colour-blind people can read, and the pictures of
-// heads in them.
+// The colours of the views of heads: three scales, three palettes that colour-blind people can read, the pictures of
+// heads drawn in them, and the strokes of lines.
 
 import { ramp, rgb, setScale } from "./colours.js";
 import { say } from "./dom.js";
 import { mapsShown } from "./heads_state.js";
 import { sheetOf } from "./maps.js";
 import { decimals } from "./numbers.js";
+import { STROKES } from "./palettes.js";
 import { weightsOf } from "./weights.js";
 
 /** @import { HeadsState, KindMap } from "./types" */
+
+/** Dash patterns of lines, in pixels. */
+const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [14, 4], [4, 4], [1, 4], [9, 2, 2, 2, 2, 2]];
+
+/** The dashes of a head's lines; those of the mean (head 0) are solid. @param {number} head */
+export const dashesOf = (head) => DASHES[head ? STROKES[(head - 1) % STROKES.length][1] : 0];
+
+/** The colour of a head; the mean (head 0) has the colour of text. @param {Pick<HeadsState, "colours" | "theme">} S @param {number} head */
+export const colourOf = ({ colours, theme }, head) =>
+  head ? colours[STROKES[(head - 1) % STROKES.length][0] % colours.length] : theme.ink;
 
 // Cividis after Nuñez, Anderton and Renslow (2018). Both run from dark to light in even steps.
 /** @type {Record<string, string>} */
@@ -25,7 +36,7 @@ export function choosePalette(S) {
 }
 
 /**
- * The colour scale. Heads that are compared, in a grid or side by side, share one.
+ * The colour scale, shared by all heads that are compared, in a grid or side by side.
  * @param {HeadsState} S
  * @param {boolean} single whether only the heads in view are compared
  */
@@ -48,7 +59,7 @@ function largest(values) {
 }
 
 /**
- * Heads of one kind on one sheet, which is kept.
+ * The pictures of heads of one kind on one sheet, which is cached.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {{ layer: number, head: number }[]} heads
@@ -56,7 +67,7 @@ function largest(values) {
  */
 export function pictureOf(S, m, heads, scale) {
   const name = [m.kind, m.form, ...heads.map(({ layer, head }) => `${layer}-${head}`), scale.top, scale.log].join(" ");
-  const known =
+  const sheet =
     S.pictures.get(name) ??
     sheetOf(
       S.theme,
@@ -64,8 +75,8 @@ export function pictureOf(S, m, heads, scale) {
       heads.map(({ layer, head }) => weightsOf(m, layer, head)),
       scale,
     );
-  S.pictures.set(name, known);
-  return known;
+  S.pictures.set(name, sheet);
+  return sheet;
 }
 
 /** Writes the numbers at the ends of the colour scale. @param {HeadsState} S */

@@ -1,14 +1,13 @@
-// A layer's heads together, as lines or as shading of the two sentences: which tokens look, and which are looked at by the
-// token in view or under the pointer. Lines lead from queries on the left to keys on the right: to a query's heaviest keys,
-// up to the chosen share of its weight. Each column scrolls by itself: to the row in view, and to what it looks at most.
+// The heads of a layer together, as lines between two columns of tokens or as shading of the two sentences. Lines lead
+// from queries on the left to keys on the right: to a query's heaviest keys, up to the chosen share of its weight. Each
+// column scrolls by itself, to the row in view or to the key that it looks at most.
 
 import { paper } from "./canvas.js";
 import { inkOn } from "./colours.js";
 import { children, make, makeButton, say } from "./dom.js";
-import { colourOf, dashesOf } from "./head_list.js";
 import { fitType } from "./heads_layout.js";
 import { nameOfRow, rowTitle } from "./heads_map.js";
-import { scaleOf } from "./heads_colours.js";
+import { colourOf, dashesOf, scaleOf } from "./heads_colours.js";
 import {
   chooseCell,
   columnInView,
@@ -53,26 +52,26 @@ function linesOf(S, m, layer, head) {
 }
 
 /**
- * What the lines and the sentence show: the heads that are on, their tokens, the token that is looked at, and for each
- * token on the other side its weights by head, null where masked.
+ * The data of the lines and the sentence: the selected heads, the tokens, the token in focus, and for each token on the
+ * other side its weights by head, null if masked.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {Toward} focus
  */
 export function lookOf(S, m, focus) {
   const heads = linedHeads(S).filter((head) => head <= m.heads);
-  const shown = shownRows(S, m);
+  const rows = shownRows(S, m);
   const values = heads.map((head) => weightsOf(m, S.pick[m.kind].layer, head));
-  const tokens = { query: m.rows.slice(0, shown).map((_, q) => nameOfRow(S, m, q)), key: m.columns };
+  const tokens = { query: m.rows.slice(0, rows).map((_, q) => nameOfRow(S, m, q)), key: m.columns };
   const cells =
     focus.side === "query"
       ? m.columns.map((_, key) => focus.at * m.keys + key)
-      : Array.from({ length: shown }, (_, query) => query * m.keys + focus.at);
+      : Array.from({ length: rows }, (_, query) => query * m.keys + focus.at);
   return { m, heads, tokens, focus, weights: cells.map((i) => (m.mask[i] ? null : values.map((each) => each[i]))) };
 }
 
 /**
- * Pointing at a token looks at it; a click chooses its row, or its column until the next click.
+ * Pointing at a token puts it in focus; a click chooses its row, or its column until the next click.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {HTMLButtonElement} button
@@ -117,7 +116,7 @@ export function drawLines(S) {
   drawColumn(S, look, left, "query");
   drawColumn(S, look, right, "key");
   S.drawn = heads.flatMap((head) => linesOf(S, m, layer, head));
-  // Hovering never moves what is hovered over; only a step, a choice or another head does.
+  // Hovering never scrolls the tokens under the pointer; only a step, a choice or another head does.
   const at = [S.seq, S.kind, m.form, layer, heads, rowInView(S, m), columnInView(S, m), high].join();
   if (body.dataset.at !== at) {
     body.dataset.at = at;
@@ -133,7 +132,7 @@ export function drawLines(S) {
   for (const pass of [false, true]) {
     for (const line of S.drawn) {
       const mine = inFocus(line);
-      // Hovering over a token shows only its lines; otherwise the lines of the current token are drawn last, in front.
+      // Hovering over a token shows only its lines; otherwise, lines of the current token are drawn last, in front.
       if (mine !== pass || (!mine && S.focus)) continue;
       ctx.strokeStyle = line.colour;
       ctx.setLineDash(line.dashes);
@@ -151,7 +150,7 @@ export function drawLines(S) {
   left.onscroll = right.onscroll = () => redraw(S);
 }
 
-/** Scrolls a column so that a token is in its middle, if the column is longer than its room. @param {HTMLElement} column @param {number} at @param {number} step */
+/** Scrolls a column so that a token is in its middle, if the column overflows. @param {HTMLElement} column @param {number} at @param {number} step */
 function bring(column, at, step) {
   column.scrollTop = (at + 0.5) * step - column.clientHeight / 2;
 }
@@ -170,7 +169,7 @@ function drawColumn(S, { m, heads, tokens, focus, weights }, box, role) {
       token.className = `token ${side}` + (SPECIALS.includes(names[at]) ? " special" : "");
       b.setAttribute("aria-pressed", `${at === current}`);
       b.classList.toggle("looking", focus.side === role && focus.at === at);
-      // One stripe per head, in the order of the heads; a single head says its number instead of leaving it to the colour.
+      // One stripe per head, in the order of the heads; for a single head, the weight is also written as a number.
       b.style.background = shares ? stripes(S, heads, shares, role === "query") : "";
       say(number, shares?.length === 1 && shares[0] >= 0.005 ? wholePercent(shares[0]) : "");
       listenToToken(S, m, b, role, at);
@@ -236,7 +235,7 @@ export function drawSentence(S) {
   if (box.hidden || !m) return;
   const look = lookOf(S, m, S.focus ?? { side: "query", at: rowInView(S, m) });
   const { heads, tokens } = look;
-  const [asking, looking] = [...box.children].map((part) => /** @type {HTMLElement} */ (part.lastElementChild));
+  const [queryBox, keyBox] = [...box.children].map((part) => /** @type {HTMLElement} */ (part.lastElementChild));
   const letters = [...tokens.query, ...tokens.key].map((token) => [...token].length);
   const room = roomBelow(box, presenting(S.box)) - 96;
   box.style.setProperty("--type", `${fitType(letters, box.clientWidth, room, heads.length > 1 ? 50 : 30)}px`);
@@ -245,8 +244,8 @@ export function drawSentence(S) {
     `${rowTitle(S, S.kind)}: point at a token to see what it looks at`,
   );
   say(box.lastElementChild?.firstElementChild ?? null, `${AXES[S.kind][1]}: point at a token to see what looks at it`);
-  drawTokens(S, look, asking, "query");
-  drawTokens(S, look, looking, "key");
+  drawTokens(S, look, queryBox, "query");
+  drawTokens(S, look, keyBox, "key");
 }
 
 /** Draws one sentence: with shading, or with the token in focus marked. @param {HeadsState} S @param {ReturnType<typeof lookOf>} look @param {HTMLElement} box @param {"query" | "key"} role */
@@ -265,24 +264,24 @@ function drawTokens(S, { m, heads, tokens, focus, weights }, box, role) {
     makeButton("word", make("bdi", "token"), make("small"), make("span", "shares")),
   ).forEach((b, at) => {
     const [token, number, shares] = b.children;
-    const given = weights[at];
-    const masked = shaded && !given;
-    const mean = given ? given.reduce((sum, weight) => sum + weight, 0) / given.length : 0;
+    const byHead = weights[at];
+    const masked = shaded && !byHead;
+    const mean = byHead ? byHead.reduce((sum, weight) => sum + weight, 0) / byHead.length : 0;
     say(token, names[at]);
     token.classList.toggle("special", SPECIALS.includes(names[at]));
     b.classList.toggle("joined", m.form === "tokens" && joins(words, spans[at][0]));
     b.classList.toggle("masked", masked);
     b.setAttribute("aria-pressed", `${at === (shaded ? current : focus.at)}`);
-    const colour = shaded && given ? S.theme.scale[levelOf(mean, scale)] : null;
+    const colour = shaded && byHead ? S.theme.scale[levelOf(mean, scale)] : null;
     b.style.background = colour ? `rgb(${colour})` : "";
     b.style.color = colour ? inkOn(colour) : "";
-    const share = !shaded || !given ? "" : wholePercent(mean);
+    const share = !shaded || !byHead ? "" : wholePercent(mean);
     say(number, masked ? "masked" : mean < 0.005 ? "" : share);
     b.setAttribute("aria-label", `${at + 1} ${names[at]}` + (!shaded ? "" : masked ? ": masked" : `: ${share}`));
-    // How much each head gives, as a bar in its colour, in the order of the heads.
-    children(shares, several && shaded && given ? given.length : 0, () => make("i")).forEach((bar, i) => {
+    // The weight in each head, as a bar in its colour, in the order of the heads.
+    children(shares, several && shaded && byHead ? byHead.length : 0, () => make("i")).forEach((bar, i) => {
       bar.style.background = colourOf(S, heads[i]);
-      bar.style.height = `${Math.round(20 * Number(given?.[i]))}px`;
+      bar.style.height = `${Math.round(20 * Number(byHead?.[i]))}px`;
     });
     listenToToken(S, m, b, role, at);
   });

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from typing import Any
@@ -14,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.charts.palette import N_DASHES, head_stroke
+from explorer.browser.assets import text
+from explorer.charts.palette import N_DASHES, head_stroke, strokes
 from explorer.decoding import names
 from explorer.decoding.attention_maps import attention_maps, merge, spans
 from explorer.decoding.coordinates import Place
@@ -79,11 +81,16 @@ def test_weights_are_written_as_in_the_browser() -> None:
     assert [weight_percent(weight) for weight in fixture["weights"]] == fixture["percent"]
 
 
-def test_heads_have_the_colours_and_dashes_that_they_have_in_the_browser() -> None:
-    assert [head_stroke(case["head"]) for case in _fixture("head_strokes")] == [
-        (case["colour"], case["dashes"]) for case in _fixture("head_strokes")
-    ]
-    assert len(DASHES) == N_DASHES
+def test_no_two_heads_look_alike_before_their_strokes_repeat() -> None:
+    assert len(set(strokes())) == len(strokes()) == 64
+    assert head_stroke(0) == (-1, 0)
+    assert head_stroke(65) == head_stroke(1)
+
+
+def test_both_sides_have_a_pattern_for_each_kind_of_dashes() -> None:
+    patterns = re.search(r"const DASHES = (.+);", text("heads_colours.js"))
+    assert patterns is not None
+    assert len(json.loads(patterns[1])) == len(DASHES) == N_DASHES
 
 
 @pytest.mark.parametrize("case", _cases("line_choice"))
