@@ -1,1 +1,1 @@
-"""Custom views drawn in the browser: Python here, JavaScript modules in js/, style sheets in css/, markup in html/."""
+"""Views drawn in the browser: their Python side, JavaScript modules in js/, style sheets in css/, markup in html/."""

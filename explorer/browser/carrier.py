@@ -1,4 +1,4 @@
-"""Brings decodings to the browser's store, from which every view of the tab draws. Shows nothing itself."""
+"""An invisible component that brings decodings to the browser's store, from which every view of the tab draws."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _carrier = component("carrier", "carrier")
 
 
 def carry(message: bytes, *, key: str) -> None:
-    """Bring one message."""
+    """Bring one message to the store."""
     _carrier(key=key, data=message)
 
 
 def carry_decoding(decoding: Decoding, *, key: str, kinds: Sequence[AttentionKind] = ATTENTION_KINDS) -> None:
-    """Bring a decoding: whole if it is small or `kinds` are all, and otherwise these kinds one by one."""
+    """Bring a decoding to the store: whole if it is small or all kinds are needed, otherwise `kinds` one by one."""
     if is_small(decoding.trace) or set(kinds) == set(ATTENTION_KINDS):
         carry(_message(decoding.seq, decoding.chosen_by, ATTENTION_KINDS, True, decoding), key=key)
         return
@@ -28,7 +28,7 @@ def carry_decoding(decoding: Decoding, *, key: str, kinds: Sequence[AttentionKin
         carry(_message(decoding.seq, "", (kind,), False, decoding), key=f"{key}-{kind}")
 
 
-# `seq` names the decoding. Arguments with an underscore are not part of the key.
+# `seq` names the decoding. Arguments with an underscore are not part of the cache key.
 @cached
 def _message(
     seq: str, chosen_by: str, kinds: tuple[AttentionKind, ...], with_header: bool, _decoding: Decoding

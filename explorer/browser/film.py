@@ -1,7 +1,7 @@
-"""The film: all heads of one kind of attention over the steps of a training run, moved through in the browser.
+"""The film: all heads of one kind of attention over the steps of a training run, played in the browser.
 
 The message (wire.py) has an array for each frame: its weights [layer, head, query, key], one byte a weight (255 = 1).
-One frame makes a still picture, without the slider.
+A single frame is drawn as a still picture, without the slider.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Frame:
 
     @property
     def labels(self) -> tuple[tuple[str, ...], ...]:
-        """What its rows read, its columns, and what its rows predict."""
+        """The labels of its rows, of its columns, and of what its rows predict."""
         return self.rows, self.columns, self.predicted
 
     @classmethod
     def of(cls, trace: AttentionTrace, kind: AttentionKind, step: int) -> Frame:
-        """One kind of attention of a recorded decoding; rows that predict something say what."""
+        """A frame from one kind of attention of a recorded decoding; decoder rows also name what they predict."""
         rows = trace.src_tokens if kind == "encoder" else trace.read_tokens
         columns = trace.read_tokens if kind == "decoder" else trace.src_tokens
         return cls(step, trace.weights(kind), rows, columns, () if kind == "encoder" else trace.predicted_tokens)
@@ -72,9 +72,9 @@ class Frame:
 
 @dataclass(frozen=True)
 class Film:
-    """What to show, and the position at the start. Frames count from 0, layers and heads from 1.
+    """The frames, and the position at the start. Frames count from 0, layers and heads from 1.
 
-    `seq` names the film. The browser adopts the start below when it sees a new `seq`; after that the user decides.
+    `seq` names the film. The browser goes to the start when it receives a new `seq`; after that the user decides.
     """
 
     seq: str
@@ -116,7 +116,7 @@ def encode(film: Film) -> bytes:
 
 
 def place_from(message: Any, film: Film) -> FilmPlace:
-    """A browser's message as a position that exists; the start, if it is about another film or none at all."""
+    """The position in a browser's message, clamped to the film; the start, if the message is not about this film."""
     at = FilmPlace(film.frame, film.layer, film.head)
     with suppress(msgspec.ValidationError):
         report = msgspec.convert(message, FilmReport)

@@ -1,4 +1,4 @@
-"""What pages have around their figures: a mark that a click scrolls to, links to copy, glossary, history, the tour."""
+"""Components around the figures of a page: the mark of an opened panel, copied links, glossary, history, tour."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _history = component("history", "history")
 _top_line = component("top_line", "top_line")
 _tour = component("tour", "tour")
 _LAST_MOVE = "_history_last"
-# All of it, always: a message of this size is sent once per browser tab, a smaller one again with each script run.
-# A tuple: of a dictionary or a list, Streamlit asks pandas whether it is a table, and imports it for that.
+# Always the whole glossary: Streamlit sends a message of this size once per browser tab, a smaller one in each run.
+# A tuple: for a dictionary or a list, Streamlit imports pandas to find out whether it is a table.
 _TERMS = tuple((address_of(entry.term), entry.term, entry.plain, entry.explanation) for entry in GLOSSARY)
 
 
 def arrival(label: str, turn: int, *, focus: bool, key: str) -> None:
-    """Draw a mark above what a click has opened. With each new `turn` the browser scrolls to it; 0 never scrolls.
+    """Draw a mark above a panel that a click has opened. The browser scrolls to it at each new `turn`, but not at 0.
 
-    `focus` also gives it the keyboard's focus, and screen readers say its `label`.
+    `focus` also gives it the keyboard focus, and screen readers read its `label`.
     """
     _arrival(key=key, data={"turn": turn, "label": label, "focus": focus})
 
@@ -36,7 +36,7 @@ def copy_link(*, key: str, embeds: bool = False) -> None:
 
 
 def glossary() -> None:
-    """Let the terms on this page explain themselves; call this at the end of the page, where it moves nothing.
+    """Explain the terms on this page on hover, focus or tap; call this at the end of the page, where it moves nothing.
 
     A term is a link to `#term-…`, in Markdown (:func:`explorer.locale.glossary.explained`) as in our own components
     (js/terms.js).
@@ -50,7 +50,7 @@ def history() -> None:
 
 
 def moved() -> bool:
-    """Whether the person, and not a request that came late, asks for an older address; true once for each move."""
+    """Whether the user, not a late request, went to another address in the browser's history; true once per move."""
     state: Any = st.session_state.get("history")
     last = state.get("moved") if state else None
     news = last is not None and last != st.session_state.get(_LAST_MOVE)
@@ -60,13 +60,13 @@ def moved() -> bool:
 
 
 def top_line(*, key: str, on_tour: Callable[[], None]) -> None:
-    """Draw what this is; `on_tour` is called, before the next run of the page, when the tour's button is pressed."""
+    """Draw the line that introduces the app; the tour's button calls `on_tour` before the next run of the page."""
     _top_line(key=key, on_tour_change=on_tour)
 
 
 def tour(turn: int, *, key: str) -> None:
-    """Mount the tour of the Translate page, whose cards say what the stepper shows just now.
+    """Mount the tour of the Translate page, whose cards describe what the stepper shows.
 
-    It starts when `turn` is another number than at its last start in this browser tab. Its code is sent only then.
+    It starts whenever `turn` differs from its last start in this browser tab. Its code is fetched only then.
     """
     _tour(key=key, data={"turn": turn})

@@ -1,7 +1,7 @@
 """The machine: the whole model as one live diagram, stepped, opened and explored in the browser.
 
-Carriers bring the decoding, its machine, and what is open. The browser reports its step, asks for what is opened, and
-says which page a link leads to.
+Carriers bring the decoding, its machine, and the details of the open block. The browser reports its step, requests the
+details of a block, and reports which page a clicked link leads to.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _component = component("machine", "machine")
 
 @dataclass(frozen=True)
 class MachineResult:
-    """The step on screen with what is open, and the link that was clicked in this run, if any."""
+    """The step on screen and what is open, and the link that was clicked in this run, if any."""
 
     place: MachinePlace
     departure: Departure | None
@@ -40,7 +40,7 @@ def machine(
 ) -> MachineResult:
     """Draw the view, opened at its start, and return what the browser reports.
 
-    `encoded` makes the message of the view and `details` that of what is open at a place, None if nothing is. `stepped`
+    `encoded` makes the message of the view, and `details` the message of the block open at a place, or None. `stepped`
     is called before a run in which the browser reports another place (see :func:`step_reported`).
     """
     decoding = view.decoding
@@ -71,7 +71,7 @@ def step_reported(key: str) -> int | None:
 
 
 def _place(message: Any, view: MachineView) -> MachinePlace | None:
-    """A reported place as one that exists. Messages are not trusted."""
+    """A reported place, clamped to places that exist. Messages are not trusted."""
     try:
         return view.fitting(msgspec.convert(message, MachinePlace))
     except msgspec.ValidationError:
@@ -80,13 +80,13 @@ def _place(message: Any, view: MachineView) -> MachinePlace | None:
 
 def _departure(message: Any, view: MachineView) -> Departure | None:
     try:
-        asked = msgspec.convert(message, Departure)
+        departure = msgspec.convert(message, Departure)
     except msgspec.ValidationError:
         return None
-    if asked.seq != view.decoding.seq:
+    if departure.seq != view.decoding.seq:
         return None
-    at = view.fitting(MachinePlace(asked.block, asked.head, asked.part, asked.step))
+    at = view.fitting(MachinePlace(departure.block, departure.head, departure.part, departure.step))
     trace = view.decoding.trace
     longest = max(len(trace.read_tokens), len(trace.src_tokens))
-    row, column = (max(1, min(longest, number)) for number in (asked.row, asked.column))
-    return replace(asked, **asdict(at), row=row, column=column)
+    row, column = (max(1, min(longest, number)) for number in (departure.row, departure.column))
+    return replace(departure, **asdict(at), row=row, column=column)

@@ -1,11 +1,11 @@
-"""The data of the machine: what the diagram of a decoding shows beside the decoding itself, and of an opened block.
+"""The data of the machine beside the decoding itself: one message for the diagram, one for an opened block.
 
-Both are messages (wire.py). That of the diagram has one array, `numbers`, float32, into which the picture of each block
+Both are written by wire.py. The diagram's has one array, `numbers`, float32, into which the picture of each block
 points (structs.py). Rows of the target are those of a run over the whole path: a causal row is the same at every step.
 A decoder that is not causal computes all rows anew at every step; then row r of step t (both from 0) is at
 t · (t + 1) / 2 + r.
 
-The arrays of an opened block, of all rows of the run, so that stepping through a causal decoding asks for nothing:
+The arrays of an opened block have all rows of the run, so that stepping through a causal decoding needs no request:
 
 - of an attention block, `heads`: the weights of all heads; `W.…`, `x.…` and `…_proj`: the matrices of queries, keys and
   values, the vectors that go in, and those that come out;
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from model.architectures import Model
 
 NUMBERS = 16
-"""How many numbers of a vector a picture shows."""
+"""Number of components of a vector that a picture shows."""
 COLUMNS = 64
-"""How many numbers of a vector the picture of an opened block shows."""
+"""Number of components of a vector that the picture of an opened block shows."""
 FIRST = 8
-"""How many numbers of a row are written out."""
+"""Number of components of a row that are written as numbers."""
 MATRIX = 32
-"""At most so many rows and columns has the picture of a matrix."""
+"""Maximum number of rows and columns in the picture of a matrix."""
 
 Floats = NDArray[np.float32]
 
@@ -66,7 +66,7 @@ _OF_KEYS = ("k_proj", "v_proj", "key", "value")
 
 @dataclass(frozen=True, eq=False)
 class MachineView:
-    """A decoding in the machine: the blocks of its model, and the place where to start, unless the browser knows it."""
+    """A decoding in the machine: the blocks of its model, and the place to start at if the browser has none."""
 
     decoding: Decoding
     config: ModelConfig
@@ -78,10 +78,10 @@ class MachineView:
         """Whether each step has rows of its own."""
         return not self.config.causal
 
-    def fitting(self, asked: MachinePlace) -> MachinePlace:
-        """What a browser or a link asks for, as far as it exists in this model."""
+    def fitting(self, requested: MachinePlace) -> MachinePlace:
+        """The place that a browser or a link requests, as far as it exists in this model."""
         steps = len(self.decoding.trace.read_tokens)
-        at = replace(asked, step=max(1, min(steps, asked.step)))
+        at = replace(requested, step=max(1, min(steps, requested.step)))
         block = next((each for each in self.blocks if each.name == at.block), None)
         if block is None:
             return replace(at, block="", head=0, part="")
@@ -116,7 +116,7 @@ def encode(view: MachineView, runs: Sequence[Recording], added: Mapping[str, Flo
             pictures[block.name] = MachinePicture(kind, side, scale, end, *numbers.shape)  # type: ignore[arg-type]
             arrays.append(numbers)
             end += numbers.size
-    known = runs[-1].operations
+    operations = runs[-1].operations
     message = MachineMessage(
         part="machine",
         seq=view.decoding.seq,
@@ -128,12 +128,12 @@ def encode(view: MachineView, runs: Sequence[Recording], added: Mapping[str, Flo
                 words=machine_words.words_of(block, config),
                 formula=machine_words.formula_of(block, config),
                 shape=shape_of(view, block),
-                parameters=sum(known[point].parameters for point in block.points if point in known),
+                parameters=sum(operations[point].parameters for point in block.points if point in operations),
                 picture=pictures[block.reads[0]] if block.name == MEMORY else pictures.get(block.name),
             )
             for block in view.blocks
         },
-        parts=_parts(view, known),
+        parts=_parts(view, operations),
         terms=glossary.addresses(),
         numbers=config.d_model,
         vocabulary=config.tgt_vocab_size,
@@ -155,12 +155,12 @@ def _kind(block: Block) -> AttentionKind:
     return next(kind for kind in ATTENTION_KINDS if kind == block.attention)
 
 
-def _parts(view: MachineView, known: Mapping[str, Operation]) -> dict[AttentionKind, dict[str, MachinePart]]:
+def _parts(view: MachineView, operations: Mapping[str, Operation]) -> dict[AttentionKind, dict[str, MachinePart]]:
     """The parts of a head by kind of attention."""
     parts: dict[AttentionKind, dict[str, MachinePart]] = {}
     for block in view.blocks:
         if block.attention and block.attention not in parts:
-            names = {_short(point) for point in block.points if point in known} | {"head"}
+            names = {_short(point) for point in block.points if point in operations} | {"head"}
             every = machine_words.parts_of(block, view.config)
             parts[_kind(block)] = {name: part for name, part in every.items() if name in names}
     return parts
@@ -169,9 +169,9 @@ def _parts(view: MachineView, known: Mapping[str, Operation]) -> dict[AttentionK
 def _picture(
     view: MachineView, block: Block, runs: Sequence[Recording], added: Mapping[str, Floats]
 ) -> tuple[str, Floats] | None:
-    """The picture of a block's result: whose rows it has, and its numbers; None for a block that has none."""
+    """The picture of a block's result: the side that its rows belong to, and its numbers; None without a picture."""
     side, trace = "target" if is_target(block) else "source", view.decoding.trace
-    each = runs if is_target(block) else runs[-1:]  # of the source, one run is enough
+    each = runs if is_target(block) else runs[-1:]  # one run is enough for the source
     if block.attention:
         keys = trace.weights(_kind(block)).shape[-1]
         maps = [run[f"{block.name}.weights"].value[0].float().mean(dim=0).numpy() for run in each]
@@ -192,7 +192,7 @@ def _picture(
 
 
 def _usual_size(numbers: Floats) -> float:
-    """The size of a number that has the full colour: nearly all are smaller."""
+    """The magnitude that has the full colour: 98 % of the numbers are smaller."""
     scale = float(np.quantile(np.abs(numbers), 0.98)) if numbers.size else 1.0
     return float(f"{max(scale, 1e-9):.4g}")
 
@@ -206,9 +206,9 @@ def full_colour(weights: Floats) -> float:
 
 
 def shape_of(view: MachineView, block: Block) -> list[int]:
-    """The axes of a block's result without the batch; 0 stands for the number of target tokens that were read.
+    """The shape of a block's result without the batch; 0 stands for the number of target tokens that were read.
 
-    That of attention is the shape of its weights: head, query, key.
+    For attention, it is the shape of the weights: head, query, key.
     """
     config, n_src = view.config, len(view.decoding.trace.src_tokens)
     rows = 0 if is_target(block) else n_src
@@ -236,10 +236,10 @@ def encode_details(
     step: int,
     before: Block | None = None,
 ) -> bytes:
-    """What the browser gets of an opened block of a recorded run; `title_of` names a point.
+    """The message of an opened block of a recorded run; `title_of` names a point.
 
-    `step` is that of the run where each step has rows of its own, and 0 where one run serves all. `before` is the block
-    whose result this one is, where it computes nothing itself: the memory is what the encoder's last block gives.
+    `step` is the run's step if each step has rows of its own, and 0 if one run serves all. The memory computes nothing
+    itself: it is the result of the block `before` it, the encoder's last.
     """
     computed = block.points or (before.points[-1:] if before is not None else ())
     operations = [run[point] for point in computed if point in run.operations and point != "softmax"]
@@ -278,7 +278,7 @@ def encode_details(
 
 
 def _rows(operation: Operation, head: int) -> Floats:
-    """[row, number] of an operation; of one head (from 1) where it has heads. Masked scores are NaN."""
+    """The rows [row, number] of an operation, of one head (from 1) if it has heads. Masked scores are NaN."""
     value = operation.value.float()
     if operation.name == "decoder.initial":  # [layer, batch, number]
         return np.array(value[:, 0].numpy())
@@ -292,8 +292,8 @@ def _described(rows: Floats) -> Floats:
     """Mean, standard deviation and length of each row, and its first numbers; masked cells do not count."""
     seen = np.ma.masked_invalid(rows.astype(np.float64))
     columns = [seen.mean(axis=1), seen.std(axis=1), np.ma.sqrt((seen**2).sum(axis=1))]
-    told = np.stack([np.ma.filled(column, np.nan) for column in columns], axis=1)
-    return np.concatenate((told, rows[:, :FIRST]), axis=1).astype(np.float32)
+    statistics = np.stack([np.ma.filled(column, np.nan) for column in columns], axis=1)
+    return np.concatenate((statistics, rows[:, :FIRST]), axis=1).astype(np.float32)
 
 
 def _number(value: float) -> float | None:
@@ -302,37 +302,37 @@ def _number(value: float) -> float | None:
 
 def _attention(block: Block, head: int, run: Recording, model: Model) -> dict[str, Floats]:
     """The weights of all heads, the projections, and everything of the open head."""
-    found: dict[str, Floats] = {"heads": run[f"{block.name}.weights"].value[0].float().numpy()}
-    found |= _projections(block, run, model)
+    arrays: dict[str, Floats] = {"heads": run[f"{block.name}.weights"].value[0].float().numpy()}
+    arrays |= _projections(block, run, model)
     if head:
         for point in block.points:
             short = _short(point)
             if point in run.operations and run[point].value.dim() == 4:
-                found[short] = _rows(run[point], head)
-    return found
+                arrays[short] = _rows(run[point], head)
+    return arrays
 
 
 def _projections(block: Block, run: Recording, model: Model) -> dict[str, Floats]:
-    """What goes into the three matrices, the matrices as pictures, and what comes out; nothing for an LSTM."""
-    known = {point.name: point for point in points(model.config)}
-    found: dict[str, Floats] = {}
+    """The inputs of the three matrices, the matrices as pictures, and the outputs; nothing for an LSTM."""
+    points_by_name = {point.name: point for point in points(model.config)}
+    arrays: dict[str, Floats] = {}
     for short in _PROJECTIONS:
         name = f"{block.name}.{short}"
         if name not in run.operations:
             return {}
-        weight = model.get_submodule(known[name].module).weight
+        weight = model.get_submodule(points_by_name[name].module).weight
         heads = run[f"{block.name}.weights"].shape[1]
-        found[f"W.{short}"] = pooled(np.abs(weight.detach().float().numpy()), heads)  # type: ignore[operator]
-        found[short] = run[name].value[0].float().numpy()
-        found[f"x.{short}"] = run[known[name].reads[0]].value[0].float().numpy()
+        arrays[f"W.{short}"] = pooled(np.abs(weight.detach().float().numpy()), heads)  # type: ignore[operator]
+        arrays[short] = run[name].value[0].float().numpy()
+        arrays[f"x.{short}"] = run[points_by_name[name].reads[0]].value[0].float().numpy()
     if block.attention != "cross":  # all three read the same
-        del found["x.k_proj"]
-    del found["x.v_proj"]
-    return found
+        del arrays["x.k_proj"]
+    del arrays["x.v_proj"]
+    return arrays
 
 
 def pooled(matrix: Floats, heads: int) -> Floats:
-    """A matrix [out, in] as a small picture [in, out]: means over equal tiles, none of which belongs to two heads."""
+    """A matrix [out, in] as a small picture [in, out]: means over equal tiles, each within one head."""
     wide, high = matrix.shape
     columns, rows = heads * _divisor(wide // heads, max(1, MATRIX // heads)), _divisor(high, MATRIX)
     tiles = matrix.reshape(columns, wide // columns, rows, high // rows)

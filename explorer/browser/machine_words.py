@@ -1,8 +1,8 @@
-"""What the blocks of a model's diagram are called, what each does in a sentence, and its formula.
+"""Titles, explanations and formulas of the blocks in a model's diagram.
 
-A formula is a tree for the browser to set (js/formula.js): a text is a symbol, and a list begins with how its other
-parts stand to each other: `row`, `sub` (below), `sup` (above), `frac` or `sqrt`. Symbols are those of Vaswani et al.
-(2017).
+A formula is a tree that the browser sets as MathML (js/formula.js): a string is a symbol, and a list begins with the
+arrangement of its parts: `row`, `sub` (subscript), `sup` (superscript), `frac` or `sqrt`. Symbols are those of
+Vaswani et al. (2017).
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _PRODUCT = _row("Q", _TRANSPOSED)
 
 
 def words_of(block: Block, config: ModelConfig) -> str:
-    """What a block does, in a sentence or two."""
+    """Explain what a block does, in a sentence or two."""
     source = block.stack in ("source", "encoder")
     if block.kind == "tokens":
         if source:
             return "The sentence is split into tokens; <eos> marks its end. Each token has a number in the vocabulary."
         return (
-            "The decoder reads what has been written so far: the start token <sos>, then every word chosen up to now. "
-            "The word that is chosen next is read in the next step."
+            "The decoder reads the target so far: the start token <sos>, then every word chosen up to now. The word "
+            "that is chosen next is read in the next step."
         )
     if block.kind == "embedding":
         return _embedding_words(config)
@@ -79,8 +79,8 @@ def words_of(block: Block, config: ModelConfig) -> str:
         return _attention_words(block, config)
     if block.kind == "add":
         return (
-            "The sublayer's result is added to what went into it (residual connection): the sublayer only computes a "
-            "change, and the vector itself passes by."
+            "The sublayer's result is added to its input (residual connection): the sublayer only computes a change, "
+            "and the vector itself passes by unchanged."
         )
     if block.kind == "feed_forward":
         return (
@@ -147,7 +147,8 @@ def _other_words(block: Block, config: ModelConfig) -> str:
         "lstm": f"{plural(layers, 'layer')} of LSTM read the tokens one after the other{both}; each state depends on "
         f"the one before, so the order needs no position.",
         "initial": "The decoder starts with a state that is computed from the encoder's result at the first token.",
-        "combine": "What attention has found and the decoder's state are put side by side and mixed.",
+        "combine": "The result of attention and the decoder's state are joined, multiplied by a matrix, and "
+        "passed through tanh.",
         "memory": f"The encoder's result: one vector of {config.d_model} numbers for each source token. It is all that "
         f"goes from the encoder to the decoder; cross-attention in each decoder layer makes keys and values from it.",
         "linear": f"The last vector of the newest token is compared with one row for each of the "
@@ -160,7 +161,7 @@ def _other_words(block: Block, config: ModelConfig) -> str:
 
 
 def _paper(config: ModelConfig) -> bool:
-    """Whether the model has the two steps of an embedding, scaling and positions, that an LSTM lacks."""
+    """Whether the model is a Transformer: its embeddings may be scaled and have positions, unlike an LSTM's."""
     return config.architecture == "transformer"
 
 
@@ -206,13 +207,12 @@ _FORMULAS: dict[str, Formula] = {
 
 
 def _scaled(config: ModelConfig) -> Formula:
-    """The scores, before the mask."""
-    product = ["frac", _PRODUCT, ["sqrt", _KEY]] if config.scale_scores else _PRODUCT
-    return product
+    """The formula of the scores, before the mask."""
+    return ["frac", _PRODUCT, ["sqrt", _KEY]] if config.scale_scores else _PRODUCT
 
 
 def attention_formula(config: ModelConfig) -> Formula:
-    """Several heads, joined."""
+    """The formula of an attention block: all heads, concatenated and projected."""
     if not _paper(config):
         return _row("softmax", "(", _scaled(config), ")", "V")
     heads = _row("Concat(", _sub("head", "1"), ",", "…", ",", _sub("head", "h"), ")")
@@ -226,7 +226,7 @@ def attention_formula(config: ModelConfig) -> Formula:
 
 
 def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
-    """What the parts of one head are called, do and compute, by the last part of the name of their point.
+    """Title, explanation and formula of each part of one head, by the last part of its point's name.
 
     The entry "head" is about the head as a whole.
     """
@@ -241,9 +241,9 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
     )
     key = f"What each token can be found by: {source}, whole, times this head's part of the matrix W_K{turns}."
     value = (
-        f"What each token hands on when it is looked at: {source}, whole, times this head's part of the matrix W_V."
+        f"What each token passes on if it is looked at: {source}, whole, times this head's part of the matrix W_V."
         if learned
-        else "What each token hands on: the encoder's result itself, without a matrix."
+        else "What each token passes on: the encoder's result itself, without a matrix."
     )
     closed = "later tokens" if block.attention == "decoder" else "padding"
     nothing = (
@@ -252,18 +252,18 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
         else "The mask would close padding; a single sentence has none, so nothing changes here."
     )
     biased = config.positions == "alibi" and block.attention != "cross"
-    distance = " The distance is already taken off (ALiBi)." if biased else ""
+    distance = " The penalty for the distance is already subtracted (ALiBi)." if biased else ""
     scale = ", divided by √d_k" if config.scale_scores else ""
     head = (
-        "One head: it makes queries, keys and values of its own from the whole vectors, by its own part of the "
-        "matrices, and so has a pattern of weights of its own."
+        "One head: it computes its own queries, keys and values from the whole vectors, with its own part of the "
+        "matrices, and so has its own pattern of weights."
         if learned
         else "The only head: it compares the decoder's state with what the encoder has made of each token."
     )
     bias = ["−", "m", "·", "|i − j|"] if biased else []
     softmax = _row("softmax", "(", _scaled(config), *bias, ")")
     scores = f"How well each query fits each key: the product of the two vectors{scale}.{distance}"
-    mean = "Each token takes the mean of the values, weighted by its row of weights."
+    mean = "Each token receives the mean of the values, weighted by its row of weights."
     return {
         "head": MachinePart("Head", head, _row(_sub("head", "i"), "=", softmax, "V")),
         "query": MachinePart("Queries Q", query, _projected("Q") if learned else _row("Q", "=", "h")),
@@ -277,5 +277,5 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
 
 
 def _projected(letter: str) -> Formula:
-    """Q = x W_i^Q."""
+    """The formula of a projection, such as Q = x W_i^Q."""
     return _row(letter, "=", "x", _sup(_sub("W", "i"), letter))

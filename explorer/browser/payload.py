@@ -1,4 +1,4 @@
-"""A decoding as the messages that the views draw it from: on a page, in a file that stands alone, in a notebook.
+"""Encode a decoding as the messages that the views draw: on a page, in a page that stands alone, in a notebook.
 
 One message has the header (tokens, probabilities, alternatives), the labels and scores of each kind of attention in
 each form, and the weights and masks as arrays (wire.py). Causal rows do not change at later steps, so one message
@@ -50,7 +50,7 @@ def encode(
     with_header: bool = True,
     digits: int | None = None,
 ) -> bytes:
-    """A decoding, or some kinds of it, as one message. For `digits` see :func:`explorer.browser.wire.write`.
+    """Encode a decoding, or some kinds of it, as one message. For `digits` see :func:`explorer.browser.wire.write`.
 
     Raises:
         ValueError: the ids do not fit the trace, or a weight is not a number.
@@ -71,7 +71,7 @@ def encode(
 
 
 def header(decoding: Decoding) -> DecodingHeader:
-    """What the browser is told of a decoding beside its numbers."""
+    """The header of a decoding: everything but its weights and masks."""
     trace = decoding.trace
     return DecodingHeader(
         model=printable(decoding.model),
@@ -107,9 +107,9 @@ def header(decoding: Decoding) -> DecodingHeader:
 
 
 def forms(trace: AttentionTrace, kind: AttentionKind) -> dict[Form, FormOfMap]:
-    """Labels and scores of one kind between tokens and, where some word has several tokens, between words."""
-    named = FORMS if has_subwords(trace) else FORMS[:1]
-    return {form: _form(trace, kind, form) for form in named if form != "words-next" or kind != "encoder"}
+    """Labels and scores of one kind between tokens and, if a word has several tokens, between words."""
+    available = FORMS if has_subwords(trace) else FORMS[:1]
+    return {form: _form(trace, kind, form) for form in available if form != "words-next" or kind != "encoder"}
 
 
 def _form(trace: AttentionTrace, kind: AttentionKind, form: Form) -> FormOfMap:
@@ -130,7 +130,7 @@ def _form(trace: AttentionTrace, kind: AttentionKind, form: Form) -> FormOfMap:
 def _check(decoding: Decoding) -> None:
     trace, ids, sums = decoding.trace, decoding.path, decoding.log_sums
     rows = len(trace.read_tokens)
-    # Of all kinds, whichever are sent: the header says of all that their rows sum to 1.
+    # All kinds are checked, even if not all are sent: the header says that the rows of all kinds sum to 1.
     for kind in ATTENTION_KINDS:
         if not np.isfinite(trace.weights(kind)).all():
             raise ValueError(f"The {kind} attention holds a value that is not a number; the model is broken.")

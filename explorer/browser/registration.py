@@ -11,13 +11,13 @@ from explorer.browser import assets
 
 
 def nothing() -> None:
-    """Registers a value with Streamlit, which then always exists in the result."""
+    """Do nothing; as a callback, it makes Streamlit always include the value in a component's result."""
 
 
 def component(name: str, entry: str) -> Any:
     """Register the component `headlight_<name>`, whose code is the pack of this entry.
 
-    One that shows nothing is not isolated: the browser then mounts it in one go instead of two.
+    A component without styles is not isolated: the browser then mounts it in one pass instead of two.
     """
     return st.components.v2.component(
         f"headlight_{name}", js=assets.mount(entry), isolate_styles=assets.has_styles(entry)
@@ -25,9 +25,9 @@ def component(name: str, entry: str) -> Any:
 
 
 def as_data(mount: Any) -> list[dict[str, Any]]:
-    """What a view is mounted with (a dataclass of structs.py) as a component's data.
+    """Convert what a view is mounted with (a dataclass of structs.py) to a component's data.
 
-    In a list: to find out whether a value within a dictionary is a table, Streamlit imports pandas, which takes about
-    a second of a cold start.
+    It is a list, because for a value within a dictionary, Streamlit imports pandas to find out whether it is a table,
+    which takes about a second of a cold start.
     """
     return [asdict(mount)]

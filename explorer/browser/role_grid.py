@@ -1,8 +1,8 @@
 """Thumbnails of all heads, lettered and framed by their roles; a click opens a head or chooses it.
 
-Drawn by our own code: a Plotly figure would keep the Probe page waiting until the browser has read all of Plotly. The
-message (wire.py) has one byte for each cell of each map, a share of the grid's largest cell, 255 for all of it: as many
-steps as the colour scale has, and no number is read from them.
+It is our own component, because with a Plotly figure the Probe page would wait for all of Plotly to load. The message
+(wire.py) has one byte for each cell of each map: its share of the grid's largest cell, where 255 is 1. That is as fine
+as the colour scale, and the cells are not shown as numbers.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def role_grid_view(
     """
 
     def clicked() -> None:
-        found = head_from(st.session_state[key].get("clicked"), grids)
-        if found is not None:
-            grid, place = found
+        head = head_from(st.session_state[key].get("clicked"), grids)
+        if head is not None:
+            grid, place = head
             on_click((grid.kind, *place))
 
     _component(
@@ -50,7 +50,7 @@ def role_grid_view(
 
 
 def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
-    """All grids. `choosing`: a click chooses a head or leaves it; otherwise it opens the head.
+    """Encode all grids as a message. `choosing`: a click selects or deselects a head; otherwise it opens the head.
 
     Raises:
         ValueError: a cell is not a number.
@@ -63,12 +63,13 @@ def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
 
 
 def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[int, int]] | None:
-    """The grid and the head (layer and head from 0) of a browser's message, unchecked; None if there is none such."""
+    """The grid and the head (layer and head from 0) named by a browser's message; None if they do not exist."""
     try:
-        asked = msgspec.convert(message, GridHead)
+        clicked = msgspec.convert(message, GridHead)
     except msgspec.ValidationError:
         return None
-    grid, place = next((grid for grid in grids if grid.kind == asked.kind), None), (asked.layer - 1, asked.head - 1)
+    grid = next((grid for grid in grids if grid.kind == clicked.kind), None)
+    place = clicked.layer - 1, clicked.head - 1
     return None if grid is None or place not in grid.roles else (grid, place)
 
 

@@ -1,6 +1,6 @@
-"""What is sent to the browser and comes back from it, as types.
+"""Types of the messages to and from the browser.
 
-`js/structs.d.ts`, against which the JavaScript is checked, is made from these: `python -m explorer.browser.typescript`.
+`python -m explorer.browser.typescript` generates `js/structs.d.ts` from them, for checking the JavaScript.
 Layers, heads, steps, rows and columns count from 1 here; head 0 is the mean over the heads of a layer. Only lists of
 array indices (`unknown`, `chosen`, spans) count from 0.
 """
@@ -23,14 +23,14 @@ Formula = Any  # str | list[Formula], which the checkers cannot read in a datacl
 
 @dataclass(frozen=True)
 class Position(Place):
-    """A place in a decoding, and the options of the views of heads, which the stepper has none of."""
+    """A place in a decoding, and the options of the views of heads; the stepper has no options."""
 
     options: ViewOptions | None = None
 
 
 @dataclass(frozen=True)
 class Source:
-    """The source tokens; `words` has the word of each, -1 for none; `unknown` which of them the model sees as <unk>."""
+    """The source tokens; `words` has the word of each (-1 for none), `unknown` the indices of those read as <unk>."""
 
     tokens: list[str]
     words: list[int]
@@ -41,8 +41,8 @@ class Source:
 class Target:
     """The tokens that the decoder read and predicted, row by row.
 
-    `probabilities` is None where they are not known. `chosen` lists the rows whose token is not the likeliest, and `by`
-    says who took it there.
+    `probabilities` is None if they are unknown. `chosen` lists the rows whose token is not the likeliest, and `by` says
+    how such a token was selected.
     """
 
     tokens: list[str]
@@ -65,7 +65,7 @@ class Alternatives:
 
 @dataclass(frozen=True)
 class Heat:
-    """The temperatures that bars can be drawn at, and log Σ p^(1/T) over the vocabulary [row][temperature]."""
+    """The temperatures of the slider, and log Σ p^(1/T) over the vocabulary [row][temperature]."""
 
     temperatures: list[float]
     log_sums: list[list[float]]
@@ -73,7 +73,7 @@ class Heat:
 
 @dataclass(frozen=True)
 class Checks:
-    """Of all heads: the largest error of a row's sum, the number of masked cells that are not 0, and how many heads."""
+    """Checks of all heads: largest error of a row's sum, number of nonzero masked cells, number of heads."""
 
     error: float
     leaks: int
@@ -82,7 +82,7 @@ class Checks:
 
 @dataclass(frozen=True)
 class Shape:
-    """The axes of one kind of attention; all 0 where the model has none of this kind."""
+    """The sizes of one kind of attention; all 0 if the model has none of this kind."""
 
     layers: int
     heads: int
@@ -95,7 +95,7 @@ class FormOfMap:
     """One kind of attention between tokens or between words: its labels, and the scores of its heads [layer][head].
 
     `effective` is the effective number of keys, `shares` the share of the weight by relative position, `roles` the
-    favoured position; None where no row has such a position, or a choice.
+    favoured position. A score is None if no row has such a position, or if no row has a choice.
     """
 
     rows: list[str]
@@ -110,7 +110,7 @@ class FormOfMap:
 
 @dataclass(frozen=True)
 class DecodingHeader:
-    """One decoding without its numbers."""
+    """A decoding without its weights and masks."""
 
     model: str
     trained: bool
@@ -127,9 +127,9 @@ class DecodingHeader:
 
 @dataclass(frozen=True)
 class DecodingMessage:
-    """A decoding, or more of one: each message adds to what the browser holds under `seq`.
+    """A decoding, or a part of it: each message adds to what the browser holds under `seq`.
 
-    The arrays behind it are `<kind>` [layer, head, query, key] and `<kind>.mask` [query, key].
+    The arrays after it are `<kind>` [layer, head, query, key] and `<kind>.mask` [query, key].
     """
 
     seq: str
@@ -139,7 +139,7 @@ class DecodingMessage:
 
 @dataclass(frozen=True)
 class ViewMount:
-    """What a view is mounted with: which decoding, and where it starts in which turn of the server's.
+    """What a view is mounted with: the decoding, the place to start at, and the server's turn (see sync.py).
 
     `explains`: the page can explain a cell. `compact`: as few controls as possible.
     """
@@ -153,7 +153,7 @@ class ViewMount:
 
 @dataclass(frozen=True)
 class ViewReport:
-    """Where a view is; `wanted` are the kinds of attention that it needs."""
+    """The place of a view; `wanted` lists the kinds of attention that it needs."""
 
     seq: str
     turn: int
@@ -163,7 +163,7 @@ class ViewReport:
 
 @dataclass(frozen=True)
 class ForkReport:
-    """The request to continue with another token: the row of the place's step is to predict `token_id`."""
+    """A request to continue with another token: the row of the place's step is to predict `token_id`."""
 
     seq: str
     place: Position
@@ -172,12 +172,12 @@ class ForkReport:
 
 @dataclass(frozen=True)
 class MachinePicture:
-    """A picture of a block's result in the array `numbers`: where it begins, and its rows and columns.
+    """A picture of a block's result in the array `numbers`: its offset, rows and columns.
 
     `rows` are the first numbers of each token's vector, as recorded at the block's result; for the positions, of the
     vectors that are added; for the logits, those of the likeliest tokens. A `map` has the attention weights, mean over
-    the heads. A number as large as `scale` has the full colour. `side` says whose rows they are: of the source, of the
-    target by step, one per step, or of the target at any step.
+    the heads. A number as large as `scale` has the full colour. `side` says which rows there are: those of the source,
+    those of the target by step, one per step, or those of the target at any step.
     """
 
     kind: Literal["rows", "map"]
@@ -190,7 +190,7 @@ class MachinePicture:
 
 @dataclass(frozen=True)
 class MachinePart:
-    """What is said of a part of a head."""
+    """Title, explanation and formula of a part of a head."""
 
     title: str
     words: str
@@ -199,7 +199,7 @@ class MachinePart:
 
 @dataclass(frozen=True)
 class MachineFacts(MachinePart):
-    """What is said of a block. In `shape`, 0 stands for the number of target tokens that were read."""
+    """Title, explanation, formula and sizes of a block. In `shape`, 0 stands for the number of target tokens read."""
 
     shape: list[int]
     parameters: int
@@ -208,10 +208,10 @@ class MachineFacts(MachinePart):
 
 @dataclass(frozen=True)
 class MachineMessage:
-    """What the machine needs beside its decoding: its blocks, and what is said of each.
+    """The data of the machine beside its decoding: its blocks, and the facts about each.
 
-    `stepwise`: each step has rows of its own. `terms` has the address of the explanation of each form of a term in
-    lower case. `numbers` is d_model, `vocabulary` the number of target tokens.
+    `stepwise`: each step has rows of its own. `terms` maps each form of a term, in lower case, to the address of its
+    explanation. `numbers` is d_model, `vocabulary` the number of target tokens.
     """
 
     part: Literal["machine"]
@@ -227,7 +227,7 @@ class MachineMessage:
 
 @dataclass(frozen=True)
 class Opened:
-    """What is open: a block, a head of it (from 1; 0 = none) and a part of that head, such as `scores`."""
+    """The open block, its open head (from 1; 0 = none), and the open part of that head, such as `scores`."""
 
     block: str = ""
     head: int = 0
@@ -236,14 +236,14 @@ class Opened:
 
 @dataclass(frozen=True)
 class MachinePlace(Opened):
-    """What is open in the machine, and the step."""
+    """What is open in the machine, and the step on screen."""
 
     step: int = 1
 
 
 @dataclass(frozen=True)
 class MachineMount:
-    """What the machine is mounted with: which decoding, and where it starts in which turn of the server's."""
+    """What the machine is mounted with: the decoding, the place to start at, and the server's turn (see sync.py)."""
 
     seq: str
     turn: int
@@ -252,7 +252,7 @@ class MachineMount:
 
 @dataclass(frozen=True)
 class Departure(MachinePlace):
-    """A link that was clicked: which page or part of one it leads to, and from which token of which row."""
+    """A link that was clicked: the page or part of a page that it leads to, and the cell on screen (row, column)."""
 
     seq: str = ""
     place: Literal["attention", "cell", "positions", "masks", "translate", "ledger"] = "attention"
@@ -262,7 +262,7 @@ class Departure(MachinePlace):
 
 @dataclass(frozen=True)
 class PointNumbers:
-    """A point of an opened block; `side` says to which tokens its rows belong."""
+    """The statistics of a point of an opened block; `side` says to which tokens its rows belong."""
 
     point: str
     title: str
@@ -275,7 +275,7 @@ class PointNumbers:
 
 @dataclass(frozen=True)
 class CodeFunction:
-    """A function of ours: its file, its name, the number of its first line, and its lines."""
+    """A function of this program: its file, its name, the number of its first line, and its lines."""
 
     file: str
     name: str
@@ -285,7 +285,7 @@ class CodeFunction:
 
 @dataclass(frozen=True)
 class CodePlace:
-    """Where a point is computed: in which of the functions, and in which lines."""
+    """Where a point is computed: the index of the function, and the lines."""
 
     function: int
     marked: list[int]
@@ -301,7 +301,7 @@ class Code:
 
 @dataclass(frozen=True)
 class MachineDetails:
-    """What the machine shows of an opened block; `step` is 0 where one run serves all.
+    """The data of an opened block; `step` is 0 if one run serves all steps.
 
     `full` is the weight that has the full colour in the maps of heads.
     """
@@ -337,14 +337,14 @@ class FilmPlace:
 
 @dataclass(frozen=True)
 class FilmReport(FilmPlace):
-    """Where the view of a film is."""
+    """The position of the view of a film."""
 
     seq: str
 
 
 @dataclass(frozen=True)
 class FilmHeader:
-    """The film without its weights, and where it starts."""
+    """The film without its weights, and the position to start at."""
 
     seq: str
     kind: AttentionKind
@@ -381,7 +381,7 @@ class RoleGridHeader:
 
 @dataclass(frozen=True)
 class RoleGridsHeader:
-    """Grids of heads. `choosing`: a click chooses a head or leaves it; otherwise it opens the head."""
+    """Grids of heads. `choosing`: a click selects or deselects a head; otherwise it opens the head."""
 
     choosing: bool
     grids: list[RoleGridHeader]
@@ -398,7 +398,7 @@ class GridHead:
 
 @dataclass(frozen=True)
 class RecordingHeader:
-    """A recording of a page that stands alone; `forks` has, by row, the recording that each token leads to."""
+    """A recording of a page that stands alone; for each row, `forks` maps tokens to the recordings they lead to."""
 
     seq: str
     text: str
@@ -409,9 +409,9 @@ class RecordingHeader:
 
 @dataclass(frozen=True)
 class StandaloneHeader:
-    """A page that stands alone: its views, its recordings, and where it opens.
+    """A page that stands alone: its views, its recordings, and the place where it opens.
 
-    `terms` has what the views link to, by address: the term, the plain word, and the explanation.
+    `terms` has the glossary by address: the term, the plain word, and the explanation.
     """
 
     views: list[StandaloneView]

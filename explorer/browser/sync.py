@@ -1,7 +1,7 @@
-"""Who moved last: the page, which asks for a place, or the browser, which reports where its view is.
+"""Decide whether the page, which requests a place, or the browser, which reports its view's place, moved last.
 
-Each decoding starts a turn, and so does each place that the page asks for anew; the view adopts the place that comes
-with a new turn, and reports name the turn in which they were made. A report of an earlier turn counts no more.
+Each decoding starts a new turn, and so does each new request of the page. The view goes to the place that comes with a
+new turn, and a report names the turn in which it was made; reports of earlier turns are ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Settled(Generic[T]):
-    """Where the view starts, in which turn, and where it is now."""
+    """The place where the view starts, the turn of that start, and the place where the view is now."""
 
     start: T
     turn: int
@@ -27,7 +27,7 @@ class Settled(Generic[T]):
 def settle(key: str, seq: str, wanted: T, read: Callable[[Any], T | None]) -> Settled[T]:
     """Decide where the view with this key is.
 
-    `wanted` is the place that the page asks for. Most pages pass in the place that they were given last time, and some
+    `wanted` is the place that the page requests. Most pages pass in the place that was returned last time, and some
     always pass the same one: neither is a request to move. `read` checks a report's `place`, which is not trusted.
     """
     memory = st.session_state.setdefault(f"_{key}_turn", {"turn": 0})

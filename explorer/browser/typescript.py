@@ -1,4 +1,4 @@
-"""The types of the structs for JavaScript's checker: `python -m explorer.browser.typescript` writes js/structs.d.ts."""
+"""Generate the types of the structs for JavaScript, js/structs.d.ts: `python -m explorer.browser.typescript`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(N
 
 def declarations() -> str:
     """All structs as TypeScript."""
-    lines = ["// Made from explorer/browser/structs.py by `python -m explorer.browser.typescript`; not to be edited."]
+    lines = ["// Generated from explorer/browser/structs.py by `python -m explorer.browser.typescript`. Do not edit."]
     for name, struct in vars(structs).items():
         if isinstance(struct, type) and dataclasses.is_dataclass(struct):
             (base,) = struct.__bases__
@@ -29,7 +29,7 @@ def declarations() -> str:
 
 
 def _type(hint: object) -> str:
-    """One type of Python as one of TypeScript."""
+    """Translate a Python type to TypeScript."""
     if hint in _PLAIN:
         return _PLAIN[hint]
     if dataclasses.is_dataclass(hint):
@@ -46,7 +46,7 @@ def _type(hint: object) -> str:
         return f"[{', '.join(_type(argument) for argument in arguments)}]"
     if origin is dict:
         return f"Record<{_type(arguments[0])}, {_type(arguments[1])}>"
-    raise TypeError(f"There is no type of TypeScript for {hint!r}.")
+    raise TypeError(f"There is no TypeScript type for {hint!r}.")
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def heads_view(
 
 
 def _settled(key: str, decoding: Decoding, wanted: Place, view: str) -> Settled[tuple[Place, str]]:
-    """Where a view with this key is. Messages are not trusted."""
+    """Decide where the view with this key is. Messages are not trusted."""
 
     def read(message: Any) -> tuple[Place, str] | None:
         try:
@@ -111,7 +111,7 @@ def _settled(key: str, decoding: Decoding, wanted: Place, view: str) -> Settled[
 
 
 def _place_of(trace: AttentionTrace, at: Position) -> tuple[Place, str]:
-    """A reported position as a place that exists in the trace, and the text of the view of heads."""
+    """A reported position, clamped to the trace, and the text of the view of heads."""
     cell = None if at.kind != "encoder" and at.column is None else (at.row, at.column or 0)
     place = place_in(trace, kind=at.kind, layer=at.layer, head=at.head, step=at.step, cell=cell)
     view = "" if at.options is None else format_view(at.options)
@@ -119,16 +119,16 @@ def _place_of(trace: AttentionTrace, at: Position) -> tuple[Place, str]:
 
 
 def _forked(message: Any, decoding: Decoding) -> StepperResult | None:
-    """The fork that a message asks for and where, if it is about this decoding and names a token on offer."""
+    """The place and fork that a message requests; None unless it names this decoding and a token on offer."""
     try:
-        asked = msgspec.convert(message, ForkReport)
+        report = msgspec.convert(message, ForkReport)
     except msgspec.ValidationError:
         return None
-    place, _ = _place_of(decoding.trace, asked.place)
+    place, _ = _place_of(decoding.trace, report.place)
     offered = {int(token) for token in decoding.trace.top_ids[place.step - 1]}
-    if asked.seq != decoding.seq or asked.token_id not in offered:
+    if report.seq != decoding.seq or report.token_id not in offered:
         return None
-    return StepperResult(place, Fork(place.step, asked.token_id))
+    return StepperResult(place, Fork(place.step, report.token_id))
 
 
 def _opened(decoding: Decoding, place: Place, view: str, key: str) -> tuple[AttentionKind, ...]:

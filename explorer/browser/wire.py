@@ -1,4 +1,4 @@
-"""The one form in which data reach the browser: a header in JSON, then raw arrays.
+"""The format of all data sent to the browser: a header in JSON, then raw arrays.
 
 A message is, in this order:
 
@@ -8,7 +8,7 @@ A message is, in this order:
 - the arrays, row-major, each padded to a multiple of 4 bytes. The type is `f4` (float32), `u2` or `u1`, little-endian;
   a number stands for itself divided by `unit`, which is 1 for `f4`.
 
-`js/wire.js` reads it. Only json and numpy are needed to write and to read it.
+`js/wire.js` reads it. Reading and writing need only json and numpy.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _TYPES = {"f4": "<f4", "u2": "<u2", "u1": "u1"}
 
 
 def write(header: Mapping[str, Any], arrays: Arrays, *, digits: int | None = None) -> bytes:
-    """A header and named arrays as one message. The header's values may be dataclasses, written field by field.
+    """Write a header and named arrays as one message. Dataclasses in the header are written field by field.
 
-    Floats become float32, or with `digits` numbers of so many decimals, at most 4, in two bytes each; bytes stay bytes.
+    Floats become float32, or with `digits`, two-byte numbers with so many decimals, at most 4; bytes stay bytes.
 
     Raises:
         ValueError: a float is not a number, or not within 0 to 1 where `digits` are asked for.
@@ -46,7 +46,7 @@ def write(header: Mapping[str, Any], arrays: Arrays, *, digits: int | None = Non
 
 
 def read(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays of a message; numbers in two bytes come back as float32.
+    """Read the header and the arrays of a message; two-byte numbers come back as float32.
 
     Raises:
         ValueError: the message is cut short or too long.
@@ -65,10 +65,10 @@ def read(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def difference(message: bytes, first: bytes) -> bytes:
-    """The message with the bits of another one's numbers taken off, which makes much of it 0 and so smaller packed.
+    """The message with its numbers replaced by their difference from another message's, which compresses better.
 
-    The difference is by exclusive or, where arrays of the same name overlap: taken twice, it gives the message back.
-    `js/standalone.js` does so.
+    The difference is a bitwise exclusive or, where arrays of the same name overlap. Applied twice, it restores the
+    message, as in `js/standalone.js`.
     """
     changed, ours, theirs = bytearray(message), _places(message), _places(first)
     for name in ours.keys() & theirs.keys():
@@ -84,7 +84,7 @@ def difference(message: bytes, first: bytes) -> bytes:
 
 
 def _places(message: bytes) -> dict[str, tuple[str, list[int], int]]:
-    """Type, shape and first byte of each array of a message."""
+    """Type, shape and byte offset of each array of a message."""
     (length,) = struct.unpack_from("<I", message)
     at, places = 4 + length, {}
     for name, kind, shape, _ in json.loads(message[4:at])["arrays"]:
@@ -95,7 +95,7 @@ def _places(message: bytes) -> dict[str, tuple[str, list[int], int]]:
 
 
 def _stored(name: str, array: NDArray[Any], digits: int | None) -> tuple[str, int, NDArray[Any]]:
-    """How an array is stored: its type, the unit, the numbers."""
+    """The form in which an array is stored: type, unit, numbers."""
     if array.dtype == np.uint8:
         return "u1", 1, array
     if digits is None:

@@ -1,11 +1,11 @@
-// Brings into view what a click has opened further down the page: scrolls there until the page has grown to its size,
-// and gives it the keyboard's focus if the click left it nowhere.
+// Scrolls to a panel that a click has opened further down the page, while the page still grows, and gives it the
+// keyboard focus on request.
 
 import { finder } from "./dom.js";
 
 /** @typedef {{ turn: number, label: string, focus: boolean }} Arrival */
 
-const GROWING = 2500; // ms for which what was opened may still grow
+const GROWING = 2500; // ms for which the opened panel may still grow
 
 /**
  * Streamlit calls this again whenever the data or the theme changes; only a new turn scrolls.
@@ -15,7 +15,7 @@ export default function ({ data, parentElement: root }) {
   const page = /** @type {{ __headlightTurn?: number }} */ (globalThis);
   const mark = finder(root)(".arrival");
   mark.setAttribute("aria-label", data.label);
-  // Kept for the whole tab: who comes back from another page has not clicked anything here.
+  // Stored for the whole tab: a return from another page is not a click here.
   if (!data.turn || page.__headlightTurn === data.turn) return;
   page.__headlightTurn = data.turn;
   const go = () => mark.scrollIntoView({ block: "start" });

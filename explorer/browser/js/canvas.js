@@ -1,4 +1,4 @@
-// Canvases: their size on the screen, the text on them, and the cell of a map under the pointer.
+// Canvases: size and resolution, isolated text, and the cell of a map under the pointer.
 
 /** @import { Plot } from "./types" */
 
@@ -24,8 +24,8 @@ export const magnification = (element) =>
   /** @type {Element & { currentCSSZoom?: number }} */ (element).currentCSSZoom ?? 1;
 
 /**
- * Screen pixels per pixel of an element, given how much the page magnifies it. Asking for that makes the browser compute
- * all styles changed so far, so whoever draws at each step asks once and keeps it.
+ * Screen pixels per pixel of an element, given its magnification. Reading the magnification makes the browser compute
+ * all styles changed so far, so code that draws at each step reads it once and stores it.
  * @param {number} zoom
  */
 const screenPixels = (zoom) => (window.devicePixelRatio || 1) * zoom;
@@ -78,5 +78,5 @@ export function paper(canvas, width, height, zoom = magnification(canvas)) {
   return Object.assign(ctx, { imageSmoothingEnabled: false, direction: "ltr" });
 }
 
-/** A token whose writing direction cannot move the text beside it. @param {string} text */
+/** A text isolated so that its writing direction cannot move the text beside it. @param {string} text */
 export const isolated = (text) => `\u2068${text}\u2069`;

@@ -1,4 +1,4 @@
-// Brings a message from the server to the store; draws nothing itself.
+// Passes a message from the server to the store; draws nothing itself.
 
 import { take } from "./store.js";
 

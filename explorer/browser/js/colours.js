@@ -41,7 +41,7 @@ export function ramp(stops, paper) {
 /** A colour as a pixel of an ImageData. @param {Rgb} colour */
 export const pixelOf = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/** Gives a theme its scale, which the colour bar of its component then shows. @param {Theme} theme @param {HTMLElement} box @param {Rgb[]} scale */
+/** Sets the scale of a theme, and of the colour bar of its component. @param {Theme} theme @param {HTMLElement} box @param {Rgb[]} scale */
 export function setScale(theme, box, scale) {
   Object.assign(theme, { scale, inks: Uint32Array.from(scale, pixelOf) });
   box.style.setProperty(
@@ -54,7 +54,7 @@ export function setScale(theme, box, scale) {
 }
 
 /**
- * The theme around a component. Also sets the component's CSS variables.
+ * Reads the theme around a component, and sets the component's CSS variables.
  * @param {HTMLElement} box
  * @returns {Theme}
  */

@@ -1,4 +1,4 @@
-// Copies the address of this page, which always describes what is on screen, or the markup that embeds it elsewhere.
+// Copies the address of this page, which always describes the view on screen, or the markup that embeds the view.
 
 import { finder, make, say } from "./dom.js";
 
@@ -10,15 +10,15 @@ export default function ({ parentElement: root, data }) {
   const find = finder(root);
   const answer = find("output");
   const embed = find("[value=embed]");
-  /** @param {string} text @param {string} done @param {string} otherwise */
-  const copy = async (text, done, otherwise) => {
+  /** @param {string} text @param {string} success @param {string} failure */
+  const copy = async (text, success, failure) => {
     let copied = true;
     try {
       await navigator.clipboard.writeText(text);
     } catch {
       copied = copyFromField(text);
     }
-    say(answer, copied ? done : otherwise);
+    say(answer, copied ? success : failure);
     clearTimeout(root.__copyTimer);
     root.__copyTimer = setTimeout(() => say(answer, ""), 4000);
   };
@@ -32,8 +32,8 @@ export default function ({ parentElement: root, data }) {
 }
 
 /**
- * For pages that are served without https and not from localhost, which have no clipboard API: selects the text in a
- * field and has the browser copy it.
+ * Copies a text by selecting it in a field, for pages without a clipboard API: those served without https, except from
+ * localhost.
  * @param {string} text
  */
 function copyFromField(text) {
@@ -47,8 +47,8 @@ function copyFromField(text) {
 }
 
 /**
- * @param {string} address of what is on screen
- * @param {string} title what a screen reader calls the frame
+ * @param {string} address of the view on screen
+ * @param {string} title of the frame, for screen readers
  * @returns {string} an `<iframe>` with the same view, without sidebar and controls
  */
 export function embedCode(address, title) {

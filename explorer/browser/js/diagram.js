@@ -1,5 +1,5 @@
-// The small diagram of a model: which place of attention is on screen; a click or an arrow key goes to another one. The
-// encoder is above, the decoder below, and between them what the decoder takes from it; layers go from left to right.
+// The small diagram of a model, which marks the attention on screen; a click or an arrow key goes to another place. The
+// encoder is above, the decoder below, and between them the flow from one to the other; layers go from left to right.
 
 import { make, makeButton, makeShape } from "./dom.js";
 import { buttonTowards } from "./grids.js";
@@ -9,7 +9,7 @@ import { clamp } from "./numbers.js";
 /** @import { Diagram, HeadsState, Kind, StepperState, Wiring } from "./types" */
 
 /**
- * Draws where in the model the map in question is, in a box with the role of a radio group.
+ * Draws the place of the current map in the model, in a box with the role of a radio group.
  * @param {StepperState | HeadsState} S
  * @param {Diagram | null} diagram
  * @param {number} width of the view
@@ -19,7 +19,7 @@ export function drawPlace(S, diagram, width, choose) {
   const box = S.find(".model");
   const at = { kind: S.kind, ...S.pick[S.kind] };
   const placed = [S.seq, at.kind, at.layer, width, !diagram].join();
-  // A step changes nothing here, and the size of the box, once asked for, would have to be computed anew.
+  // A step changes nothing here, and reading the size of the box would make the browser compute it again.
   if (S.placed === placed) return;
   S.placed = placed;
   box.hidden = !diagram;
@@ -27,7 +27,7 @@ export function drawPlace(S, diagram, width, choose) {
   const room = box.clientWidth || 244;
   const roomy = matchMedia("(pointer: coarse)").matches;
   const low = box.classList.contains("low");
-  // Built anew only for another model or width, so that the keyboard's focus stays.
+  // Rebuilt only for another model or width, so that the keyboard focus stays.
   const built = JSON.stringify([diagram, room, roomy]);
   if (S.built !== built) build(box, planOf(diagram, room, roomy, low));
   S.built = built;
@@ -53,18 +53,18 @@ export function drawPlace(S, diagram, width, choose) {
 /** @param {HTMLElement} box @param {ReturnType<typeof planOf>} plan */
 function build(box, { width, height, cell, blocks, wires, frames, labels }) {
   const svg = drawWires(wires, width, height, frames);
-  const named = labels.map(({ text, y, side }) => {
+  const rowNames = labels.map(({ text, y, side }) => {
     const label = make("span", `row ${side}`, text);
     label.style.top = `${y}px`;
     return label;
   });
-  const drawn = blocks.map(({ kind, layer, x, y }) => {
-    const known = KINDS.find((each) => each === kind);
-    const what = `${known ? TITLES[known] : "LSTM without attention"}, ${layerName(layer)}`;
-    const block = known
+  const boxes = blocks.map(({ kind, layer, x, y }) => {
+    const attention = KINDS.find((each) => each === kind);
+    const what = `${attention ? TITLES[attention] : "LSTM without attention"}, ${layerName(layer)}`;
+    const block = attention
       ? Object.assign(makeButton(`place ${kind}`, `${layer}`), { value: `${kind} ${layer}` })
       : make("span", "place", `${layer}`);
-    if (known) {
+    if (attention) {
       block.setAttribute("role", "radio");
       block.setAttribute("aria-label", what);
     }
@@ -72,12 +72,12 @@ function build(box, { width, height, cell, blocks, wires, frames, labels }) {
     Object.assign(block.style, { left: `${x}px`, top: `${y}px`, width: `${cell.width}px`, height: `${cell.height}px` });
     return block;
   });
-  box.replaceChildren(svg, ...named, ...drawn);
+  box.replaceChildren(svg, ...rowNames, ...boxes);
   box.style.height = `${height}px`;
 }
 
 /**
- * The lines of a diagram, each with an arrow at its end, and frames under them.
+ * Draws the lines of a diagram, each with an arrow at its end, and frames below them.
  * @param {Wiring[]} wires
  * @param {number} width
  * @param {number} height
@@ -129,7 +129,7 @@ export function planOf({ encoder, decoder }, width, roomy, low = false) {
   const left = (/** @type {number} */ i) => NAMES + i * (cell.width + gap);
   const middle = (/** @type {number} */ i) => left(i) + cell.width / 2;
   const level = (/** @type {number} */ row) => tops[row] + cell.height / 2;
-  /** Those that are a place of attention can be chosen. @type {{ kind: string, layer: number, x: number, y: number }[]} */
+  /** Blocks of attention can be chosen. @type {{ kind: string, layer: number, x: number, y: number }[]} */
   const blocks = [];
   /** @type {Wiring[]} */
   const wires = [
@@ -161,7 +161,7 @@ export function planOf({ encoder, decoder }, width, roomy, low = false) {
   decoder.forEach((parts, i) => {
     for (const kind of parts) {
       if (kind === "feed_forward") continue;
-      // An LSTM has one layer of attention, wherever it stands.
+      // An LSTM has one layer of attention, in any layer.
       if (kind === "cross") places += 1;
       blocks.push({ kind, layer: kind === "cross" ? places : i + 1, x: left(i), y: tops[kind === "cross" ? 1 : 2] });
     }

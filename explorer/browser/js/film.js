@@ -27,7 +27,10 @@ export default function (mount) {
   Object.assign(S, { source: serverSource(mount), theme: readTheme(S.box) });
   load(S, readFilm(data));
   layOut(S);
-  return () => end(S);
+  return () => {
+    end(S);
+    delete root.__film;
+  };
 }
 
 /** @param {Uint8Array} bytes @returns {Film} */
@@ -142,10 +145,10 @@ function paint(S) {
 /** @param {FilmFrame} f */
 const stepOf = (f) => `step ${f.step.toLocaleString("en")}`;
 
-/** The weights of a head, 255 for 1. @param {FilmFrame} f @param {number} at counted through all layers */
+/** The weights of a head, where 255 is 1. @param {FilmFrame} f @param {number} at index of the head among all layers */
 const bytesOf = (f, at) => f.weights.subarray(at * f.area, (at + 1) * f.area);
 
-/** The place of the chosen head among all. @param {FilmState} S */
+/** The index of the chosen head among all heads. @param {FilmState} S */
 const chosen = (S) => (S.layer - 1) * S.data.heads + S.head - 1;
 
 /** @param {FilmFrame} f */
@@ -165,7 +168,7 @@ function drawHead(S, f) {
   const { kind } = S.data;
   const cells = cellsOf(f);
   const { keys, queries } = cells;
-  // A byte of 0 may stand for a weight that is only small: no number is written for it.
+  // A byte of 0 may stand for a small weight, so no number is written for it.
   const values = Float32Array.from(bytesOf(f, chosen(S)), (byte) => byte / 255 || 1e-9);
   say(S.find("figcaption"), `${headTitle(kind, S.layer, S.head)}, ${stepOf(f)}`);
   const labels = labelsOf(S.big, S.theme.font, { rows: f.rows, ends: f.predicted.map(leadsTo), columns: f.columns });

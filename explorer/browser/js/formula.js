@@ -1,20 +1,20 @@
-// Sets formulas, which come as trees of symbols (machine_words.py), as MathML.
+// Sets formulas, given as trees of symbols (machine_words.py), as MathML.
 
 /** @import { Formula } from "./types" */
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
-/** The element for each way in which parts stand to each other. @type {Record<string, string>} */
+/** The element for each arrangement of parts. @type {Record<string, string>} */
 const SETS = { row: "mrow", sub: "msub", sup: "msup", frac: "mfrac", sqrt: "msqrt" };
 const OPERATORS = "=+−·∈⊙∼(),Σ|/";
 
 /** @param {string} name @param {Node[]} inside */
 function element(name, ...inside) {
-  const made = document.createElementNS(MATHML, name);
-  made.append(...inside);
-  return made;
+  const node = document.createElementNS(MATHML, name);
+  node.append(...inside);
+  return node;
 }
 
-/** What a symbol is: an operator, a number, or a name. @param {string} text */
+/** The MathML element of a symbol: an operator, a number, or a name. @param {string} text */
 export function symbolOf(text) {
   if (!text.trim()) return "mtext";
   if ([...text].every((letter) => OPERATORS.includes(letter) || letter === " ")) return "mo";
@@ -37,7 +37,7 @@ export function formulaOf(formula) {
   return math;
 }
 
-/** A formula in one line of text, for those who do not see it. @param {Formula} formula @returns {string} */
+/** A formula as one line of text, for screen readers. @param {Formula} formula @returns {string} */
 export function readFormula(formula) {
   if (typeof formula === "string") return formula;
   const [how, ...parts] = formula;

@@ -1,12 +1,12 @@
-// Where an arrow key leads among boxes, and tables that can be sorted by any column.
+// Arrow keys among boxes, and tables that can be sorted by any column.
 
 import { children, make, makeButton, say } from "./dom.js";
 
 /** @import { Content, Find, Sort } from "./types" */
 
 /**
- * The box that an arrow key leads to from another one: the nearest in that direction, and to the left and right only one
- * at the same height; undefined if there is none.
+ * The index of the box that an arrow key leads to: the nearest in that direction, and to the left and right only one at
+ * the same height; undefined if there is none.
  * @param {{ x: number, y: number, width: number, height: number }[]} boxes
  * @param {number} at
  * @param {string} key
@@ -28,7 +28,7 @@ export function boxTowards(boxes, at, key) {
   return best < 0 ? undefined : best;
 }
 
-/** The button that an arrow key leads to from another one, as they are arranged on the screen. @param {HTMLButtonElement[]} all @param {HTMLButtonElement} here @param {string} key */
+/** The button on the screen that an arrow key leads to from another one. @param {HTMLButtonElement[]} all @param {HTMLButtonElement} here @param {string} key */
 export function buttonTowards(all, here, key) {
   const next = boxTowards(
     all.map((button) => button.getBoundingClientRect()),
@@ -62,7 +62,7 @@ export const sortAfter = ({ by, sign }, columns, clicked) => ({
 });
 
 /**
- * Draws the header and the rows; if the sort column does not exist (any longer), the rows keep their order.
+ * Draws the header and the rows; if the sort column does not exist, the rows keep their order.
  * @param {Find} find
  * @param {{ name: string, first: number }[]} columns and their default direction: 1 ascending, -1 descending
  * @param {{ at: (number | null)[], cells: Content[] }[]} rows the sort key of each column, and what is shown

@@ -41,8 +41,8 @@ const COMMANDS = {
 /** @type {[string, string][]} */
 const HELP = [
   ["1 2 3 4", "all heads, one head, lines, sentence"],
-  ["H", "next head; with Shift the one before"],
-  ["L", "next layer; with Shift the one before"],
+  ["H", "next head; with Shift, the previous one"],
+  ["L", "next layer; with Shift, the previous one"],
   ["F", "present: fill the screen"],
   ["↑ ↓", "in a map or among thumbnails: move; with Shift, mark cells"],
 ];
@@ -63,6 +63,7 @@ export function mountHeads({ data, parentElement: root, source }) {
   return () => {
     end(S);
     clearTimeout(S.waiting);
+    delete root.__heads;
   };
 }
 
@@ -165,13 +166,13 @@ function create(root) {
 }
 
 /**
- * Loads a decoding. The place is kept unless the server starts another turn.
+ * Loads a decoding. The place stays unless the server starts another turn.
  * @param {HeadsState} S
  * @param {Decoding} data
  */
 function load(S, data) {
   const { start } = S.mount;
-  if (data !== S.data) for (const known of [S.maps, S.pictures]) known.clear();
+  if (data !== S.data) for (const cache of [S.maps, S.pictures]) cache.clear();
   Object.assign(S, { data, last: data.target.tokens.length - 1 });
   if (data.seq !== S.seq) Object.assign(S, { hover: null, brush: null, focus: null });
   if (opensAnew(S, S.mount)) {
@@ -186,7 +187,7 @@ function load(S, data) {
   S.encoderRow = clamp(S.encoderRow, 0, Math.max(0, data.source.tokens.length - 1));
   keepWithin(S);
   choosePalette(S);
-  // The weights follow right after the header; until then, but only briefly, the previous drawing stays.
+  // The weights arrive right after the header; until then, the previous drawing stays for a moment.
   clearTimeout(S.waiting);
   if (mapsShown(S).length === kindsShown(S).length) redraw(S);
   else S.waiting = setTimeout(() => redraw(S), PATIENCE);
@@ -200,7 +201,7 @@ function draw(S) {
   drawControls(S);
   drawPlace(S, S.mount.compact ? null : S.data.diagram, S.box.clientWidth, (kind, layer) => goToLayer(S, kind, layer));
   drawHeadChoice(S);
-  // What is not shown is hidden before anything is measured.
+  // Parts that are not shown are hidden before anything is measured.
   for (const [part, view] of [
     [".figures", "head"],
     [".lines", "lines"],
@@ -298,12 +299,12 @@ function drawControls(S) {
   );
 }
 
-/** Carries out a command that only these views have; whether it was one. @param {HeadsState} S @param {string} name */
+/** Carries out a command that only these views have; returns whether it was one. @param {HeadsState} S @param {string} name */
 function carryOut(S, name) {
-  const [what, way] = name.split(" ");
+  const [what, value] = name.split(" ");
   if (name === "present") S.present();
-  else if (what === "view") change(S, { view: /** @type {View} */ (way) });
-  else if (way) turnTo(S, what, way === "next" ? 1 : -1);
+  else if (what === "view") change(S, { view: /** @type {View} */ (value) });
+  else if (value) turnTo(S, what, value === "next" ? 1 : -1);
   else {
     // Playing shows the decoding as it happened: later rows are absent.
     if (name === "play" && !S.player.playing()) S.steps = true;
@@ -324,7 +325,7 @@ function turnTo(S, what, by) {
   else openHead(S, S.kind, to.layer, to.head);
 }
 
-/** The options are in a panel below their button, which a click elsewhere closes. @param {HeadsState} S */
+/** Opens the panel of options by its button; a click elsewhere closes it. @param {HeadsState} S */
 function listenToOptions(S) {
   S.find(".present").addEventListener("click", () => openOptions(S, false));
   S.find(".options").onclick = () => openOptions(S, !!S.find(".panel").hidden);
@@ -337,7 +338,7 @@ function listenToOptions(S) {
   });
 }
 
-/** Opens or closes them; returns whether they were open. @param {HeadsState} S @param {boolean} open */
+/** Opens or closes the options; returns whether they were open. @param {HeadsState} S @param {boolean} open */
 function openOptions(S, open) {
   const panel = S.find(".panel");
   const was = !panel.hidden;

@@ -17,13 +17,13 @@ import { redraw } from "./view.js";
 const BESIDE = 600; // width at which a large map has room beside the thumbnails, in pixels
 const LEAST_WIDE = 56; // of a thumbnail that has a large map beside it, in pixels
 
-/** Whether the grid is beside another view. @param {HeadsState} S */
+/** Whether the grid stands beside another view. @param {HeadsState} S */
 const isBeside = (S) => S.view !== "heads";
 
 /** @param {HeadsState} S */
 export function drawGrids(S) {
   const kinds = isBeside(S) ? [S.kind] : kindsShown(S);
-  // A map of one head stands large beside the thumbnails, or below them where they need the width.
+  // A large map of one head stands beside the thumbnails, or below them if they need the width.
   const across = S.data.shapes[S.kind].heads + 1;
   const wide = S.box.clientWidth;
   S.box.dataset.large = !showsLarge(S) ? "" : wide >= BESIDE && across * LEAST_WIDE < 0.55 * wide ? "beside" : "below";
@@ -44,8 +44,8 @@ export function drawGrids(S) {
 }
 
 /**
- * The layout of a grid: its columns, the size of the thumbnails, and where their text is. A row of a whole grid is a
- * layer, and the mean ends it.
+ * The layout of a grid: its columns, the size of the thumbnails, and the place of their text. A row of a whole grid is
+ * a layer, and ends with the mean.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {Pick[]} heads
@@ -77,7 +77,7 @@ function layOutGrid(S, m, heads, grid) {
   return { compact, aligned: ordered, template: `repeat(${many?.columns ?? across},minmax(0,1fr))`, ...size };
 }
 
-/** @param {HeadsState} S @param {KindMap} m @param {HTMLElement} grid @param {Element} none what says so if no head passes */
+/** @param {HeadsState} S @param {KindMap} m @param {HTMLElement} grid @param {Element} none the message if no head passes */
 function drawGrid(S, m, grid, none) {
   const heads = listHeads(m, isBeside(S) ? { by: "place" } : S);
   say(none, heads.length ? "" : "No head passes the filters.");
@@ -88,7 +88,7 @@ function drawGrid(S, m, grid, none) {
   grid.classList.toggle("compact", compact);
   grid.dataset.form = form;
   const layered = aligned && compact; // the thumbnails have too little room to name their layer
-  const shown = shownRows(S, m);
+  const rows = shownRows(S, m);
   const row = rowInView(S, m);
   const pick = S.pick[m.kind];
   const cells = children(grid, tiles.length + (layered ? m.layers : 0), () => make("div", "spot"));
@@ -101,7 +101,7 @@ function drawGrid(S, m, grid, none) {
     if (layered && head === 1) nameLayer(cells[i + layer - 1], layer);
     const button = tileIn(S, cell);
     const names = [S.seq, m.kind, m.form, layer, head, compact].join();
-    // Hovering over a cell redraws everything; names are set only where they differ.
+    // Hovering over a cell redraws everything, so names are set only if they differ.
     if (button.names !== names) {
       button.names = names;
       nameTile(button, m, { layer, head }, compact);
@@ -124,7 +124,7 @@ function drawGrid(S, m, grid, none) {
     S.theme.ground,
     x,
     y,
-    shown,
+    rows,
     row,
     compact,
     form,
@@ -151,7 +151,7 @@ function drawGrid(S, m, grid, none) {
  */
 function paintTiles(S, m, canvas, buttons, sheet, { wide, high }) {
   const grid = /** @type {HTMLElement} */ (canvas.nextSibling);
-  const shown = shownRows(S, m);
+  const rows = shownRows(S, m);
   const row = rowInView(S, m);
   const ratio = pixelRatio(grid);
   const ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
@@ -167,7 +167,7 @@ function paintTiles(S, m, canvas, buttons, sheet, { wide, high }) {
     const at = /** @type {Element} */ (button.firstChild).getBoundingClientRect();
     const x = snap(at.left, left);
     const y = snap(at.top, top);
-    drawCells(ctx, sheet, i, m.keys, shown, { left: x, top: y, wide, high });
+    drawCells(ctx, sheet, i, m.keys, rows, { left: x, top: y, wide, high });
     if (!isBeside(S)) for (const by of [0, end]) ctx.fillRect(x + by, y + row * high, 3, Math.max(2, high));
   });
 }
@@ -205,11 +205,11 @@ export function chooseTile(S, event) {
   const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [];
   if (!kind) return;
   openHead(S, /** @type {Kind} */ (kind), Number(layer), Number(head));
-  if (event.detail) tileOf(event.target)?.blur(); // after a click, arrow keys step; after Enter, they move on from here
+  if (event.detail) tileOf(event.target)?.blur(); // after a click, arrow keys step; after Enter, they move from this thumbnail
 }
 
 /**
- * The head that is pointed at or focused by keyboard is shown large, until the pointer or the focus leaves.
+ * Shows the head under the pointer or the keyboard focus large, until the pointer or the focus leaves.
  * @param {HeadsState} S
  * @param {Event} event
  */

@@ -1,11 +1,11 @@
-// How large the views are drawn: thumbnails, maps and words as large as fit into a space.
+// The sizes of thumbnails, maps and words: as large as fit into a space.
 
 import { clamp } from "./numbers.js";
 
-const STRETCH = 1.6; // how much longer a cell of a thumbnail may be on one side than on the other
-const LARGEST = 46; // the same for the side itself, in pixels
+const STRETCH = 1.6; // maximum ratio of the sides of a thumbnail's cell
+const LARGEST = 46; // maximum side of such a cell, in pixels
 
-// Where the text of a thumbnail is, how much it takes of the width and the height, and the width that it needs.
+// The place of a thumbnail's text, the width and height that it takes, and the least width that it needs.
 /** @type {[form: string, beside: number, below: number, least: number][]} */
 const FORMS = [
   ["beside", 100, 0, 190],
@@ -36,11 +36,11 @@ export function fitCell(wide, high, keys, queries) {
  */
 export function fitTile(wide, high, keys, queries) {
   const sizes = FORMS.filter(([form, , , least]) => wide >= least && (form !== "name" || wide < FORMS[2][3]));
-  const made = sizes.map(([form, beside, below]) => ({
+  const tiles = sizes.map(([form, beside, below]) => ({
     form,
     ...fitCell(wide - 14 - beside, high - 9 - below, keys, queries),
   }));
-  return made.reduce((a, b) => (b.x * b.y > a.x * a.y ? b : a));
+  return tiles.reduce((a, b) => (b.x * b.y > a.x * a.y ? b : a));
 }
 
 /**
@@ -52,19 +52,19 @@ export function fitTile(wide, high, keys, queries) {
  * @param {number} queries
  */
 export function fitTiles(count, wide, high, keys, queries) {
-  const made = Array.from({ length: clamp(count, 1, 16) }, (_, i) => {
+  const layouts = Array.from({ length: clamp(count, 1, 16) }, (_, i) => {
     const columns = i + 1;
     const down = Math.max(64, high / Math.ceil(count / columns));
     return { columns, size: fitTile(wide / columns, down, keys, queries) };
   });
   const area = (/** @type {{ size: ReturnType<typeof fitTile> }} */ { size }) =>
     (size.form === "name" ? 0.25 : 1) * size.x * size.y;
-  return made.reduce((a, b) => (area(b) > area(a) ? b : a));
+  return layouts.reduce((a, b) => (area(b) > area(a) ? b : a));
 }
 
 /**
- * The size of cells with which maps fill a line: what their labels leave of the width, up to the height.
- * @param {{ beside: number, above: number, keys: number, queries: number }[]} maps the room of labels, and the cells
+ * The size of cells with which maps fill a line, beside their labels and up to a height.
+ * @param {{ beside: number, above: number, keys: number, queries: number }[]} maps the room for labels, and the cells
  * @param {number} wide
  * @param {number} high
  */
@@ -75,11 +75,11 @@ export function fitCells(maps, wide, high) {
 }
 
 /**
- * The largest of some sizes of type in which lines of words fill a space.
- * @param {number[]} lengths letters of each word, by line of text
+ * The largest type size, of a few, at which words fit into a space.
+ * @param {number[]} lengths number of letters of each word
  * @param {number} wide
  * @param {number} high
- * @param {number} extra height of what belongs to each row of words, in pixels
+ * @param {number} extra height below each row of words, in pixels
  */
 export function fitType(lengths, wide, high, extra) {
   const fits = (/** @type {number} */ size) => {

@@ -1,4 +1,5 @@
-// One head, large: rows are queries with query 0 on top; key labels are on top; cells hold numbers if there is room.
+// The large map of one head: rows are queries with query 0 on top, key labels are on top, cells hold numbers if they
+// fit.
 
 import { cellUnder, isolated } from "./canvas.js";
 import { say } from "./dom.js";
@@ -33,9 +34,9 @@ const SMALLEST = 12; // size of cells side by side, in pixels
 const WIDEST = 58; // size of cells, in pixels
 const GAP = 20; // between maps side by side, in pixels
 const UNDER = 176; // height of thumbnails and readout below maps side by side, in pixels
-const READABLE = 286; // height of maps side by side that is theirs before anything below them has room, in pixels
+const READABLE = 286; // minimum height of maps side by side, whatever is below them, in pixels
 
-// A decoder row reads one word and predicts another. One of them labels the row on its left, the other on its right.
+// A decoder row reads one word and predicts another: one labels the row on its left, the other on its right.
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
 export const nameOfRow = (S, m, q) => (S.next && m.predicted.length ? m.predicted[q] : m.rows[q]);
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
@@ -46,7 +47,7 @@ export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? PREDICTED_R
 /** @param {HeadsState} S */
 export function drawMaps(S) {
   const sheet = S.find(".figures");
-  const large = showsLarge(S) && sheet.clientWidth > 0; // a lesson leaves the large map out
+  const large = showsLarge(S) && sheet.clientWidth > 0; // a lesson hides the large map
   const kinds = S.view === "head" || large ? kindsShown(S) : [];
   for (const kind of KINDS) S.figures[kind].box.hidden = !kinds.includes(kind);
   const several = kinds.length > 1;
@@ -55,7 +56,7 @@ export function drawMaps(S) {
     .map((kind) => mapOf(S, kind))
     .filter((m) => m !== undefined)
     .map((m) => ({ m, labels: namesOf(S, m, several ? NARROW : undefined) }));
-  // Side by side, all maps have cells of one size; where they would be too small to read, one map is below the other.
+  // Side by side, all maps have cells of one size; if these would be too small to read, the maps are stacked.
   const space = several
     ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, READABLE, 560)
     : Math.max(230, roomBelow(sheet, presenting(S.box)) - (large ? 50 : 40));
@@ -96,7 +97,7 @@ function nameHead(S, kind) {
   );
 }
 
-/** The labels of a map and the room that they take. @param {HeadsState} S @param {KindMap} m @param {number} [most] */
+/** The labels of a map, and the room that they take. @param {HeadsState} S @param {KindMap} m @param {number} [most] */
 function namesOf(S, m, most) {
   const rows = m.rows.map((_, q) => nameOfRow(S, m, q));
   const ends = m.predicted.map((_, q) => otherName(S, m, q));
@@ -141,7 +142,7 @@ function drawHead(S, m, labels, cell) {
 }
 
 /**
- * Hovering shows a cell, a click chooses it, dragging marks a block of cells, or rows or columns from their labels.
+ * Hovering shows a cell, a click chooses it, and dragging marks a block of cells; on labels, it marks rows or columns.
  * @param {HeadsState} S
  * @param {Kind} kind
  */
@@ -197,22 +198,27 @@ export function listenToHead(S, kind) {
   };
   canvas.onkeydown = (event) => {
     const m = mapOf(S, kind);
-    const way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const direction = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!m || event.key === "Tab" || event.ctrlKey || event.metaKey) return;
     const query = rowInView(S, m);
     const key = S.kind === kind ? columnInView(S, m) : null;
     const { layer, head } = S.pick[kind];
     const heaviest = rowOf(m, layer, head, query).seen[0]?.key ?? 0;
-    if (way && event.shiftKey) {
+    if (direction && event.shiftKey) {
       const at =
         S.brush?.kind === kind ? S.brush : { rows: [query, query], columns: [key ?? heaviest, key ?? heaviest] };
       /** @type {(range: number[], by: number, count: number) => [number, number]} */
       const grow = ([a, b], by, count) => [a, clamp(b + by, a, count - 1)];
-      S.brush = { kind, rows: grow(at.rows, way[0], m.queries), columns: grow(at.columns, way[1], m.keys) };
+      S.brush = { kind, rows: grow(at.rows, direction[0], m.queries), columns: grow(at.columns, direction[1], m.keys) };
       redraw(S);
-    } else if (way && key === null) chooseCell(S, m, query, heaviest);
-    else if (way)
-      chooseCell(S, m, clamp(query + way[0], 0, shownRows(S, m) - 1), clamp(Number(key) + way[1], 0, m.keys - 1));
+    } else if (direction && key === null) chooseCell(S, m, query, heaviest);
+    else if (direction)
+      chooseCell(
+        S,
+        m,
+        clamp(query + direction[0], 0, shownRows(S, m) - 1),
+        clamp(Number(key) + direction[1], 0, m.keys - 1),
+      );
     else if (event.key === "Home") chooseCell(S, m, query, 0);
     else if (event.key === "End") chooseCell(S, m, query, m.keys - 1);
     else if (event.key === "Enter" || event.key === " ") chooseCell(S, m, query, key ?? heaviest);

@@ -131,8 +131,8 @@ export function drawCaption(S) {
 }
 
 /**
- * Above the pictures of all heads: what the head in view looks at, how a picture is read, and what to do next. Beside
- * the large map: what the head favours.
+ * Draws the text above the pictures of all heads (what the head in view looks at, how to read a picture, what to do
+ * next) and beside the large map (what the head favours).
  * @param {HeadsState} S
  */
 export function drawLead(S) {
@@ -141,7 +141,7 @@ export function drawLead(S) {
   const box = S.find(".lead");
   box.hidden = !m;
   if (!m) return;
-  const [said, read, next] = box.children;
+  const [sentence, legend, next] = box.children;
   const { layer, head } = headInView(S, kind);
   const query = S.hover?.query ?? rowInView(S, m);
   const [side, keySide] = SIDES[kind];
@@ -151,11 +151,19 @@ export function drawLead(S) {
   const whose = `${layerName(layer)} (${which})`;
   const name = numbered(m.rows, query, side);
   if (m.predicted.length)
-    sayAll(said, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
-  else sayAll(said, "In ", whose, ", ", name, ...keys);
+    sayAll(
+      sentence,
+      "To write ",
+      tokenName(m.predicted[query], "target"),
+      ", having read ",
+      name,
+      `, ${whose}`,
+      ...keys,
+    );
+  else sayAll(sentence, "In ", whose, ", ", name, ...keys);
   const [rows, columns] = WORDS[kind];
-  say(read, `Each picture is one head. Rows: ${rows}. Columns: ${columns}.`);
-  // A lesson may leave the controls of the steps out: what is not there is not pointed to.
+  say(legend, `Each picture is one head. Rows: ${rows}. Columns: ${columns}.`);
+  // A lesson may hide the buttons of the steps; the text then does not mention them.
   const phone = S.box.clientWidth < 760;
   const buttons = S.find(".walk").offsetWidth > 0;
   const large = phone ? "tap a picture to open that head" : "point at a picture to see it large, click it to open it";
@@ -176,14 +184,14 @@ export function drawLead(S) {
   );
 }
 
-/** What the rows and the columns of a map are, for somebody who sees one for the first time. @type {Record<string, [string, string]>} */
+/** The meaning of the rows and the columns of a map, for first-time readers. @type {Record<string, [string, string]>} */
 const WORDS = {
   encoder: ["the words that look", "the words looked at"],
   decoder: ["the word read → the word written next", "the words written before"],
   cross: ["the word read → the word written next", "the words of the source"],
 };
 
-/** Where a head looks that favours a place. @type {Record<string, string>} */
+/** The names of favoured places. @type {Record<string, string>} */
 const PLACES_IN_WORDS = {
   itself: "the word itself",
   previous: "the word before",
@@ -194,7 +202,7 @@ const PLACES_IN_WORDS = {
   mirror: "the mirrored diagonal (first word to last, … last to first)",
 };
 
-/** "Looks at about 1.8 keys (tokens) at a time; 62 % of its weight is on the diagonal (…)." @param {KindMap} m @param {number} layer @param {number} head */
+/** "On average it looks at 1.8 keys (tokens) at a time; 62 % of its weight is on the diagonal (…)." @param {KindMap} m @param {number} layer @param {number} head */
 function favours(m, layer, head) {
   const { keys, role, mixed } = describeHead(m, layer, head);
   const at = role.indexOf(" ");
@@ -206,7 +214,7 @@ function favours(m, layer, head) {
     : `On average it looks at ${keys} (tokens) at a time${place}.`;
 }
 
-/** The number of heads shown, and which of them look at the fewest and at the most keys. @param {HeadsState} S */
+/** The number of heads on screen, and which of them look at the fewest and at the most keys. @param {HeadsState} S */
 function describeGrids(S) {
   return kindsShown(S).map((kind) => {
     const m = mapOf(S, kind);

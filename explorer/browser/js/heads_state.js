@@ -9,7 +9,8 @@ import { entropyOf, mergeWords, rankedRow, spanWith, weightsOf } from "./weights
 const SOON = 20; // ms between the last move and its report if another kind is missing
 
 /**
- * Words or tokens; decoder rows can be merged by the word that they read or by the word that they predict.
+ * The form of a kind's map: between tokens or words, where decoder rows are merged by the word read or the word
+ * predicted.
  * @param {HeadsState} S
  * @param {Kind} kind
  */
@@ -22,8 +23,8 @@ function formOf(S, kind) {
 export function mapOf(S, kind) {
   const form = formOf(S, kind);
   const name = `${kind} ${form}`;
-  const known = S.maps.get(name);
-  if (known) return known;
+  const cached = S.maps.get(name);
+  if (cached) return cached;
   const m = S.data.maps[kind];
   const labels = S.data.forms[kind]?.[form];
   const { weights } = m;
@@ -41,13 +42,13 @@ export function mapOf(S, kind) {
 export const kindsShown = (S) => (S.beside && (S.view === "heads" || S.view === "head") ? S.data.order : [S.kind]);
 
 /**
- * The head of a kind whose map and whose row are shown: among all heads the one pointed at, else the one that is picked.
+ * The head of a kind whose map and row are shown: in the view of all heads the one pointed at, else the picked one.
  * @param {HeadsState} S
  * @param {Kind} kind
  */
 export const headInView = (S, kind) => (S.view === "heads" && S.peek?.kind === kind ? S.peek : S.pick[kind]);
 
-/** Whether one map stands large with the pictures of all heads. @param {HeadsState} S */
+/** Whether a large map accompanies the pictures of all heads. @param {HeadsState} S */
 export const showsLarge = (S) => S.view === "heads" && kindsShown(S).length < 2;
 
 /** The maps in view that have arrived. @param {HeadsState} S */
@@ -76,7 +77,7 @@ export const columnInView = (S, m) =>
   S.col === null ? null : spanWith(m.column_spans, Math.min(S.col, m.column_spans[m.column_spans.length - 1][0]));
 
 /**
- * The number of rows drawn: if only the steps so far are shown, rows up to the current step.
+ * The number of rows to draw: all, or those up to the current step if later steps are hidden.
  * @param {HeadsState} S
  * @param {KindMap} m
  */
@@ -114,7 +115,7 @@ export function reportOf(S) {
   return { seq: S.seq, turn: S.turn, place, wanted: kindsShown(S) };
 }
 
-/** How long a report waits: less if another kind is missing. @param {HeadsState} S */
+/** The delay of a report: shorter if a kind has not arrived yet. @param {HeadsState} S */
 export const pauseOf = (S) => (kindsShown(S).every((kind) => mapOf(S, kind)) ? PAUSE : SOON);
 
 /** Applies changed options. @param {HeadsState} S @param {Partial<HeadsState>} changes */

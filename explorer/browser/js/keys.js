@@ -1,5 +1,5 @@
-// The keys of a view. They work wherever on the page nothing else needs them: not in a text field, and not in a widget
-// that somebody reached by keyboard and that uses the key itself. "?" lists them.
+// The keys of a view. They work anywhere on the page, except in a text field and in a widget that was reached by
+// keyboard and uses the key itself. "?" lists them.
 
 import { make, makeButton } from "./dom.js";
 
@@ -7,7 +7,7 @@ import { make, makeButton } from "./dom.js";
 
 /** The keys that step through a decoding. @type {Record<string, string>} */
 export const STEPPING = { ArrowLeft: "back", ArrowRight: "forward", Home: "start", End: "end", " ": "play" };
-/** The same for people. @type {[string, string][]} */
+/** The stepping keys, for the list of keys. @type {[string, string][]} */
 export const STEPPING_HELP = [
   ["← →", "one step back, forward"],
   ["Home End", "first step, last step"],
@@ -23,9 +23,9 @@ const PRESSED = "button,a,summary,[type=checkbox],[type=radio],[role=button],[ro
 const FIELD = ".st-key-sentence_row input"; // the sentence, on every page
 
 /**
- * Whether the elements around the focus leave a key to the view.
+ * Whether the focused element and those around it leave a key to the view.
  * @param {string} key
- * @param {{ matches: (selector: string) => boolean }[]} path the focused element and those around it
+ * @param {{ matches: (selector: string) => boolean }[]} path the focused element, then those around it
  * @param {boolean} pointed whether the focus came by pointer: a button that was clicked no longer needs the space bar
  */
 export function isFree(key, path, pointed) {
@@ -38,24 +38,25 @@ export function isFree(key, path, pointed) {
 }
 
 /**
- * Lets a view take its keys wherever they are free. Where a page has several views, the one that has the focus takes
- * them, else the first. Enter in the sentence field leaves the field, so that the keys go to the view.
+ * Lets a view handle its keys wherever they are free. On a page with several views, the focused one handles them, else
+ * the first. Enter in the sentence field leaves the field, so that the keys go to the view.
  * @param {HTMLElement} box
  * @param {KeyUser} user
  */
 export function listenToKeys(box, { commands, help, run, escape }) {
   let pointed = false;
-  let taken = "";
-  const showHelp = () => openHelp(box, [...help, ["Esc", "close what is open, end the choice"], ["?", "this list"]]);
+  let handled = "";
+  const showHelp = () =>
+    openHelp(box, [...help, ["Esc", "close what is open, clear the selection"], ["?", "this list"]]);
   const onPointer = () => {
     pointed = true;
   };
   const onKey = (/** @type {KeyboardEvent} */ event) => {
     const { key } = event;
     const path = event.composedPath().filter((node) => node instanceof Element);
-    taken = "";
+    handled = "";
     if (key === "Tab") pointed = false;
-    // A click beside everything gives the focus to the page as a whole, which a key would then mark.
+    // A click on empty space gives the focus to the whole page, around which a key would then draw a frame.
     else if (pointed) /** @type {HTMLElement | null} */ (document.querySelector("main:focus"))?.blur();
     if (key === "Enter" && !event.isComposing && path[0]?.matches(FIELD))
       setTimeout(() => /** @type {HTMLElement} */ (path[0]).blur(), 80);
@@ -67,15 +68,15 @@ export function listenToKeys(box, { commands, help, run, escape }) {
     if (!name || !isFree(key, path, pointed)) return;
     event.preventDefault();
     event.stopPropagation();
-    taken = key;
-    // What was clicked would now be framed, as if it had the key. Tab still continues from there.
+    handled = key;
+    // The clicked element would now get a focus frame, as if it handled the key. Tab still continues from there.
     if (pointed) /** @type {HTMLElement | undefined} */ (path[0])?.blur?.();
     if (name === "help") showHelp();
     else run(name);
   };
   // Firefox presses a button when the space bar is released.
   const onRelease = (/** @type {KeyboardEvent} */ event) => {
-    if (taken === " " && event.key === taken) event.preventDefault();
+    if (handled === " " && event.key === handled) event.preventDefault();
   };
   document.addEventListener("pointerdown", onPointer, true);
   document.addEventListener("keydown", onKey, true);
@@ -98,8 +99,8 @@ function openHelp(box, help) {
   const dialog = make("dialog", "keyhelp", make("h3", "", "Keys"), make("dl", "", ...entries), close);
   dialog.setAttribute("aria-label", "Keys");
   close.onclick = () => dialog.close();
-  dialog.onclick = (event) => event.target === dialog && dialog.close(); // beside it
-  // The page takes Esc for itself.
+  dialog.onclick = (event) => event.target === dialog && dialog.close(); // a click on the backdrop
+  // The page handles Esc before the dialog does.
   dialog.onkeydown = (event) => ["?", "Escape"].includes(event.key) && dialog.close();
   dialog.onclose = () => dialog.remove();
   box.append(dialog);

@@ -1,4 +1,5 @@
-// The machine: the whole model as one live diagram, from the tokens to the next word, stepped and opened in the browser.
+// The machine: the whole model as one live diagram, from the tokens to the next word, stepped and opened in the
+// browser.
 
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, make, say } from "./dom.js";
@@ -37,7 +38,10 @@ export default function (mount) {
   const S = (root.__machine ??= create(root));
   Object.assign(S, { mount: data, source: serverSource(mount), theme: readTheme(S.box) });
   take(S);
-  return () => end(S);
+  return () => {
+    end(S);
+    delete root.__machine;
+  };
 }
 
 /** @param {ParentNode} root */
@@ -83,7 +87,7 @@ function create(root) {
   return S;
 }
 
-/** Takes what the store has: the decoding, its machine, and what is open. @param {MachineState} S */
+/** Loads what the store has: the decoding, its machine, and the details of the open block. @param {MachineState} S */
 function take(S) {
   const { seq } = S.mount;
   const decoding = decodingOf(seq);
@@ -140,13 +144,13 @@ function draw(S) {
   if (S.data.stepwise && S.opened.block && !hasDetails(S) && S.details?.step !== S.step + 1) askLater(S);
 }
 
-/** Where each step has numbers of its own, asks for those of this one. @param {MachineState} S */
+/** Requests the numbers of this step, for a model whose steps each have their own. @param {MachineState} S */
 function askLater(S) {
   clearTimeout(S.reporting);
   S.reporting = setTimeout(() => ask(S), 120);
 }
 
-/** Lets the pointer drag the diagram, where it is larger than its room. @param {HTMLElement} sheet */
+/** Lets the mouse drag the diagram if it overflows. @param {HTMLElement} sheet */
 function listenToPan(sheet) {
   let from = /** @type {{ x: number, y: number, left: number, top: number } | null} */ (null);
   sheet.onpointerdown = (event) => {

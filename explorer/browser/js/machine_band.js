@@ -1,6 +1,6 @@
-// One band of the machine: blocks from left to right. The vectors flow along the stream at the foot of the band, and
-// sublayers stand above it. Layers that find no room are folded: each into one block or, where that is still too wide,
-// those beside each other into one.
+// Lays out one band of the machine, with blocks from left to right. The vectors flow along the stream at the foot of
+// the band, and sublayers stand above it. Layers that do not fit are folded into one block each or, if that is still
+// too wide, adjacent ones into one block.
 
 /** @import { MachineBlock, MachineBox, MachinePlan, MachineWish } from "./types" */
 
@@ -10,12 +10,12 @@ const TITLE = 17; // height of a layer's title
 const HIGH = 88; // of a sublayer
 const TALL = 140; // of the sublayers of a band whose open block shows two rows
 const DROP = 36; // from a sublayer down to the stream
-const FOOT = 14; // of a block that the stream passes through, below the stream
+const FOOT = 14; // the part below the stream of a block that the stream passes through
 const PAD = 7; // inside a layer's frame
-export const SUM = 18; // the circle that adds
+export const SUM = 18; // the circle of an addition
 /**
- * Sizes of blocks and of the gaps between them: as they are, and where there is little room. `through` has the widths of
- * blocks that the stream passes through.
+ * Sizes of blocks and of the gaps between them, by default and in little space. `through` has the widths of blocks that
+ * the stream passes through.
  * @typedef {{ gap: number, sublayer: number, folded: number, near: number, norm: number, through: Record<string, number> }} Sizes
  * @type {{ roomy: Sizes, tight: Sizes }}
  */
@@ -38,8 +38,8 @@ const SIZES = {
   },
 };
 /**
- * How a band is drawn, each way narrower than the one before: what is open in two rows, folded layers beside each other
- * as one block, all blocks narrower.
+ * Styles of a band, each narrower than the one before: the open block in two rows, adjacent folded layers as one block,
+ * all blocks narrower.
  * @typedef {{ rows: number, grouped: boolean, sizes: Sizes }} Style
  * @type {Style[]}
  */
@@ -63,7 +63,7 @@ export const openWidth = (heads, parts, rows) =>
 /** The name of a folded layer. @param {string} stack @param {number} layer */
 export const foldedName = (stack, layer) => `${stack}.${layer} folded`;
 
-/** One band with as many layers unfolded as fit. @param {MachineBlock[]} blocks @param {string} stack @param {number} top @param {number} width @param {MachineWish} wish */
+/** Lays out a band with as many layers unfolded as fit. @param {MachineBlock[]} blocks @param {string} stack @param {number} top @param {number} width @param {MachineWish} wish */
 export function fitted(blocks, stack, top, width, wish) {
   const layers = [...new Set(blocks.map(({ layer }) => layer))].filter(Boolean);
   const opened = blocks.find(({ name }) => name === wish.open)?.layer;
@@ -82,7 +82,7 @@ export function fitted(blocks, stack, top, width, wish) {
     const plan = placed(blocks, stack, top, unfolded, wish, style);
     if (plan.width <= width || style === STYLES[STYLES.length - 1]) return plan;
   }
-  throw new Error("no way of drawing");
+  throw new Error("There is no style for this band.");
 }
 
 /**
@@ -230,27 +230,27 @@ function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes
 const isBefore = (blocks, i, { pre }) => pre && blocks[i]?.kind === "norm" && blocks[i].layer > 0;
 
 /**
- * What reads what, as boxes: blocks within one box are one, and two boxes are named together once.
+ * The pairs of boxes of which one reads the other; each pair is listed once, whatever blocks are folded into the boxes.
  * @param {MachineBlock[]} blocks @param {Record<string, MachineBox>} home
  * @returns {{ from: MachineBox, to: MachineBox, read: string }[]}
  */
 export function readings(blocks, home) {
-  const known = new Set();
-  const found = [];
+  const seen = new Set();
+  const pairs = [];
   for (const block of blocks) {
     for (const read of block.reads) {
       const from = home[read];
       const to = home[block.name];
       const name = `${from.name} ${to.name}`;
-      if (from === to || known.has(name)) continue;
-      known.add(name);
-      found.push({ from, to, read });
+      if (from === to || seen.has(name)) continue;
+      seen.add(name);
+      pairs.push({ from, to, read });
     }
   }
-  return found;
+  return pairs;
 }
 
-/** From where one block leaves to where the other is entered. @param {MachineBox} from @param {MachineBox} to @returns {Point[]} */
+/** The points of the line from one block's exit to another block's entry. @param {MachineBox} from @param {MachineBox} to @returns {Point[]} */
 export function route(from, to) {
   const [ax, ay] = from.leave;
   const [bx, by] = to.enter;
@@ -270,7 +270,7 @@ export function route(from, to) {
       [ax, ay],
       [bx, by],
     ];
-  // From above, down to the stream, along it, and up again where the other one stands above it.
+  // From above, down to the stream, along it, and up again if the other block stands above it.
   const foot = isRaised(from.kind) && !from.sum ? Math.max(stream, from.y + from.height + DROP) : stream;
   /** @type {Point[]} */
   const points = [[ax, ay]];

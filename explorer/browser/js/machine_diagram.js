@@ -1,5 +1,5 @@
-// The diagram of the machine on screen: its blocks as buttons with pictures, the layers around them, the lines between.
-// What is drawn and where comes from machine_plan.js; an open attention block shows its heads, an open head its parts.
+// Draws the diagram of the machine: blocks as buttons with pictures, frames around layers, and lines between blocks.
+// The layout comes from machine_plan.js. An open attention block shows its heads, and an open head shows its parts.
 
 import { isolated } from "./canvas.js";
 import { drawWires } from "./diagram.js";
@@ -28,7 +28,7 @@ import { goTo, redraw } from "./view.js";
 
 const LINES = 7; // tokens in a box of tokens
 const OPTIONS = 5; // words in the box of the next word
-/** What stands before a part of a head, where it does not follow from the part before. @type {Record<string, string>} */
+/** The sign before a part of a head that is not computed from the part before it. @type {Record<string, string>} */
 const SIGNS = { query: "", key: "·", value: "×" };
 /** The parts of a head that are maps of scores or weights. */
 const MAPS = ["scores", "masked", "weights"];
@@ -41,7 +41,7 @@ export function drawMachine(S) {
   const arrive = anew ? build(S) : null;
   S.built = name;
   for (const text of S.texts) text();
-  // All texts are in place and nothing is painted yet: the browser lays out the page once for all that is asked for.
+  // All texts are in place and nothing is painted yet, so the browser lays out the page once for all measurements.
   if (anew) measure(stage.querySelectorAll("canvas"));
   arrive?.();
   for (const picture of S.pictures) picture();
@@ -59,7 +59,7 @@ const openValue = ({ block, head, part }) => [block, ...(head ? [head] : []), ..
 export const partsOf = (S, block) =>
   PARTS.filter((part) => part in (S.data.parts[/** @type {Kind} */ (block.attention)] ?? {}));
 
-/** Builds all blocks; what it returns scrolls to the open one and gives the focus back. @param {MachineState} S */
+/** Builds all blocks; returns a function that scrolls to the open one and restores the focus. @param {MachineState} S */
 function build(S) {
   const { blocks, diagram } = S.data;
   const { opened } = S;
@@ -74,7 +74,7 @@ function build(S) {
   }));
   const root = /** @type {ShadowRoot} */ (stage.getRootNode());
   const focus = root.activeElement;
-  const held = focus && stage.contains(focus) ? /** @type {HTMLButtonElement} */ (focus).value : null;
+  const focused = focus && stage.contains(focus) ? /** @type {HTMLButtonElement} */ (focus).value : null;
   Object.assign(S, { pictures: [], texts: [] });
   const frames = plan.frames.map((frame) => frameOf(frame));
   const boxes = plan.boxes.flatMap((box) => boxOf(S, box));
@@ -82,7 +82,7 @@ function build(S) {
   stage.replaceChildren(drawWires(plan.wires, plan.width, plan.height), ...frames, ...labels, ...boxes);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
   return () => {
-    listenToArrows(S, stage, held);
+    listenToArrows(S, stage, focused);
     reveal(
       S,
       plan.boxes.find(({ name: each }) => each === opened.block),
@@ -90,7 +90,7 @@ function build(S) {
   };
 }
 
-/** Scrolls the diagram sideways until a block is in sight. @param {MachineState} S @param {MachineBox | undefined} box */
+/** Scrolls the diagram sideways to bring a block into view. @param {MachineState} S @param {MachineBox | undefined} box */
 function reveal(S, box) {
   const sheet = S.find(".sheet");
   if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
@@ -108,7 +108,7 @@ function frameOf({ stack, layer, x, y, width, height }) {
   return box;
 }
 
-/** What a line carries, written above it. @param {import("./types").MachinePlan["labels"][0]} label */
+/** The text above a line that says what flows there. @param {import("./types").MachinePlan["labels"][0]} label */
 function labelOf({ text, flow, x, y }) {
   const label = make("span", `label ${flow}`, text);
   Object.assign(label.style, { left: `${x}px`, top: `${y - 13}px` });
@@ -203,7 +203,7 @@ function pictureOf(S, block) {
   else {
     let painted = "";
     S.pictures.push(() => {
-      // What is computed once for all steps is painted again only where it grows or its frame moves.
+      // A result that is the same at all steps is painted again only if it grows or its frame moves.
       const wanted = `${rowsAt(picture, S.step)} ${markedRow(S, block)} ${stepwise || picture.side === "step" ? S.step : ""}`;
       if (wanted !== painted) paintPicture(S, block, canvas, picture, stepwise);
       painted = wanted;
@@ -223,11 +223,11 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
   paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale, marked: markedRow(S, block), maskedAt });
 }
 
-/** Which cells the mask closes: what comes later, for a causal decoder. @param {MachineState} S @param {MachineBlock} block @returns {(row: number, key: number) => boolean} */
+/** Whether the mask closes a cell: later tokens, for a causal decoder. @param {MachineState} S @param {MachineBlock} block @returns {(row: number, key: number) => boolean} */
 export const maskOf = (S, block) =>
   block.attention === "decoder" && !S.data.stepwise ? (row, key) => key > row : () => false;
 
-/** The tokens of a side, around the one that is shown; each can be chosen. @param {MachineState} S @param {MachineBlock} block */
+/** The tokens of a side, around the current one; each can be chosen. @param {MachineState} S @param {MachineBlock} block */
 function tokenList(S, block) {
   const list = make("div", "tokens");
   const ofSource = block.stack === "source";
@@ -298,7 +298,7 @@ function bars(S) {
   return box;
 }
 
-/** What an open attention block shows: its heads, or the parts of one. @param {MachineState} S @param {MachineBlock} block */
+/** The content of an open attention block: its heads, or the parts of one head. @param {MachineState} S @param {MachineBlock} block */
 function insideOf(S, block) {
   const { head } = S.opened;
   const count = S.data.diagram.heads[/** @type {Kind} */ (block.attention)] ?? 1;
@@ -382,25 +382,25 @@ export function paintPart(S, block, part, canvas) {
   const ofKeys = part === "key" || part === "value";
   const side = ofKeys ? keys : queries;
   const dark = S.box.dataset.theme === "dark";
-  const shown = tokensOf(S, side).length;
+  const count = tokensOf(S, side).length;
   const wide = MAPS.includes(part) ? tokensOf(S, keys).length : array.shape[1];
-  const rows = Array.from({ length: shown }, (_, r) => lineOf(array, r).slice(0, wide));
+  const rows = Array.from({ length: count }, (_, r) => lineOf(array, r).slice(0, wide));
   const marked = ofKeys ? -1 : rowFor(S, queries);
   const weights = part === "weights";
   const scale = weights ? (S.details?.full ?? 1) : scaleOf(array.values);
   paintRows(canvas, S.theme, dark, { rows, scale, marked, maskedAt: weights ? maskOf(S, block) : undefined });
-  return `${shown} × ${wide}`;
+  return `${count} × ${wide}`;
 }
 
-/** Lets arrow keys lead from block to block; Tab reaches one of them. @param {MachineState} S @param {HTMLElement} stage @param {string | null} held */
-function listenToArrows(S, stage, held) {
+/** Lets arrow keys move between blocks; Tab reaches one of them. @param {MachineState} S @param {HTMLElement} stage @param {string | null} focused the button that had the focus */
+function listenToArrows(S, stage, focused) {
   const buttons = [...stage.querySelectorAll("button")];
-  const kept =
-    buttons.find(({ value }) => value === held) ??
-    (held === null ? undefined : (buttons.find(({ value }) => value === openValue(S.opened)) ?? buttons[0]));
-  const reached = kept ?? buttons.find(({ value }) => value === openValue(S.opened)) ?? buttons[0];
+  const regained =
+    buttons.find(({ value }) => value === focused) ??
+    (focused === null ? undefined : (buttons.find(({ value }) => value === openValue(S.opened)) ?? buttons[0]));
+  const reached = regained ?? buttons.find(({ value }) => value === openValue(S.opened)) ?? buttons[0];
   for (const button of buttons) button.tabIndex = button === reached ? 0 : -1;
-  kept?.focus({ preventScroll: true });
+  regained?.focus({ preventScroll: true });
   for (const button of buttons) {
     button.onfocus = () => {
       for (const other of buttons) other.tabIndex = other === button ? 0 : -1;
@@ -422,7 +422,7 @@ function listenToArrows(S, stage, held) {
   };
 }
 
-/** What the row of an attention block looks at most, as sentence parts. @param {MachineState} S @param {MachineBlock} block @param {number} most */
+/** The keys that the current row of an attention block looks at most. @param {MachineState} S @param {MachineBlock} block @param {number} most */
 export function looksAt(S, block, most) {
   const weights = weightsRow(S, block);
   const tokens = tokensOf(S, sidesOf(block.attention)[1]);

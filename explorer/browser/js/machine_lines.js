@@ -1,6 +1,6 @@
-// Where the blocks of the machine are on a phone: in five lines below each other, each from left to right. The source, the
-// encoder with its memory, the target, the decoder, and what leads to the next word. The vectors go on from the end of a
-// line to the start of the next one; the memory goes down beside the target to the decoder.
+// Lays out the machine on a phone, in five lines below each other: the source, the encoder with its memory, the target,
+// the decoder, and the output. The vectors continue from the end of a line to the start of the next; the memory goes
+// down beside the target to the decoder.
 
 import { SUM, fitted, readings, route } from "./machine_band.js";
 
@@ -8,8 +8,8 @@ import { SUM, fitted, readings, route } from "./machine_band.js";
 
 /** @typedef {[number, number]} Point */
 /**
- * One line: its boxes and frames, where it ends to the right, and how high its stream is. `lead` is the height at which
- * the vectors of the line before come along above it, `shelf` that of the memory.
+ * One line: its boxes and frames, its right end, and the height of its stream. `lead` is the height at which the
+ * vectors of the line before run above it, `shelf` that of the memory.
  * @typedef {{ boxes: MachineBox[], frames: MachinePlan["frames"], right: number, stream: number, rows: number, tight: boolean, lead: number, shelf: number }} Line
  */
 
@@ -17,9 +17,9 @@ import { SUM, fitted, readings, route } from "./machine_band.js";
 export const NARROW = 600;
 const STACKS = ["source", "encoder", "target", "decoder", "output"];
 const START = 15; // where lines begin
-const TURN = 6; // from the end of a line to where its vectors turn down, and from where they come up to a line's start
-const BACK = 3; // where the next word goes back up
-const CLEAR = 10; // between two lines of vectors beside each other
+const TURN = 6; // from a line's end to where its vectors turn down, and from where they arrive to the next line's start
+const BACK = 3; // from the left edge to where the next word goes back up
+const CLEAR = 10; // between two parallel lines of vectors
 const LOOP = 22; // below the last line
 /** The room above each line: for the vectors of the line before and, above the decoder, for the memory with its label. @type {Record<string, number>} */
 const ABOVE = { source: 0, encoder: 16, target: 12, decoder: 32, output: 16 };
@@ -38,7 +38,7 @@ export function planLines(blocks, width, wish) {
   for (const stack of STACKS) {
     const members = blocks.filter((block) => block.stack === stack);
     const top = bottom + ABOVE[stack];
-    // However narrow, one layer of each side shows its attention.
+    // On any width, one layer of each side is unfolded, so that its attention can be seen.
     const unfolded =
       wish.unfolded[stack]?.length || opened?.stack === stack ? wish.unfolded : { ...wish.unfolded, [stack]: [1] };
     const end = stack === "encoder" || stack === "output" ? 0 : TURN + (stack === "target" ? 0 : 2);
@@ -89,7 +89,7 @@ function move(box, by) {
   });
 }
 
-/** The lines between the blocks, and how far to the right the memory goes down. @param {MachineBlock[]} blocks @param {MachineBox[]} boxes @param {Record<string, Line>} lines @param {number} loop */
+/** The lines between the blocks, and the x at which the memory goes down. @param {MachineBlock[]} blocks @param {MachineBox[]} boxes @param {Record<string, Line>} lines @param {number} loop */
 function wiresOf(blocks, boxes, lines, loop) {
   /** @type {MachinePlan["wires"]} */
   const wires = [];
@@ -144,7 +144,7 @@ function wiresOf(blocks, boxes, lines, loop) {
   return { wires, down };
 }
 
-/** From the end of one line to a block of the next. @param {MachineBox} from @param {MachineBox} to @param {Record<string, Line>} lines @returns {Point[]} */
+/** The points from the end of one line to a block of the next. @param {MachineBox} from @param {MachineBox} to @param {Record<string, Line>} lines @returns {Point[]} */
 function over(from, to, lines) {
   const { right, stream } = lines[from.stack];
   const { lead, stream: next } = lines[to.stack];

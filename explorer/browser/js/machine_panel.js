@@ -1,10 +1,10 @@
-// The open block of the machine at four depths: words, numbers, formula and code; and the links that lead on from it.
+// The panel of the open block of the machine: words, numbers, formula or code, and links to other pages.
 
 import { isolated } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
 import { looksAt, nameOf, paintPart, paintPicture } from "./machine_diagram.js";
-import { diverging, paint, scaleOf } from "./machine_pictures.js";
+import { projectionsOf } from "./machine_projections.js";
 import {
   arrayOf,
   blockOf,
@@ -17,17 +17,16 @@ import {
   sidesOf,
   tokensOf,
 } from "./machine_state.js";
-import { levelOf } from "./maps.js";
 import { plural, wholePercent } from "./numbers.js";
 import { withTerms } from "./terms.js";
 import { redraw } from "./view.js";
 
-/** @import { Kind, MachineBlock, MachineState, Numbers } from "./types" */
+/** @import { Kind, MachineBlock, MachineState } from "./types" */
 
-/** A token apart from the prose around it. @param {MachineState} S @param {string} side @param {number} i */
+/** A token, set apart from the text around it. @param {MachineState} S @param {string} side @param {number} i */
 const token = (S, side, i) => make("bdi", `token ${side}`, tokensOf(S, side)[i] ?? "");
 
-/** What is told of a part of a head. @param {MachineState} S @param {MachineBlock} block */
+/** Title, explanation and formula of the open part of a head, or of the head. @param {MachineState} S @param {MachineBlock} block */
 const partOf = (S, block) => S.data.parts[/** @type {Kind} */ (block.attention)]?.[S.opened.part || "head"];
 
 /** @param {MachineState} S */
@@ -46,16 +45,16 @@ export function drawPanel(S) {
     tab.hidden = !block;
   }
   drawLinks(S, block);
-  const told = S.find(".told");
-  told.setAttribute("aria-label", `${title}: ${S.depth}`);
-  if (!block) told.replaceChildren(...overview(S));
-  else if (S.depth === "numbers") told.replaceChildren(...numbers(S));
-  else if (S.depth === "formula") told.replaceChildren(...formula(S, block));
-  else if (S.depth === "code") drawCode(S, told);
-  else words(S, block, told);
+  const content = S.find(".told");
+  content.setAttribute("aria-label", `${title}: ${S.depth}`);
+  if (!block) content.replaceChildren(...overview(S));
+  else if (S.depth === "numbers") content.replaceChildren(...numbers(S));
+  else if (S.depth === "formula") content.replaceChildren(...formula(S, block));
+  else if (S.depth === "code") drawCode(S, content);
+  else words(S, block, content);
 }
 
-/** The whole, in a few sentences with the numbers of this step. @param {MachineState} S @returns {Node[]} */
+/** The whole model in a few sentences, with the numbers of this step. @param {MachineState} S @returns {Node[]} */
 function overview(S) {
   const { data, step } = S;
   const { encoder, decoder, positions } = data.diagram;
@@ -69,17 +68,17 @@ function overview(S) {
   const predicted = data.target.predicted[step];
   const share = data.target.probabilities[step];
   const lstm = !positions;
-  const said = /** @type {Set<string>} */ (new Set());
+  const mentioned = /** @type {Set<string>} */ (new Set());
   const linked = (/** @type {(string | Node)[]} */ parts) =>
     parts.flatMap(
       (part) =>
-        /** @type {(string | Node)[]} */ (typeof part === "string" ? withTerms(part, data.terms, said) : [part]),
+        /** @type {(string | Node)[]} */ (typeof part === "string" ? withTerms(part, data.terms, mentioned) : [part]),
     );
   const name = (/** @type {string} */ text) => make("b", "", ...linked([text]));
-  const told = (/** @type {(string | Node)[]} */ ...parts) => make("p", "", ...linked(parts));
+  const paragraph = (/** @type {(string | Node)[]} */ ...parts) => make("p", "", ...linked(parts));
   const before = data.stepwise ? "all tokens written so far" : "itself and the tokens before it";
   return [
-    told(
+    paragraph(
       name("Encoder: "),
       `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
       ...(lstm
@@ -89,7 +88,7 @@ function overview(S) {
       name("memory"),
       ": all that goes to the decoder.",
     ),
-    told(
+    paragraph(
       name("Decoder: "),
       `it reads the target so far, ${plural(read.length, "token")} up to `,
       token(S, "target", step),
@@ -105,7 +104,7 @@ function overview(S) {
       name("cross-attention"),
       ").",
     ),
-    told(
+    paragraph(
       name("Next word: "),
       `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} target tokens (linear), and the scores become probabilities (softmax). Chosen: `,
       make("bdi", "token target", predicted),
@@ -149,38 +148,41 @@ function drawLinks(S, block) {
   });
 }
 
-/** Words, with a picture and what can be read from it. @param {MachineState} S @param {MachineBlock} block @param {HTMLElement} told */
-function words(S, block, told) {
+/** Draws the explanation, a picture, and a sentence with the numbers of this step. @param {MachineState} S @param {MachineBlock} block @param {HTMLElement} content */
+function words(S, block, content) {
   const { head, part } = S.opened;
   const facts = S.data.facts[block.name];
   const text = make("div", "text");
   text.append(
     make("p", "", ...withTerms(head ? (partOf(S, block)?.words ?? "") : facts.words, S.data.terms)),
-    ...seen(S, block),
+    ...currentNumbers(S, block),
   );
   const canvas = make("canvas", "large");
   canvas.setAttribute("role", "img");
   const projections =
     block.attention && (!head || ["", "query", "key", "value"].includes(part)) ? projectionsOf(S, block) : [];
   const drawn = head ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
-  told.replaceChildren(text, ...projections);
+  content.replaceChildren(text, ...projections);
   if (drawn) {
     const figure = make("figure", "", canvas, make("figcaption", "", captionOf(S, block)));
     canvas.setAttribute("aria-label", captionOf(S, block));
-    told.append(figure);
+    content.append(figure);
     if (head) paintPart(S, block, part || "weights", canvas);
     else if (facts.picture) paintPicture(S, block, canvas, facts.picture, S.data.stepwise);
   }
 }
 
-/** What can be read at this step. @param {MachineState} S @param {MachineBlock} block @returns {Node[]} */
-function seen(S, block) {
+/** What a block does at this step: where it looks, the likeliest tokens, or its tokens. @param {MachineState} S @param {MachineBlock} block @returns {Node[]} */
+function currentNumbers(S, block) {
   const { data, step } = S;
   if (block.attention) {
     if (S.opened.head && !arrayOf(S, "weights")) return [];
     const [queries, keys] = sidesOf(block.attention);
-    const found = looksAt(S, block, 3);
-    const looks = found.flatMap(({ weight, i }, n) => [n ? ", " : "", token(S, keys, i), ` ${wholePercent(weight)}`]);
+    const looks = looksAt(S, block, 3).flatMap(({ weight, i }, n) => [
+      n ? ", " : "",
+      token(S, keys, i),
+      ` ${wholePercent(weight)}`,
+    ]);
     return [
       make(
         "p",
@@ -210,7 +212,7 @@ function seen(S, block) {
   return [];
 }
 
-/** What a picture shows. @param {MachineState} S @param {MachineBlock} block */
+/** The caption of a picture. @param {MachineState} S @param {MachineBlock} block */
 function captionOf(S, block) {
   const { head, part } = S.opened;
   const facts = S.data.facts[block.name];
@@ -230,11 +232,11 @@ function captionOf(S, block) {
           : "the results";
     return `Rows are tokens, columns are ${columns} of ${what}; blue is below 0, orange above.`;
   }
-  const shown = part || "weights";
-  if (shown === "weights")
+  const name = part || "weights";
+  if (name === "weights")
     return `Attention weights of this head: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
-  if (shown === "scores" || shown === "masked")
-    return `Scores of this head: rows are queries, columns are keys; blue is below 0, orange above${shown === "masked" ? grey : ""}.`;
+  if (name === "scores" || name === "masked")
+    return `Scores of this head: rows are queries, columns are keys; blue is below 0, orange above${name === "masked" ? grey : ""}.`;
   return "Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.";
 }
 
@@ -267,9 +269,9 @@ function likeliest(S) {
   ];
 }
 
-/** The operations of the block as a table, with the row of this token. @param {MachineState} S @returns {Node[]} */
+/** The operations of the block as a table, with the row of the current token. @param {MachineState} S @returns {Node[]} */
 function numbers(S) {
-  if (!hasDetails(S) || !S.details) return [make("p", "hint", "Asking the server for the numbers …")];
+  if (!hasDetails(S) || !S.details) return [make("p", "hint", "Requesting the numbers …")];
   const { opened } = S;
   const block = /** @type {MachineBlock} */ (blockOf(S, opened.block));
   if (block.kind === "softmax" || block.kind === "word") return likeliest(S);
@@ -323,25 +325,25 @@ function formula(S, block) {
   const facts = S.data.facts[block.name];
   const { heads } = S.data.diagram;
   const { numbers: width } = S.data;
-  const shown = head ? (partOf(S, block)?.formula ?? "") : facts.formula;
+  const tree = head ? (partOf(S, block)?.formula ?? "") : facts.formula;
   const count = block.attention ? (heads[block.attention] ?? 1) : 0;
   const sizes = [
     `d_model = ${width}`,
     ...(count ? [`h = ${count}`, `d_k = ${width / count}`] : []),
     `shape here: ${shapeText(facts.shape, S.step)}`,
   ];
-  return [formulaOf(shown), make("p", "hint", `In this model: ${sizes.join(", ")}.`)];
+  return [formulaOf(tree), make("p", "hint", `In this model: ${sizes.join(", ")}.`)];
 }
 
-/** Our own lines, as they stand in the file. @param {MachineState} S @param {HTMLElement} told */
-function drawCode(S, told) {
-  if (!hasDetails(S) || !S.details) return told.replaceChildren(make("p", "hint", "Asking the server for the code …"));
+/** Draws the function that computes the result, with its lines marked. @param {MachineState} S @param {HTMLElement} content */
+function drawCode(S, content) {
+  if (!hasDetails(S) || !S.details) return content.replaceChildren(make("p", "hint", "Requesting the code …"));
   const { part, head } = S.opened;
   const { code } = S.details;
   const block = /** @type {MachineBlock} */ (blockOf(S, S.opened.block));
   const result = block.points[block.points.length - 1]?.split(".").pop() ?? "";
   const at = code.places[part] ?? (head ? code.places.output : undefined) ?? code.places.result ?? code.places[result];
-  if (!at) return told.replaceChildren(make("p", "", "No line of this program computes it: it is an input."));
+  if (!at) return content.replaceChildren(make("p", "", "No line of this program computes it: it is an input."));
   const { file, name, first, lines } = code.functions[at.function];
   const listing = make(
     "pre",
@@ -356,7 +358,7 @@ function drawCode(S, told) {
       return line;
     }),
   );
-  told.replaceChildren(
+  content.replaceChildren(
     make("p", "hint", `${file}, ${name}: the marked ${at.marked.length === 1 ? "line computes" : "lines compute"} it.`),
     listing,
   );
@@ -364,7 +366,7 @@ function drawCode(S, told) {
   if (marked) listing.scrollTop = Math.max(0, marked.offsetTop - listing.offsetTop - 40);
 }
 
-/** The tabs of the depths; arrow keys lead from one to the next. @param {MachineState} S */
+/** Listens to the tabs; arrow keys move from one to the next. @param {MachineState} S */
 export function listenToDepths(S) {
   const tabs = buttonsOf(S.find, ".depths");
   for (const [i, tab] of tabs.entries()) {
@@ -385,7 +387,7 @@ export function listenToDepths(S) {
   }
 }
 
-/** The machine as a list, for those who do not see the diagram. @param {MachineState} S */
+/** Draws the machine as a list, for screen readers. @param {MachineState} S */
 export function drawList(S) {
   const { blocks } = S.data;
   const numberOf = new Map(blocks.map(({ name }, i) => [name, i + 1]));
@@ -406,82 +408,4 @@ export function drawList(S) {
   });
   const list = children(S.find("details ol"), items.length, () => make("li"));
   items.forEach((item, i) => say(list[i], item));
-}
-
-/** Projection, symbol, part of a head. */
-const MATRICES = [
-  ["q_proj", "Q", "queries"],
-  ["k_proj", "K", "keys"],
-  ["v_proj", "V", "values"],
-];
-
-/** @param {MachineState} S @param {MachineBlock} block @returns {HTMLElement[]} */
-export function projectionsOf(S, block) {
-  if (!arrayOf(S, "q_proj")) return [];
-  const { head } = S.opened;
-  const heads = S.data.diagram.heads[/** @type {import("./types").Kind} */ (block.attention)] ?? 1;
-  const [queries, keys] = sidesOf(block.attention);
-  const dark = S.box.dataset.theme === "dark";
-  const d = S.data.numbers;
-  const slice = d / heads;
-  const figure = make("figure", "projections");
-  /** @type {(() => void)[]} */
-  const painters = [];
-  for (const [name, symbol, title] of MATRICES) {
-    const side = name === "q_proj" ? queries : keys;
-    const row = rowFor(S, side);
-    const ofCross = block.attention === "cross" && name !== "q_proj";
-    const vector = /** @type {Numbers} */ (arrayOf(S, `x.${ofCross ? "k_proj" : "q_proj"}`));
-    const result = /** @type {Numbers} */ (arrayOf(S, name));
-    const matrix = /** @type {Numbers} */ (arrayOf(S, `W.${name}`));
-    const scale = scaleOf(result.values);
-    const whole = scaleOf(vector.values);
-    const most = Math.max(...matrix.values);
-    const [x, w, y] = [make("canvas", "x"), make("canvas", "w"), make("canvas", "y")];
-    for (const canvas of [x, w, y]) canvas.setAttribute("aria-hidden", "true");
-    const slices = make(
-      "span",
-      "slices",
-      y,
-      ...Array.from({ length: heads }, (_, h) => make("i", h + 1 === head ? "mine" : "", heads <= 8 ? `${h + 1}` : "")),
-    );
-    slices.style.setProperty("--heads", `${heads}`);
-    const from = make(
-      "span",
-      "from",
-      ofCross ? "memory of " : "",
-      make("bdi", `token ${side}`, tokensOf(S, side)[row] ?? ""),
-    );
-    figure.append(
-      make("span", "term", from, x),
-      make("span", "by", "×"),
-      make("span", "term", make("span", "from", `W_${symbol}`), w),
-      make("span", "by", "="),
-      make("span", "term", make("span", "from", title), slices),
-    );
-    painters.push(() => {
-      const colour = diverging(S.theme, dark, scale);
-      const own = diverging(S.theme, dark, whole);
-      const line = lineOf(vector, row);
-      const out = lineOf(result, row);
-      const [rows, columns] = matrix.shape;
-      paint(x, { columns: 1, rows: line.length, ink: S.theme.ink, colourOf: (r) => own(line[r]) });
-      paint(w, {
-        columns,
-        rows,
-        ink: S.theme.ink,
-        colourOf: (r, c) => S.theme.inks[levelOf(matrix.values[r * columns + c], { top: most })],
-      });
-      paint(y, { columns: out.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => colour(out[c]) });
-    });
-  }
-  const which = head
-    ? ` Head ${head} works with numbers ${(head - 1) * slice + 1} to ${head * slice} of each result.`
-    : "";
-  const caption = `The whole vector of ${d} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which}`;
-  figure.setAttribute("role", "img");
-  figure.setAttribute("aria-label", caption);
-  figure.append(make("figcaption", "", caption));
-  requestAnimationFrame(() => painters.forEach((each) => each()));
-  return [figure];
 }

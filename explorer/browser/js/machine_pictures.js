@@ -1,5 +1,5 @@
-// Small pictures of tensors: rows of vectors in two hues, below and above zero, and maps of weights in the scale of all
-// maps. Each is painted one pixel a number and then magnified.
+// Small pictures of tensors: rows of vectors in two hues, for numbers below and above zero, and maps of weights in the
+// scale of all maps. Each number is painted as one pixel, then enlarged.
 
 import { contextOf } from "./canvas.js";
 import { pixelOf, rgb } from "./colours.js";
@@ -9,7 +9,7 @@ import { clamp } from "./numbers.js";
 
 /** @import { MachinePicture, Rgb, Theme } from "./types" */
 
-/** Below and above zero, for a light and a dark ground; the exported figures have the same hues. @type {Record<string, [Rgb, Rgb]>} */
+/** The hues below and above zero, for the light and the dark theme; exported figures have the same. @type {Record<string, [Rgb, Rgb]>} */
 const HUES = {
   light: [
     [42, 109, 163],
@@ -21,12 +21,11 @@ const HUES = {
   ],
 };
 
-/** The sizes of canvases that keep them. @type {WeakMap<HTMLCanvasElement, [number, number]>} */
+/** The sizes of measured canvases, which do not change. @type {WeakMap<HTMLCanvasElement, [number, number]>} */
 const sizes = new WeakMap();
 
 /**
- * Remembers the sizes of canvases, all at once. Asked for between two paintings, each would make the browser lay out the
- * page again.
+ * Measures canvases, all at once: a measurement between two paintings would make the browser lay out the page again.
  * @param {Iterable<HTMLCanvasElement>} canvases
  */
 export function measure(canvases) {
@@ -37,7 +36,7 @@ export function measure(canvases) {
 const sizeOf = (canvas) => [canvas.clientWidth || 48, canvas.clientHeight || 36];
 
 /**
- * Where row `r` of step `step` begins in a picture, in rows.
+ * The index, in a picture, of row `r` of step `step`.
  * @param {MachinePicture} picture
  * @param {boolean} stepwise
  * @param {number} step
@@ -45,7 +44,7 @@ const sizeOf = (canvas) => [canvas.clientWidth || 48, canvas.clientHeight || 36]
  */
 export const rowAt = ({ side }, stepwise, step, r) => (side === "target" && stepwise ? (step * (step + 1)) / 2 + r : r);
 
-/** How many rows of a picture there are at a step. @param {MachinePicture} picture @param {number} step */
+/** The number of rows of a picture at a step. @param {MachinePicture} picture @param {number} step */
 export const rowsAt = ({ side, rows }, step) =>
   side === "target" || side === "once" ? Math.min(rows, step + 1) : side === "step" ? 1 : rows;
 
@@ -64,7 +63,7 @@ export function rowOf(body, picture, stepwise, step, r) {
 }
 
 /**
- * Gives numbers between −scale and scale their colours, as pixels; one that is masked has none of them.
+ * Returns a function that gives numbers between −scale and scale their colours, as pixels; masked ones are grey.
  * @param {Theme} theme
  * @param {boolean} dark
  * @param {number} scale
@@ -82,7 +81,7 @@ export function diverging(theme, dark, scale) {
 }
 
 /**
- * Paints columns × rows of colours over a whole canvas, and a frame around one row (-1 for none).
+ * Paints rows × columns of colours over a whole canvas, and a frame around one row (-1 for none).
  * @param {HTMLCanvasElement} canvas
  * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, ink: string }} picture
  */
@@ -123,7 +122,7 @@ export function paintRows(canvas, theme, dark, { rows, scale, marked, maskedAt }
   paint(canvas, { columns: rows[0]?.length ?? 0, rows: rows.length, marked, ink: theme.ink, colourOf });
 }
 
-/** The size that nearly all of these numbers stay below. @param {ArrayLike<number>} values */
+/** The magnitude that 98 % of the numbers stay below. @param {ArrayLike<number>} values */
 export function scaleOf(values) {
   const sizes = Array.from(values, Math.abs)
     .filter((size) => !Number.isNaN(size))

@@ -1,5 +1,5 @@
-// Where the blocks of the machine are. The encoder runs along the upper band, the decoder along the lower one, both from
-// left to right; on a phone, each breaks into lines (machine_lines.js).
+// Lays out the machine: the encoder in the upper band, the decoder in the lower one, both from left to right; on a
+// phone, in lines (machine_lines.js).
 
 import { SUM, fitted, readings, route } from "./machine_band.js";
 import { NARROW, planLines } from "./machine_lines.js";
@@ -44,7 +44,7 @@ export function planMachine(blocks, width, wish) {
 }
 
 /**
- * What is written beside the lines that lead from one band to the other and back to the start.
+ * The texts beside the lines that lead from one band to the other and back to the start.
  * @param {MachinePlan["wires"]} wires
  * @returns {MachinePlan["labels"]}
  */
@@ -126,6 +126,6 @@ function wiresOf(blocks, home, rail, loop) {
   return wires;
 }
 
-/** The next magnification of the diagram. @param {number} zoom @param {string} way "in", "out" or "fit" */
-export const zoomAfter = (zoom, way) =>
-  way === "fit" ? 1 : clamp(Math.round(10 * zoom * (way === "in" ? 1.25 : 0.8)) / 10, 0.5, 3);
+/** The next magnification of the diagram. @param {number} zoom @param {string} command "in", "out" or "fit" */
+export const zoomAfter = (zoom, command) =>
+  command === "fit" ? 1 : clamp(Math.round(10 * zoom * (command === "in" ? 1.25 : 0.8)) / 10, 0.5, 3);

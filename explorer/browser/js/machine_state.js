@@ -1,4 +1,4 @@
-// The state of the machine: what it has been sent, what is open, and what it tells the server.
+// The state of the machine: the received data, what is open, and the reports to the server.
 
 import { rowOf } from "./machine_pictures.js";
 import { redraw } from "./view.js";
@@ -14,7 +14,7 @@ export const blockOf = (S, name) => S.data.blocks.find((block) => block.name ===
 /** Whether a block has a row for each target token that was read. @param {MachineBlock} block */
 export const isTarget = ({ stack, kind }) => ["target", "decoder", "output"].includes(stack) && kind !== "initial";
 
-/** The row that is shown: of the token that was just read, or of the chosen source token. @param {MachineState} S @param {string} side */
+/** The current row of a side: that of the token just read, or of the chosen source token. @param {MachineState} S @param {string} side */
 export const rowFor = (S, side) => (side === "source" ? S.row : S.step);
 
 /** The tokens of a side that exist at this step. @param {MachineState} S @param {string} side */
@@ -29,14 +29,14 @@ export const sidesOf = (kind) =>
 export const shapeText = (shape, step) =>
   shape.map((size) => (size || step + 1).toLocaleString("en")).join("\u2009×\u2009");
 
-/** The weights of the row that is shown, mean over the heads, from what was sent first. @param {MachineState} S @param {MachineBlock} block */
+/** The weights of the current row, mean over the heads, from the diagram's message. @param {MachineState} S @param {MachineBlock} block */
 export function meanRow(S, block) {
   const picture = /** @type {import("./types").MachinePicture} */ (S.data.facts[block.name].picture);
   const [queries, keys] = sidesOf(block.attention);
   return rowOf(S.body, picture, S.data.stepwise, S.step, rowFor(S, queries)).subarray(0, tokensOf(S, keys).length);
 }
 
-/** Whether the details on hand are those of what is open. @param {MachineState} S */
+/** Whether the received details are those of the open block. @param {MachineState} S */
 export function hasDetails({ details, opened, data, step }) {
   return (
     details !== null &&
@@ -47,7 +47,7 @@ export function hasDetails({ details, opened, data, step }) {
   );
 }
 
-/** An array of the open block; undefined until it has come. @param {MachineState} S @param {string} name @returns {Numbers | undefined} */
+/** An array of the open block; undefined until it has arrived. @param {MachineState} S @param {string} name @returns {Numbers | undefined} */
 export function arrayOf(S, name) {
   return hasDetails(S) ? /** @type {Numbers | undefined} */ (S.arrays[name]) : undefined;
 }
@@ -55,26 +55,26 @@ export function arrayOf(S, name) {
 /** Row `i` of an array with two axes. @param {Numbers} numbers @param {number} i */
 export const lineOf = ({ values, shape }, i) => values.subarray(i * shape[1], (i + 1) * shape[1]);
 
-/** What is open after Escape: one level less. @param {MachineOpened} opened @returns {MachineOpened} */
+/** What is open after Escape, which closes one level. @param {MachineOpened} opened @returns {MachineOpened} */
 export function outwards({ block, head, part }) {
   if (part) return { block, head, part: "" };
   return { block: head ? block : "", head: 0, part: "" };
 }
 
-/** Opens something and asks the server for it. @param {MachineState} S @param {MachineOpened} opened */
+/** Opens a block, head or part, and requests its details. @param {MachineState} S @param {MachineOpened} opened */
 export function open(S, opened) {
   S.opened = opened;
   ask(S);
   redraw(S);
 }
 
-/** The step and what is open, of which the server then sends the numbers. @param {MachineState} S */
+/** The report to the server, which answers with the details of what is open. @param {MachineState} S */
 export const reportOf = (S) => ({ seq: S.seq, turn: S.turn, place: { step: S.step + 1, ...S.opened } });
 
 /** @param {MachineState} S */
 export const ask = (S) => S.source.report(reportOf(S));
 
-/** Leads to another page, from what is open. @param {MachineState} S @param {string} place */
+/** Follows a link to another page, from what is open. @param {MachineState} S @param {string} place */
 export function leave(S, place) {
   const block = blockOf(S, S.opened.block);
   const [queries] = block ? sidesOf(block.attention) : ["target"];
@@ -84,7 +84,7 @@ export function leave(S, place) {
   S.source.ask("go", { seq: S.data.seq, place, ...S.opened, step: S.step + 1, row: row + 1, column: column + 1 });
 }
 
-/** The weights of the row that is shown: of the open head, else the mean. @param {MachineState} S @param {MachineBlock} block @returns {number[]} */
+/** The weights of the current row: of the open head, else the mean. @param {MachineState} S @param {MachineBlock} block @returns {number[]} */
 export function weightsRow(S, block) {
   const weights = S.opened.block === block.name && S.opened.head ? arrayOf(S, "weights") : undefined;
   const [queries, keys] = sidesOf(block.attention);
@@ -92,6 +92,6 @@ export function weightsRow(S, block) {
   return [...lineOf(weights, rowFor(S, queries))].slice(0, tokensOf(S, keys).length);
 }
 
-/** The row of a picture that is framed: that of the token. @param {MachineState} S @param {MachineBlock} block */
+/** The row of a picture that is framed: that of the current token. @param {MachineState} S @param {MachineBlock} block */
 export const markedRow = (S, block) =>
   isTarget(block) ? S.step : block.stack === "source" || block.stack === "encoder" ? S.row : -1;

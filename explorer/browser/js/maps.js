@@ -1,5 +1,4 @@
-// Paints maps of weights, the same way in every view: rows are queries with query 0 on top, columns are keys with their
-// labels above.
+// Paints maps of weights for all views: rows are queries with query 0 on top, columns are keys with their labels above.
 
 import { contextOf, isolated, paper } from "./canvas.js";
 import { inkOn, patternOf } from "./colours.js";
@@ -23,15 +22,15 @@ const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
-const TIGHT = 12; // size of cells for which labels that reach beyond the map have room, in pixels
-const FRAMED = 7; // cells larger than that can have a frame around them, in pixels
+const TIGHT = 12; // size of cells for which the room for overhanging labels is computed, in pixels
+const FRAMED = 7; // size above which cells can have a frame around them, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
 export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, width: 0, height: 0 };
-/** Of weights from 0 to 1. */
+/** The scale of weights from 0 to 1. */
 export const UNIT = { top: 1 };
-/** Of weights with one byte each. */
+/** The scale of weights that are one byte each. */
 export const BYTES = { top: 255 };
 
 /** The position of a weight on the scale, from 0 to 255. @param {number} weight @param {Scale} scale */
@@ -40,16 +39,16 @@ export function levelOf(weight, { top, log }) {
   return weight < FAINTEST ? 0 : clamp(Math.round(255 * (1 - Math.log10(weight) / Math.log10(FAINTEST))), 0, 255);
 }
 
-/** The positions of weights on the logarithmic scale. In a loop of its own, as `fillRow`. @param {ArrayLike<number>} weights */
+/** The positions of weights on the logarithmic scale; a function of its own for speed, like `fillRow`. @param {ArrayLike<number>} weights */
 function logLevels(weights) {
-  const levels = new Uint8ClampedArray(weights.length);
-  const unit = 255 / -Math.log(FAINTEST); // which rounds and clamps
+  const levels = new Uint8ClampedArray(weights.length); // rounds and clamps
+  const unit = 255 / -Math.log(FAINTEST);
   for (let i = 0, count = weights.length; i < count; i++) levels[i] = 255 + unit * Math.log(weights[i]);
   return levels;
 }
 
 /**
- * Gives a canvas this size, and its pixels the colours that `fill` sets, as numbers (see `pixelOf`).
+ * Sets the size of a canvas, and its pixels to the colours that `fill` writes, as numbers (see `pixelOf`).
  * @param {HTMLCanvasElement} canvas
  * @param {number} width
  * @param {number} height
@@ -63,8 +62,8 @@ export function setPixels(canvas, width, height, fill) {
 }
 
 /**
- * The colours of cells that lie one after the other; masked ones are grey. A function of its own without calls, because
- * it runs through up to a million cells.
+ * Writes the colours of consecutive cells; masked ones are grey. A function of its own without calls, because it runs
+ * through up to a million cells.
  * @param {Uint32Array} pixels
  * @param {number} at
  * @param {ArrayLike<number>} values
@@ -81,7 +80,7 @@ function fillRow(pixels, at, values, from, count, unit, mask, { inks, grey }) {
   }
 }
 
-/** Paints one map over a whole canvas, a pixel for each cell. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {Cells} cells @param {ArrayLike<number>} values @param {Scale} scale */
+/** Paints one map over a whole canvas, one pixel per cell. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {Cells} cells @param {ArrayLike<number>} values @param {Scale} scale */
 export function paintCells(canvas, theme, { keys, queries, mask }, values, scale) {
   setPixels(canvas, keys, queries, (pixels) =>
     fillRow(pixels, 0, values, 0, keys * queries, 255 / scale.top, mask, theme),
@@ -89,8 +88,8 @@ export function paintCells(canvas, theme, { keys, queries, mask }, values, scale
 }
 
 /**
- * Maps of the same cells with one pixel per cell, scaled up on drawing. They share one canvas, because a canvas costs the
- * browser more than what is drawn on it.
+ * Paints maps of the same cells with one pixel per cell, to be enlarged on drawing. They share one canvas, because a
+ * canvas costs the browser more than its content.
  * @param {Theme} theme
  * @param {Cells} cells
  * @param {ArrayLike<number>[]} maps
@@ -124,14 +123,14 @@ export function sheetOf(theme, { keys, queries, mask }, maps, scale = UNIT) {
  * @param {number} i
  * @param {number} keys
  * @param {number} rows
- * @param {{ left: number, top: number, wide: number, high: number }} to where, and the size of a cell
+ * @param {{ left: number, top: number, wide: number, high: number }} to the corner, and the size of a cell
  */
 export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, wide, high }) {
   ctx.drawImage(canvas, ...corners[i], keys, rows, left, top, keys * wide, rows * high);
 }
 
 /**
- * The text, if it is at most this wide. A longer one is cut from its end; each cut removes a ninth of what is left.
+ * Shortens a text to at most this width. Each cut removes a ninth of what is left from its end.
  * @param {CanvasRenderingContext2D} ctx
  * @param {string} text
  * @param {number} most
@@ -146,21 +145,21 @@ function shorten(ctx, text, most) {
 }
 
 /**
- * The labels of a map, shortened to fit beside it, and the room that they take. The readout and the table hold the whole
+ * The labels of a map, shortened to fit beside it, and the room that they take. The readout and the table have the full
  * tokens.
  * @param {HTMLCanvasElement} canvas
  * @param {string} font
- * @param {{ rows: string[], ends: string[], columns: string[] }} names of the rows at their beginning and at their end
+ * @param {{ rows: string[], ends: string[], columns: string[] }} names of rows on the left, of rows on the right, of columns
  * @param {number} [most] maximum length of a label, in pixels
  */
 export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL) {
   const ctx = contextOf(canvas);
   const fit = (/** @type {string} */ text) => shorten(ctx, text, most);
-  // Its position tells repeated words apart.
+  // The position distinguishes repeated words.
   const label = (/** @type {string} */ token, /** @type {number} */ i) => fit(`${i + 1} ${isolated(token)}`);
   const widest = (/** @type {string[]} */ texts) =>
     Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
-  ctx.font = `700 12px ${font}`; // those of the row and the column in view are bold
+  ctx.font = `700 12px ${font}`; // labels of the row and the column in view are bold
   const names = rows.map(label);
   const keys = columns.map(label);
   const left = AXIS + widest(names) + 10;
@@ -176,11 +175,11 @@ export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL) {
   return { names, others, keys, left, right, over, wideKeys, above: AXIS + wideKeys * Math.sin(TILT) + 18 };
 }
 
-/** The end of a row that predicts a token. @param {string} token */
+/** The label on the right of a row that predicts a token. @param {string} token */
 export const leadsTo = (token) => `→ ${isolated(token)}`;
 
 /**
- * Where a map with cells of this size is on its canvas, and the size of the canvas.
+ * The place of a map with cells of this size on its canvas, and the size of the canvas.
  * @param {Labels} labels
  * @param {{ keys: number, queries: number }} cells
  * @param {number} cell
@@ -194,7 +193,7 @@ export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell)
 }
 
 /**
- * What is painted of a map.
+ * The content of a painted map.
  * @typedef {object} Picture
  * @property {Cells} cells
  * @property {number} rows how many rows are drawn
@@ -206,13 +205,13 @@ export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell)
  * @property {[string, string]} titles of the axes: rows, columns
  * @property {number | null} [row] the row in view
  * @property {number | null} [column]
- * @property {boolean} [ruled] whether thin lines part the cells
+ * @property {boolean} [ruled] whether thin lines separate the cells
  * @property {{ rows: [number, number], columns: [number, number] } | null} [brush] the cells that are not faded
  * @property {Mark[]} [marks]
  */
 
 /**
- * Paints a map with its labels, numbers and marks; returns whether some weight is too small for its number to be written.
+ * Paints a map with its labels, numbers and marks; returns whether some weight is too small to be written as a number.
  * @param {HTMLCanvasElement} canvas
  * @param {Theme} theme
  * @param {Plot} plot
@@ -242,13 +241,13 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
 }
 
 /**
- * What all parts of a map are painted with, and where.
+ * The context and place in which all parts of a map are painted.
  * @typedef {Plot & { ctx: CanvasRenderingContext2D, theme: Theme, keys: number, mask: Uint8Array, rows: number, wide: number, high: number }} Pen
  */
 
 /**
- * Writes the titles of the axes, and the labels. Without room for all labels, some are left out, but never that of the row
- * or column in view.
+ * Writes the titles of the axes, and the labels. If there is no room for all, some are omitted, but never that of the
+ * row or column in view.
  * @param {Pen} pen
  * @param {Picture} picture
  */
@@ -278,7 +277,7 @@ function writeLabels(
     if (labels.others[q]) write(labels.others[q], left + wide + 8, y, "left", size, 0.75);
   }
   for (let k = 0; k < keys; k++) {
-    // A word that the decoder has not read yet has no label at this step.
+    // A word that the decoder has not read yet has no label.
     if (!isNamed(k, column) || mask[(rows - 1) * keys + k] === FUTURE) continue;
     const x = left + (k + 0.5) * cell;
     const weight = k === column ? 700 : 400;
@@ -336,7 +335,7 @@ function fade({ ctx, theme, left, top, cell, keys, rows }, { rows: [first, end],
 }
 
 /**
- * Draws a frame with an outline that sets it off from the map. If cells are too small for that, a row has a mark at
+ * Draws a frame with an outline that contrasts with the map. If cells are too small for that, a row has a mark at
  * either end, which hides nothing.
  * @param {Pen} pen
  * @param {Mark} mark

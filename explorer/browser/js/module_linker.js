@@ -1,24 +1,24 @@
-// Links the modules of a pack: each becomes a module of the browser, in which the others are imported by the addresses
-// that the browser has given them. A module is made once for a page, whichever packs hold it.
+// Links the modules of a pack: each becomes a module of the browser under a blob address, by which the others import
+// it. A module is linked once per page, even if several packs contain it.
 
 /** @import { Pack } from "./types" */
 
-/** What a module of a pack exports. @param {Pack} pack @param {string} entry @returns {Promise<{ default: (mount?: any) => any }>} */
+/** Links a pack, and imports a module of it. @param {Pack} pack @param {string} entry @returns {Promise<{ default: (mount?: any) => any }>} */
 export function link({ modules }, entry) {
   const page = /** @type {{ __headlightModules?: Map<string, string> }} */ (globalThis);
-  const made = (page.__headlightModules ??= new Map());
-  for (const [name, text] of modules) if (!made.has(name)) made.set(name, addressOf(name, text, made));
-  return import(/** @type {string} */ (made.get(`${entry}.js`)));
+  const addresses = (page.__headlightModules ??= new Map());
+  for (const [name, text] of modules) if (!addresses.has(name)) addresses.set(name, addressOf(name, text, addresses));
+  return import(/** @type {string} */ (addresses.get(`${entry}.js`)));
 }
 
-/** The browser's address of a module, made of its text. @param {string} name @param {string} text @param {Map<string, string>} made */
-function addressOf(name, text, made) {
-  const linked = text.replace(/(from ")\.\/([\w-]+\.js)"/g, (_, from, file) => `${from}${made.get(file)}"`);
+/** Makes a module of the browser from a text; returns its address. @param {string} name @param {string} text @param {Map<string, string>} addresses */
+function addressOf(name, text, addresses) {
+  const linked = text.replace(/(from ")\.\/([\w-]+\.js)"/g, (_, from, file) => `${from}${addresses.get(file)}"`);
   return URL.createObjectURL(new Blob([linked, `\n//# sourceURL=headlight/${name}`], { type: "text/javascript" }));
 }
 
 /**
- * Mounts a component of a pack as if Streamlit had sent it, with the data that have come meanwhile.
+ * Mounts a component of a pack as if Streamlit had sent it, with the latest data.
  * @param {Pack} pack
  * @param {string} entry
  * @param {HTMLElement | ShadowRoot} root
@@ -27,7 +27,7 @@ function addressOf(name, text, made) {
 export async function start(pack, entry, root, slot) {
   const { default: run } = await link(pack, entry);
   const look = pack.looks[entry];
-  if (slot.run || !slot.latest) return; // an earlier call has started it, or it has been unmounted meanwhile
+  if (slot.run || !slot.latest) return; // already started, or unmounted meanwhile
   slot.failed?.remove();
   if (look && !slot.dressed) {
     root.append(Object.assign(document.createElement("style"), { textContent: look.css }));

@@ -1,4 +1,4 @@
-// What Streamlit sends with each component: it fetches the component's pack, whose first module does the rest.
+// The script that Streamlit sends with each component: it fetches the component's pack, whose first module mounts it.
 
 /** @param {{ parentElement: any }} mount */
 export default function (mount) {
@@ -25,20 +25,17 @@ function load(address) {
   /** @type {any} */
   const page = globalThis;
   const packs = (page.__headlightPacks ??= new Map());
-  if (!packs.has(address))
-    packs.set(
-      address,
-      fetchPack(address).catch((error) => {
-        packs.delete(address); // the next mount tries again
-        throw error;
-      }),
-    );
+  if (!packs.has(address)) {
+    const pack = fetchPack(address);
+    pack.catch(() => packs.delete(address)); // the next mount tries again
+    packs.set(address, pack);
+  }
   return packs.get(address);
 }
 
 /** @param {string} address */
 async function fetchPack(address) {
-  // Wherever the app is served from, Streamlit's own scripts lie beside ours.
+  // Under any base path of the app, Streamlit's own scripts are beside ours.
   const { src } = /** @type {HTMLScriptElement} */ (document.querySelector("script[src*='/static/']"));
   const answer = await fetch(src.slice(0, src.indexOf("/static/") + 1) + address);
   const pack = await answer.json();

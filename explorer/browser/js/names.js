@@ -1,5 +1,5 @@
-// The three kinds of attention, and what kinds, layers, heads and axes are called: as explorer/decoding/names.py calls them;
-// the tests hold both to tests/fixtures/names.json. Layers and heads count from 1; head 0 is the mean of a layer's heads.
+// The three kinds of attention, and the names of kinds, layers, heads and axes, as in explorer/decoding/names.py: tests
+// compare both with tests/fixtures/names.json. Layers and heads count from 1; head 0 is the mean of a layer's heads.
 
 /** @import { Kind, Side } from "./types" */
 
@@ -17,16 +17,16 @@ export const AXES = {
   cross: ["decoder reads (query)", "source (key)"],
 };
 
-/** Where the rows are named by the word that they predict. */
+/** The title of rows that are named by the word that they predict. */
 export const PREDICTED_ROWS = "decoder predicts (query)";
 
 /** "layer 1" @param {number} layer */
 export const layerName = (layer) => `layer ${layer}`;
 
-/** Where the layer is known: "head 2", or "mean over its heads". @param {number} head */
+/** The name of a head whose layer is given: "head 2", or "mean over its heads". @param {number} head */
 export const nameInLayer = (head) => (head ? `head ${head}` : "mean over its heads");
 
-/** Where the kind is known: "layer 1, head 2". @param {number} layer @param {number} head */
+/** The name of a head whose kind is given: "layer 1, head 2". @param {number} layer @param {number} head */
 export const nameInKind = (layer, head) => `${layerName(layer)}, ${nameInLayer(head)}`;
 
 /** "Cross-attention, layer 1, head 2" @param {Kind} kind @param {number} layer @param {number} head */
@@ -41,7 +41,7 @@ export const shortHead = (head) => (head ? `H${head}` : "mean");
 /** "L1 H2", or "L1 mean" @param {number} layer @param {number} head */
 export const shortName = (layer, head) => `${shortLayer(layer)} ${shortHead(head)}`;
 
-/** A name at the beginning of a label: "Layer 1, head 2". @param {string} name */
+/** A name with a capital first letter: "Layer 1, head 2". @param {string} name */
 export const capitalised = (name) => name[0].toUpperCase() + name.slice(1);
 
 /** @type {Kind[]} */

@@ -1,4 +1,4 @@
-// The likeliest next words, to choose from: their probabilities at a temperature, and what all others have together.
+// The likeliest next words, to choose from: their probabilities at a temperature, and the sum of all others.
 
 import { children, make, makeButton, say, sayAll } from "./dom.js";
 import { percent } from "./numbers.js";
@@ -8,9 +8,9 @@ import { redraw } from "./view.js";
 
 /** @import { Heat, StepperState } from "./types" */
 
-const LISTED = 10; // tokens that the server sends for each step, if there are as many
+const LISTED = 10; // tokens that the server sends for each step, if the vocabulary has as many
 
-/** Lets the slider set the temperature of the bars. @param {StepperState} S */
+/** Listens to the slider, which sets the temperature of the bars. @param {StepperState} S */
 export function listenToHeat(S) {
   /** @type {HTMLInputElement} */
   const slider = S.find(".heat input");
@@ -68,10 +68,10 @@ export function drawNext(S) {
     button.classList.remove("waiting");
     if (current) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
-    const taken = picked ? `The token ${target.by} here, not the likeliest` : "The token predicted here";
+    const reason = picked ? `The token ${target.by} here, not the likeliest` : "The token predicted here";
     button.disabled = !current && !S.source.canFork(row + 1, option.id);
     button.title = current
-      ? taken
+      ? reason
       : button.disabled
         ? "No continuation of this token was recorded"
         : "Continue decoding from this token instead";
@@ -83,7 +83,7 @@ export function drawNext(S) {
 }
 
 /**
- * What the tokens that are not listed have together.
+ * Draws the total probability of the tokens that are not listed.
  * @param {StepperState} S
  * @param {number} rest
  * @param {boolean} none whether all tokens are listed
@@ -91,14 +91,13 @@ export function drawNext(S) {
 function drawOthers(S, rest, none) {
   const [, , bar, number] = S.find(".others").children;
   /** @type {HTMLElement} */ (bar.firstChild).style.transform = `scaleX(${rest})`;
-  // A difference of float32 numbers can be 0 where the rest is only small.
+  // A difference of float32 numbers can be 0 even if the rest is not.
   say(number, percent(none ? 0 : Math.max(rest, Number.MIN_VALUE)));
 }
 
 /** @param {StepperState} S */
 function drawHeat(S) {
   const { heat } = S.data;
-  const one = atOne(S.data);
   const t = heat?.temperatures[S.heat] ?? 1;
   S.find(".heat").hidden = !heat;
   /** @type {HTMLInputElement} */
@@ -113,15 +112,15 @@ function drawHeat(S) {
     : "";
   say(
     S.find(".next .hint"),
-    S.heat === one
+    S.heat === atOne(S.data)
       ? picks
       : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The translation stays as it is.`,
   );
 }
 
 /**
- * The probability of a token at the temperature numbered `index`; p is that at temperature 1. One too small for a
- * float32 stays 0.
+ * The probability of a token at the temperature with this index, where `p` is the probability at temperature 1. A
+ * probability too small for a float32 stays 0.
  * @param {Heat | null} heat
  * @param {number} row
  * @param {number} index

@@ -1,5 +1,5 @@
-// Numbers and counted nouns as they are written on the screen. Only 0 is written as 0, and only 1 as 1. Files are
-// written by the same rule (explorer/locale/text.py); the tests hold both to tests/fixtures/weights.json.
+// Numbers and counted nouns as written on the screen. Only 0 is written as 0, and only 1 as 1. Files follow the same
+// rule (explorer/locale/text.py); tests compare both with tests/fixtures/weights.json.
 
 /** @param {number} value @param {number} low @param {number} high */
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
@@ -23,7 +23,7 @@ export const decimals = (weight) => (weight > 0 && weight < 0.0005 ? "< 0.001" :
 export const fourDecimals = (weight) => (weight > 0 && weight < 0.00005 ? weight.toExponential(2) : weight.toFixed(4));
 
 /**
- * A weight short enough for a cell of a map: ".42", ">.99", "0" or "1"; nothing where two decimals would make it 0.
+ * A weight short enough for a cell of a map: ".42", ">.99", "0" or "1"; empty if two decimals would make it 0.
  * @param {number} weight
  */
 export function cellNumber(weight) {

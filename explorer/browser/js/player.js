@@ -1,4 +1,4 @@
-// A timer that plays through steps, and how the buttons and the slider that control it look.
+// A timer that plays through steps, and the drawing of its buttons and slider.
 
 import { buttonsOf, say } from "./dom.js";
 import { clamp } from "./numbers.js";
@@ -35,7 +35,7 @@ export const stepAfter = (name, step, last) =>
 /**
  * Draws the buttons, the slider and the counter of the steps.
  * @param {ViewState} S
- * @param {string} meaning what a screen reader says of this step
+ * @param {string} meaning the step, for screen readers
  * @param {string} [counter]
  */
 export function drawSteps({ find, step, last, player }, meaning, counter = `step ${step + 1} of ${last + 1}`) {

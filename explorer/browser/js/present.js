@@ -1,5 +1,5 @@
-// How much of the screen a view has. In presentation mode, for projectors, it fills the screen, magnified, in its current
-// state: figures and words grow alike; views that fit themselves to the window then fill it.
+// The room of a view on the screen. In presentation mode, for projectors, it fills the screen, magnified, in its
+// current state: figures and text grow alike, and views that fit themselves to the window then fill it.
 
 import { magnification } from "./canvas.js";
 import { say } from "./dom.js";
@@ -38,17 +38,17 @@ export function listenToPresent(box, button, redraw) {
   };
   button.onclick = toggle;
   box.onfullscreenchange = fit;
-  // The window takes its new size only after that.
+  // The window gets its new size only after that.
   const differs = () => Math.abs(Number(box.style.zoom) - zoomFor(window.innerWidth, innerHeight)) > 0.01;
   new ResizeObserver(() => presenting(box) && differs() && fit()).observe(box);
   return toggle;
 }
 
-const BELOW = 116; // caption, title of the table, and the row that opens panels, in pixels
+const BELOW = 116; // height of the caption, the title of the table, and the row that opens panels, in pixels
 
 /**
- * The height of the screen below the upper edge of an element, less what comes below the views. Scrolling changes
- * nothing; an element that begins in the lower half of the first screen gets most of a screen.
+ * The height of the screen below the upper edge of an element, minus that of the elements below the views. It does not
+ * depend on scrolling; an element that begins in the lower half of the first screen gets most of a screen.
  * @param {Element} element
  * @param {boolean} alone whether nothing is shown below the views
  */

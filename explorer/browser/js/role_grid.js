@@ -113,6 +113,6 @@ function writeTile(button, kind, tile, head, colour) {
   button.ariaLabel = button.title = titleOf(kind, tile);
 }
 
-/** What a thumbnail is called: "Encoder L1 H2: previous token, off". @param {string} kind @param {RoleTile} tile */
+/** The title of a thumbnail: "Encoder L1 H2: previous token, off". @param {string} kind @param {RoleTile} tile */
 const titleOf = (kind, { name, role, mark }) =>
   `${capitalised(kind)} ${name}: ${[role, mark].filter(Boolean).join(", ")}`;

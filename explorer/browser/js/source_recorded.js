@@ -1,4 +1,4 @@
-// The source of the views in a page that stands alone: what was recorded is all there is, and in the store from the start.
+// The source of the views in a page that stands alone: all recordings are in the store from the start.
 
 /** @import { ForkReport, Position, RecordingHeader } from "./structs" */
 /** @import { Source } from "./types" */

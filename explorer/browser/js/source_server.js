@@ -1,4 +1,4 @@
-// The source of the views in the app: Streamlit, which sends what is missing to the store (carrier.js).
+// The source of the views in the app: Streamlit, which sends missing data to the store (carrier.js).
 
 /** @import { Source, Teller } from "./types" */
 

@@ -1,5 +1,5 @@
-// The stage: source above, translation below, as rows of chips with position, token and weight; and curves from the word being
-// written to the words that it looks at.
+// The stage: source above, translation below, as rows of chips with position, token and weight, and curves from the
+// word being written to the words that it looks at.
 
 import { paper } from "./canvas.js";
 import { rgb } from "./colours.js";
@@ -16,9 +16,9 @@ import { joins, weightsOf } from "./weights.js";
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
-const FAINT = 0.02; // thinner curves are not drawn; the chip still says the weight
+const FAINT = 0.02; // curves of smaller weights are not drawn; the chip still shows the weight
 
-/** Where the chips are, after their text or the width has changed. @param {StepperState} S */
+/** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
 export function measureStage(S) {
   const stage = S.find(".stage");
   const frame = stage.getBoundingClientRect();
@@ -39,7 +39,7 @@ export function measureStage(S) {
       };
     });
   }
-  // Curves to a second line of chips would end at the first: there, they are drawn over the chips, in their gaps.
+  // If chips break into a second line, curves are drawn over the chips, through their gaps.
   const broken = (/** @type {{ top: number }[]} */ boxes) =>
     boxes.length > 1 && boxes[boxes.length - 1].top > boxes[0].top + 8;
   stage.classList.toggle("over", broken(S.boxes.source) || broken(S.boxes.target));
@@ -47,11 +47,11 @@ export function measureStage(S) {
   S.scrolled = scrolledTo(S);
 }
 
-/** How far the words are scrolled. @param {StepperState} S */
+/** The scroll positions of the words, as text. @param {StepperState} S */
 const scrolledTo = (S) =>
   [".source .chips", ".target .chips"].map((list) => [S.find(list).scrollLeft, S.find(list).scrollTop].join()).join();
 
-/** What the stage shows now. @param {StepperState} S */
+/** The view of the stage at this moment. @param {StepperState} S */
 function viewOf(S) {
   const { layer, head } = S.pick[S.kind];
   const m = S.maps[S.kind];
@@ -59,10 +59,10 @@ function viewOf(S) {
   return stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
 }
 
-/** The chips alone, so that they have their places before anything is laid out. @param {StepperState} S */
+/** Draws the chips alone, so that they have their positions before anything is laid out. @param {StepperState} S */
 export const drawWords = (S) => drawChips(S, viewOf(S));
 
-/** Chips, curves and the sentence that says the same. @param {StepperState} S */
+/** Draws chips, curves, and the sentence that says the same. @param {StepperState} S */
 export function drawStage(S) {
   const view = viewOf(S);
   const now = performance.now();
@@ -81,7 +81,7 @@ export function drawStage(S) {
 const curvesOf = (S, view) => view.lines.flatMap((line) => curveOf(S, view, line) ?? []);
 
 /**
- * The curve of a line, or null where there is nothing to draw.
+ * The curve of a line, or null if there is nothing to draw.
  * @param {StepperState} S
  * @param {StageView} view
  * @param {StageView["lines"][number]} line
@@ -116,7 +116,7 @@ function curveOf(S, { from, column }, line) {
       home: goal.gaps,
     };
   }
-  // Arcs within a sentence use the room between the two: below the source, above the target.
+  // Arcs within a sentence use the space between the sentences: below the source, above the target.
   const below = from.side === "source";
   const y0 = below ? a.bottom : a.top;
   const y1 = below ? b.bottom : b.top;
@@ -142,11 +142,11 @@ function boxOf(S, side, [start, end]) {
   const first = S.boxes[side][start];
   const last = S.boxes[side][end - 1];
   if (!first || !last || first.hidden) return null;
-  // A word that is broken between two lines is met at its beginning.
+  // If a word breaks between two lines, the curve ends at its beginning.
   return last.top > first.top + 2 ? first : { ...first, right: last.right };
 }
 
-/** Moves the curves from where they are to these; at once for people who ask for less motion. @param {StepperState} S @param {Curve[]} curves */
+/** Animates the curves to these; without animation for users who prefer reduced motion. @param {StepperState} S @param {Curve[]} curves */
 function moveTo(S, curves) {
   cancelAnimationFrame(S.moving);
   const before = new Map(S.curves.map((curve) => [curve.id, curve]));
@@ -159,15 +159,15 @@ function moveTo(S, curves) {
     S.curves = curves;
     return paint(S);
   }
-  const begun = performance.now();
+  const start = performance.now();
   const tick = (/** @type {number} */ now) => {
-    const part = Math.min(1, Math.max(0, (now - begun) / MOVE));
+    const part = Math.min(1, Math.max(0, (now - start) / MOVE));
     const ease = 1 - (1 - part) ** 3;
     S.curves = part < 1 ? pairs.map(({ start, goal }) => between(start, goal, ease)) : curves;
     paint(S);
     if (part < 1) S.moving = requestAnimationFrame(tick);
   };
-  tick(begun);
+  tick(start);
 }
 
 /** @type {("x0" | "y0" | "x1" | "y1" | "bend" | "weight")[]} */
@@ -196,7 +196,7 @@ function paint(S) {
     ctx.moveTo(x0, y0);
     if (bend) ctx.bezierCurveTo(x0, y0 + bend, x1, y1 + bend, x1, y1);
     else {
-      // Through the gaps of its own sentence, over to the other, and through the gaps of that one from outside to inside.
+      // Through the gaps of its own sentence, across to the other, and through that one's gaps, from outside to inside.
       let x = x0;
       let y = y0;
       const curveTo = (/** @type {number} */ toX, /** @type {number} */ toY) => {
@@ -223,15 +223,15 @@ function paint(S) {
 }
 
 /**
- * Pointing at a chip, or focusing it, shows its own attention; a click on a word of the translation goes to its step,
- * and one on a word of the source holds it until the next click or Esc.
+ * Pointing at a chip, or focusing it, shows its attention. A click on a word of the translation goes to its step; a
+ * click on a word of the source holds its attention until the next click or Esc.
  * @param {StepperState} S
  * @param {(step: number) => void} go
  */
 export function listenToStage(S, go) {
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const list = S.find(`.${side} .chips`);
-    // Curves stay with words that somebody scrolls.
+    // Curves follow the words when they are scrolled.
     list.onscroll = () => {
       if (!S.data || S.scrolled === scrolledTo(S)) return;
       measureStage(S);
@@ -260,7 +260,7 @@ export function listenToStage(S, go) {
     list.addEventListener("focusin", (event) => {
       if (/** @type {Element} */ (event.target).matches(":focus-visible")) look(under(event));
     });
-    // The keyboard stays where it was, so that arrow keys go on stepping after a click.
+    // The keyboard focus stays where it was, so that arrow keys still step after a click.
     list.onmousedown = (event) => under(event) >= 0 && event.preventDefault();
     list.onclick = (event) => {
       const at = under(event);
@@ -275,15 +275,15 @@ export function listenToStage(S, go) {
       redraw(S);
     };
     list.onkeydown = (event) => {
-      const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       const chips = buttonsOf(S.find, `.${side} .chips`);
-      if (side !== "source" || !way) return;
-      const next = /** @type {HTMLElement | null} */ (chips[under(event) + way]?.firstChild ?? null);
+      if (side !== "source" || !direction) return;
+      const next = /** @type {HTMLElement | null} */ (chips[under(event) + direction]?.firstChild ?? null);
       event.preventDefault();
       event.stopPropagation();
       if (!next) return;
       S.look = null;
-      S.rove = under(event) + way;
+      S.rove = under(event) + direction;
       redraw(S);
       next.tabIndex = 0;
       next.focus();
@@ -291,8 +291,8 @@ export function listenToStage(S, go) {
   }
 }
 
-const EDGE = 8; // room beside the word being written, in pixels
-const SMALLEST = 0.005; // a smaller weight is not written: it would read 0 %
+const EDGE = 8; // space beside the word being written, in pixels
+const SMALLEST = 0.005; // smaller weights are not written: they would be rounded to 0 %
 
 function makeChip() {
   const name = make("span", "name", make("span", "place"), make("bdi", "token"), make("small", "seen"));
@@ -303,7 +303,7 @@ function makeChip() {
  * @param {HTMLElement} slot
  * @param {string} position
  * @param {string} text
- * @param {{ weight: number, mask: number, of: string } | null} share the weight on it, and on which tokens together
+ * @param {{ weight: number, mask: number, of: string } | null} share its weight, and whether it is the first token of a word
  * @param {Record<string, boolean>} classes
  */
 function setChip(slot, position, text, share, classes) {
@@ -332,8 +332,8 @@ export function drawChips(S, view) {
   const isTouched = (/** @type {Side} */ side, /** @type {number} */ i) =>
     touched[side].some((index) => covers(S, side, index, i));
   const shareOf = (/** @type {Side} */ side, /** @type {number} */ i) => {
-    const held = view.lines.find((each) => each.side === side && each.span[0] <= i && i < each.span[1]);
-    return held ? { weight: held.weight, mask: held.mask, of: held.span[0] === i ? "first" : "rest" } : null;
+    const line = view.lines.find((each) => each.side === side && each.span[0] <= i && i < each.span[1]);
+    return line ? { weight: line.weight, mask: line.mask, of: line.span[0] === i ? "first" : "rest" } : null;
   };
   const looking = (/** @type {Side} */ side, /** @type {number} */ i) =>
     view.from.side === side && view.from.span[0] <= i && i < view.from.span[1];
@@ -364,7 +364,7 @@ export function drawChips(S, view) {
     const next = i === S.step + 1;
     const text = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
     const later = i > S.step + 1;
-    // A word that is not read yet has no weight to speak of.
+    // A word that has not been read yet has no weight.
     setChip(slot, numberOf("target", i), text, i > S.step && view.column < 0 ? null : shareOf("target", i), {
       special: SPECIALS.includes(text),
       joined: joins(target.words, i),
@@ -380,10 +380,10 @@ export function drawChips(S, view) {
     const how = i && target.chosen.includes(i - 1) ? target.by : "predicted by the model";
     chip.title = i ? `${how} at step ${i}; click to go there` : "given at the start";
   });
-  // With many tokens, only the chips scroll, never the page: to what holds the most weight now.
+  // With many tokens, only the chips scroll, never the page: to the token with the most weight.
   if (!S.scrolls) return;
   scrollTo(chips, slots[S.step + 1]);
-  // Where the translation is one line, it ends with the word being written.
+  // If the translation is on one line, it is scrolled so that it ends with the word being written.
   const { offsetLeft, offsetWidth } = /** @type {HTMLElement} */ (slots[S.step + 1]);
   chips.scrollLeft = Math.max(0, offsetLeft + offsetWidth + EDGE - chips.offsetLeft - chips.clientWidth);
   chips.classList.toggle("cut", chips.scrollLeft > 0);
@@ -392,7 +392,7 @@ export function drawChips(S, view) {
     scrollTo(S.find(".source .chips"), S.find(".source .chips").children[best.span[0]]);
 }
 
-/** Scrolls a list by as little as brings the slot into view. @param {HTMLElement} list @param {Element} slot */
+/** Scrolls a list as little as needed to bring a slot into view. @param {HTMLElement} list @param {Element} slot */
 function scrollTo(list, slot) {
   const { offsetTop, offsetHeight } = /** @type {HTMLElement} */ (slot);
   const top = offsetTop - list.offsetTop;

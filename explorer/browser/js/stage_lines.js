@@ -1,5 +1,5 @@
-// What the stage shows: the words that attention connects at this moment, the weight on each, the gaps between words through
-// which curves go, and the same in one sentence. Drawing it is the business of stage.js.
+// The content of the stage, which stage.js draws: the words that attention connects at this moment, the weight on each,
+// the gaps between words for the curves, and a sentence that says the same.
 
 import { SIDES } from "./names.js";
 import { wholePercent } from "./numbers.js";
@@ -13,16 +13,16 @@ import { rankedRow } from "./weights.js";
 /**
  * The lines of one view. A decoder row belongs to the word that it predicts: the row that reads token t is drawn from
  * token t + 1.
- * - Without `look`, or where it has nothing to show: the word being written and the keys of the row that predicts it; in
- *   the encoder, the token `current` and its keys.
+ * - Without `look`, or if it selects nothing: the word being written and the keys of the row that predicts it; in the
+ *   encoder, the token `current` and its keys.
  * - `look` at a target token: the row that predicted it. The first one was given, not predicted; it has no lines.
  * - `look` at a source token: in the encoder, its own row; in cross-attention, its column: all words written so far that
  *   looked at it.
  * @param {Kind} kind
- * @param {StageMap} map the weights of the head in view, as they are drawn: between tokens, or between words
+ * @param {StageMap} map the weights of the head in view, between tokens or between words
  * @param {{ source: Span[], target: Span[] }} spans the tokens of each row and column
- * @param {number} step the token that is read now
- * @param {number} current the row of the encoder to show when nobody looks at a token
+ * @param {number} step the index of the token being read
+ * @param {number} current the row of the encoder to show without `look`
  * @param {Look | null} look
  * @returns {StageView}
  */
@@ -76,8 +76,8 @@ const keysOf = (map, query, side, spans) =>
  */
 const stageLine = (side, index, span, weight, mask) => ({ side, index, span, weight: mask ? 0 : weight, mask });
 
-/** Which head speaks. @param {StepperState} S */
-function speaker(S) {
+/** The name of the head in view. @param {StepperState} S */
+function headName(S) {
   const { layer, head } = S.pick[S.kind];
   const heads = S.maps[S.kind].heads;
   const mean = `mean of ${heads} head${heads > 1 ? "s" : ""}`;
@@ -100,19 +100,19 @@ export function sentenceOf(S, { from, query, column, lines }) {
       .sort((a, b) => b.weight - a.weight)
       .slice(0, 3);
     const name = numbered(m.columns, column, "source");
-    if (!best.length) return ["No word written so far put 10 % of its weight on ", name, ` (${speaker(S)}).`];
+    if (!best.length) return ["No word written so far put 10 % of its weight on ", name, ` (${headName(S)}).`];
     const words = best.flatMap(({ span: [at], weight }, i) => [
       i ? ", " : " ",
       tokenName(writtenAt(S, at), "target"),
       ` ${wholePercent(weight)}`,
     ]);
-    return [name, " was looked at to write", ...words, ` (${speaker(S)}).`];
+    return [name, " was looked at to write", ...words, ` (${headName(S)}).`];
   }
   if (query < 0)
     return [tokenName(target.tokens[0], "target"), " is given at the start: nothing was looked at to write it."];
   const [side, keySide] = SIDES[S.kind];
   const keys = looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3);
-  if (side === "source") return [numbered(m.rows, query, side), ...keys, ` (Encoder, ${speaker(S)}.)`];
+  if (side === "source") return [numbered(m.rows, query, side), ...keys, ` (Encoder, ${headName(S)}.)`];
   const word = tokenName(writtenAt(S, from.span[0]), "target");
   const where = S.kind === "cross" ? "cross-attention" : "decoder self-attention";
   return [
@@ -122,18 +122,18 @@ export function sentenceOf(S, { from, query, column, lines }) {
     numbered(m.rows, query, side),
     `, ${where}`,
     ...keys,
-    ` (${capital(speaker(S))}.)`,
+    ` (${capital(headName(S))}.)`,
   ];
 }
 
-/** The word at this place of the target, as far as it is written. @param {StepperState} S @param {number} at */
+/** The predicted word at this index of the target. @param {StepperState} S @param {number} at */
 const writtenAt = (S, at) => S.data.target.predicted[Math.max(0, at - 1)];
 
 /** @param {string} text */
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-const SAME = 8; // how much the upper edges of words on one line may differ, in pixels
-const PAST = 4; // how far beyond the last word of a line a curve passes, in pixels
+const SAME = 8; // maximum difference between the upper edges of words on one line, in pixels
+const PAST = 4; // distance between the last word of a line and a curve beyond it, in pixels
 
 /**
  * The gaps that lead from a word to the other sentence, the nearest line first: above a word of the translation, below
@@ -158,7 +158,7 @@ export function gapsFrom(boxes, from, side) {
   let at = (from.left + from.right) / 2;
   return lines.map((line) => {
     const [top, bottom] = [Math.min(...line.map((box) => box.top)), Math.max(...line.map((box) => box.bottom))];
-    const wanted = at; // beside the last word of a line, everything is free
+    const wanted = at; // beyond the last word of a line, a curve may pass anywhere
     const gaps = line.map((box, i) =>
       i + 1 < line.length ? (box.right + line[i + 1].left) / 2 : Math.max(box.right + PAST, wanted),
     );
@@ -168,8 +168,8 @@ export function gapsFrom(boxes, from, side) {
 }
 
 /**
- * Where a curve meets a word: the middle of the edge that faces the other sentence; on the way to a gap, the place of that
- * edge that is nearest to it; and the right end of the last word if the gap is beyond it.
+ * The point where a curve meets a word: the middle of the edge that faces the other sentence; on the way to a gap, the
+ * point of that edge nearest to the gap; and the right end of the last word if the gap is beyond it.
  * @param {Box} box
  * @param {Side} side
  * @param {Gap[]} gaps

@@ -1,5 +1,5 @@
-// A page that stands alone, without a server: recorded decodings in the views of the Translate and Attention pages. What a
-// server does there, its source (source_recorded.js) does from what was recorded.
+// A page that stands alone, without a server: recorded decodings in the views of the Translate and Attention pages. Its
+// source (source_recorded.js) answers requests from the recordings.
 
 import { make, makeButton, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
@@ -13,13 +13,13 @@ import { placesOf, readMessage } from "./wire.js";
 /** @import { StandaloneHeader } from "./structs" */
 /** @import { Decoding, HeadsState, StepperState } from "./types" */
 
-/** What is on screen. @typedef {ReturnType<typeof stateOf>} StandaloneState */
+/** The state of the page. @typedef {ReturnType<typeof stateOf>} StandaloneState */
 
 /** @typedef {{ __stepper?: StepperState, __heads?: HeadsState }} Mounted */
 
 const VIEWS = { steps: "Step by step", heads: "Heads" };
 
-/** Draws the page whose parts standalone.html has. */
+/** Draws the page into the elements of standalone.html. */
 export default function start() {
   const pack = /** @type {{ __headlightPack: Uint8Array }} */ (/** @type {unknown} */ (globalThis)).__headlightPack;
   const { header, arrays } = readMessage(pack);
@@ -33,7 +33,7 @@ export default function start() {
   const tabs = byId("views");
   const forced = document.documentElement.dataset.theme;
   if (forced) P.dark = forced === "dark";
-  // The theme is that of the browser until somebody chooses one.
+  // The theme is the browser's until the user chooses one.
   else dark.onchange = () => setTheme(P, dark.matches);
   for (const view of data.views) {
     const tab = Object.assign(makeButton("", VIEWS[view]), { value: view });
@@ -51,7 +51,7 @@ export default function start() {
   byId("theme").hidden = false;
 }
 
-/** Put back the bits of the first message's numbers, which wire.difference took off. @param {Uint8Array} message @param {Uint8Array} first */
+/** Restores a message's numbers from their difference to the first message's (see wire.py). @param {Uint8Array} message @param {Uint8Array} first */
 function restore(message, first) {
   const theirs = placesOf(first);
   for (const [name, { kind, shape, at }] of Object.entries(placesOf(message))) {
@@ -63,7 +63,7 @@ function restore(message, first) {
 }
 
 /**
- * From one axis on; `at` and `from` are the first bytes of both parts.
+ * Restores the part of an array below an axis; `at` and `from` are the offsets in both messages.
  * @param {number} axis @param {number} at @param {number} from @param {number} width
  * @param {{ message: Uint8Array, first: Uint8Array, shape: number[], other: number[] }} arrays
  */
@@ -94,10 +94,10 @@ const stateOf = (data, dark) => ({
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /** The recording on screen. @param {StandaloneState} P */
-const shown = (P) => P.data.recordings[P.at];
+const recordingOf = (P) => P.data.recordings[P.at];
 
 /** Its decoding. @param {StandaloneState} P */
-const decoding = (P) => /** @type {Decoding} */ (decodingOf(shown(P).seq));
+const decoding = (P) => /** @type {Decoding} */ (decodingOf(recordingOf(P).seq));
 
 /** @param {StandaloneState} P @param {boolean} dark */
 function setTheme(P, dark) {
@@ -111,21 +111,21 @@ function setTheme(P, dark) {
   mount(P);
 }
 
-/** The other view, at the same place. @param {StandaloneState} P @param {"steps" | "heads"} view */
+/** Switches to the other view, at the same place. @param {StandaloneState} P @param {"steps" | "heads"} view */
 function turnTo(P, view) {
   remember(P);
   P.view = view;
   mount(P);
 }
 
-/** Keeps where the view on screen is. @param {StandaloneState} P */
+/** Stores the place of the view on screen. @param {StandaloneState} P */
 function remember(P) {
   const S = P.mounted?.__stepper ?? P.mounted?.__heads;
   if (!S?.data) return;
   P.place = { ...P.place, kind: S.kind, ...S.pick[S.kind], step: S.step + 1, row: S.step + 1, column: null };
 }
 
-/** Draws the chosen view anew: in a tree of its own, so that its styles meet nothing else. @param {StandaloneState} P */
+/** Mounts the chosen view in a shadow tree of its own, so that its styles affect nothing else. @param {StandaloneState} P */
 function mount(P) {
   P.unmount();
   const host = make("div", "host");
@@ -144,7 +144,7 @@ function mount(P) {
 
 /** Draws the recording on screen in the view that is mounted. @param {StandaloneState} P */
 function show(P) {
-  const recording = shown(P);
+  const recording = recordingOf(P);
   const { order, shapes, target } = decoding(P);
   const { place } = P;
   const kind = order.includes(place.kind) ? place.kind : order[order.length - 1];
@@ -154,7 +154,7 @@ function show(P) {
   const start = { ...place, kind, step, layer: same ? place.layer : shapes[kind].layers, head: same ? place.head : 0 };
   const source = recordedSource(
     recording,
-    (at) => heard(P, at),
+    (at) => storeOptions(P, at),
     (to, at) => open(P, to, at),
   );
   const data = { seq: recording.seq, turn: P.turn, start, explains: false, compact: false };
@@ -165,8 +165,8 @@ function show(P) {
   });
 }
 
-/** A view reports where it is. @param {StandaloneState} P @param {import("./structs").Position} at */
-function heard(P, at) {
+/** Stores the options of the views of heads, when they report their place. @param {StandaloneState} P @param {import("./structs").Position} at */
+function storeOptions(P, at) {
   if (P.view === "heads") P.place = { ...P.place, options: at.options };
 }
 
@@ -181,11 +181,11 @@ function open(P, at, step) {
   else mount(P);
 }
 
-/** The recorded decodings of the sentence, to choose from. @param {StandaloneState} P */
+/** Draws the recorded decodings of the sentence, to choose from. @param {StandaloneState} P */
 function drawPaths(P) {
   const { recordings } = P.data;
   const box = byId("paths");
-  say(byId("text"), shown(P).text);
+  say(byId("text"), recordingOf(P).text);
   box.hidden = recordings.length < 2;
   if (box.hidden) return;
   if (!box.children.length) {

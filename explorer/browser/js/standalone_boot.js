@@ -1,7 +1,7 @@
-// The script of a page that stands alone: it unpacks the program and what it shows, which lie in the page as text, and
+// The script of a page that stands alone: it unpacks the program and its data, which the page contains as text, and
 // starts the program.
 
-/** Starts the program; says why where that is impossible. */
+/** Starts the program; if that is impossible, the page says why. */
 async function start() {
   const packed = /** @type {HTMLElement} */ (document.getElementById("packed"));
   const text = packed.textContent ?? "";
@@ -24,15 +24,15 @@ async function start() {
     const { default: run } = await link(program, "standalone");
     run();
   } catch (error) {
-    const said = /** @type {HTMLElement} */ (document.getElementById("failed"));
-    said.textContent = `This page could not be opened (${error}). It needs a browser of 2023 or later, and the whole file.`;
-    said.hidden = false;
+    const message = /** @type {HTMLElement} */ (document.getElementById("failed"));
+    message.textContent = `This page could not be opened (${error}). It needs a browser of 2023 or later, and the whole file.`;
+    message.hidden = false;
   }
 }
 
-/** What base64 text stands for. @param {string} text */
+/** The bytes of base64 text. @param {string} text */
 function bytesOf(text) {
-  // Browsers of 2025 and later do it by themselves, ten times as fast.
+  // Browsers of 2025 and later have a function for it, ten times as fast.
   const own = /** @type {{ fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }} */ (
     /** @type {unknown} */ (Uint8Array)
   );

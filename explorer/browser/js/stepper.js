@@ -39,13 +39,14 @@ const SPEEDS = [1, 2, 0.5];
  */
 export function mountStepper({ data, parentElement: root, source }) {
   const S = (root.__stepper ??= create(root));
-  Object.assign(S, { mount: data, source, theme: readTheme(S.box), shown: null });
+  Object.assign(S, { mount: data, source, theme: readTheme(S.box), mapsFor: null });
   hub.stepper = S;
   take(S);
   return () => {
     end(S);
     if (hub.stepper === S) hub.stepper = null;
     cancelAnimationFrame(S.moving);
+    delete root.__stepper;
   };
 }
 
@@ -63,13 +64,13 @@ function take(S) {
   fit(S);
 }
 
-/** Everything that depends on the width, after a change of it or of the words. @param {StepperState} S */
+/** Lays out everything that depends on the width, after a change of the width or of the words. @param {StepperState} S */
 function fit(S) {
   S.zoom = magnification(S.box);
   layOut(S);
   measureStage(S);
   const { still } = S;
-  S.still = true; // what was laid out anew does not move there
+  S.still = true; // curves are not animated to a new layout
   draw(S);
   S.still = still;
 }
@@ -136,7 +137,7 @@ function create(root) {
   find(".words").onclick = () => {
     Object.assign(S, { words: !S.words, cell: null, look: null });
     chooseMaps(S);
-    drawWords(S); // their numbers, and so their widths, are others
+    drawWords(S); // their numbers, and so their widths, have changed
     fit(S);
   };
   listenToHeat(S);
@@ -153,7 +154,7 @@ function create(root) {
 }
 
 /**
- * Loads a decoding. The place is kept unless the server starts another turn, or the decoding is another one.
+ * Loads a decoding. The place stays unless the server starts another turn, or the decoding is another one.
  * @param {StepperState} S
  * @param {Decoding} data
  */
@@ -216,6 +217,6 @@ function drawSpeed(S) {
   const button = S.find(".speed");
   const name = { 1: "normal", 2: "fast", 0.5: "slow" }[S.speed];
   say(S.find(".speed span"), S.speed === 0.5 ? "½×" : `${S.speed}×`);
-  button.title = `Tempo: ${name}. Click for the next of three.`;
-  button.setAttribute("aria-label", `Tempo: ${name}`);
+  button.title = `Speed: ${name}. Click to change.`;
+  button.setAttribute("aria-label", `Speed: ${name}`);
 }

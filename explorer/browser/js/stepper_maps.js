@@ -1,5 +1,5 @@
-// The stepper's three maps, where weights go from 0 to 1, and the panels around them: the choice of layer and head, captions,
-// the readout, the table.
+// The stepper's three maps, on a scale from 0 to 1, and the parts around them: choice of layer and head, captions,
+// readout, table.
 
 import { cellUnder, paper, windowHeight } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
@@ -17,7 +17,7 @@ import { weightsOf } from "./weights.js";
 
 const LOW = 3; // minimum size of a cell, in pixels
 
-/** Sizes of the three plots for the available width; their first rows are at the same height. @param {StepperState} S */
+/** Sets the sizes of the plots for the available width. @param {StepperState} S */
 export function layOut(S) {
   const sizes = S.data.order.map((kind) => {
     const labels = namesOf(S, kind);
@@ -28,20 +28,20 @@ export function layOut(S) {
       beside: labels.left + Math.max(labels.right, labels.over) + 3,
     };
   });
-  // Side by side only where the small maps have room for their smallest cells.
+  // Side by side only if the small maps have room for their smallest cells.
   const needed = Math.max(...sizes.map(({ m, beside }) => beside + m.keys * LOW));
   const single = sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
   S.find(".maps").classList.toggle("single", single);
   S.laidOut = S.kind;
   for (const kind of S.data.order) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
-  // The choice of head is beside the maps, or where they are below each other, next to the stage that it changes.
+  // The choice of head is beside the maps, or if these are stacked, next to the stage that it changes.
   const home = S.find(single ? ".walk" : ".side");
   const choice = S.find(".choice");
   if (choice.parentNode !== home) {
     if (single) home.append(choice);
     else home.prepend(choice);
   }
-  // On a small laptop the map in question can be seen as a whole.
+  // On a small laptop, the map in focus fits on the screen.
   const most = Math.max(232, windowHeight(S.box) - 540);
   const least = Math.max(160, windowHeight(S.box) / 4);
   for (const { f, m, labels, beside } of sizes) {
@@ -52,14 +52,14 @@ export function layOut(S) {
     const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 5), 46));
     f.plot = plotOf(labels, m, cell);
   }
-  // On a phone, the form of the translation depends on the kind.
+  // On a phone, the layout of the translation depends on the kind.
   S.find(".stage").dataset.kind = S.kind;
   S.scrolls = [".source .chips", ".target .chips"]
     .map((list) => S.find(list))
     .some((list) => list.scrollHeight > list.clientHeight || list.scrollWidth > list.clientWidth);
 }
 
-/** The heads of a layer, after their mean. @param {StepperState} S @param {Kind} kind @param {number} layer */
+/** The pictures of a layer's heads, after that of their mean. @param {StepperState} S @param {Kind} kind @param {number} layer */
 export function sheetFor(S, kind, layer) {
   const name = `${kind} ${layer}`;
   const m = S.maps[kind];
@@ -74,7 +74,7 @@ export function sheetFor(S, kind, layer) {
   return sheet;
 }
 
-/** The labels of a map; a row of the decoder in question also says what it writes. @param {StepperState} S @param {Kind} kind */
+/** The labels of a map; decoder rows of the map in focus also name the token that they predict. @param {StepperState} S @param {Kind} kind */
 function namesOf(S, kind) {
   const { rows, columns } = S.maps[kind];
   const writes = kind === S.kind && kind !== "encoder";
@@ -181,16 +181,16 @@ export function listenToMap(S, kind) {
     const row = currentRow(S, kind);
     const old = S.cell?.kind === kind ? S.cell : null;
     let { query, key, locked } = old ?? { query: row, key: rowOf(S, kind, row).seen[0]?.key ?? 0, locked: false };
-    const way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const direction = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (event.key === "Escape") canvas.blur();
     else if (event.key === "Enter" || event.key === " ") locked = !locked;
     else if (event.key === "Home") key = 0;
     else if (event.key === "End") key = m.keys - 1;
-    else if (!way) return;
+    else if (!direction) return;
     else if (old) {
       // The first arrow key only shows the cursor.
-      query = clamp(query + way[0], 0, shownRows(S, kind) - 1);
-      key = clamp(key + way[1], 0, m.keys - 1);
+      query = clamp(query + direction[0], 0, shownRows(S, kind) - 1);
+      key = clamp(key + direction[1], 0, m.keys - 1);
     }
     choose(event.key === "Escape" ? null : { kind, query, key, locked });
     if (S.kind !== kind) pick(S, kind, {});
@@ -209,13 +209,13 @@ export function drawPick(S) {
     b.setAttribute("aria-pressed", `${i + 1 === layer}`);
     b.onclick = () => pick(S, S.kind, { layer: i + 1 });
   });
-  const shown = shownRows(S, S.kind);
+  const rows = shownRows(S, S.kind);
   const side = m.heads > 7 ? 26 : 42;
   const scale = side / Math.max(m.keys, m.queries);
   const sheet = sheetFor(S, S.kind, layer);
   children(S.find(".heads"), m.heads + 1, () => makeButton("", make("canvas"), make("span"))).forEach((b, h) => {
     const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale, S.zoom);
-    drawCells(ctx, sheet, h, m.keys, shown, { left: 0, top: 0, wide: scale, high: scale });
+    drawCells(ctx, sheet, h, m.keys, rows, { left: 0, top: 0, wide: scale, high: scale });
     say(b.lastChild, h ? `${h}` : "mean");
     b.setAttribute("aria-label", capitalised(nameInLayer(h)) + (h ? ` of ${m.heads}` : ""));
     b.setAttribute("aria-pressed", `${h === head}`);
@@ -237,7 +237,7 @@ export function drawCaption(S, kind) {
       (encoder ? "" : ` · step ${S.step + 1}`) +
       (f.plot.cell >= ROOMY ? " · no number: below 0.005" : ""),
   );
-  // Written here, after all maps are drawn: drawing text on a canvas makes the browser compute what has changed so far.
+  // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);
   const query = currentRow(S, kind);

@@ -9,14 +9,14 @@ import { joinedNames, mergeWords, rankedRow, weightsOf } from "./weights.js";
 /** @import { AttentionMap, Kind, Side, Span, StepperState } from "./types" */
 
 /**
- * Chooses the maps to draw: those recorded between tokens, or maps between the words read so far.
+ * Chooses the maps to draw: the recorded ones between tokens, or merged ones between the words read so far.
  * @param {StepperState} S
  */
 export function chooseMaps(S) {
   const { maps, forms } = S.data;
   const step = S.words ? S.step : -1;
-  if (S.shown?.data === S.data && S.shown.step === step) return;
-  S.shown = { data: S.data, step };
+  if (S.mapsFor?.data === S.data && S.mapsFor.step === step) return;
+  S.mapsFor = { data: S.data, step };
   S.sheets = new Map();
   S.maps = maps;
   if (!S.words) return;
@@ -76,8 +76,8 @@ export function rowOf(S, kind, query) {
 }
 
 /**
- * The row that caption and table describe: the locked cell's row, else the row of the token being read; in the encoder,
- * the source token that the decoder attends to most.
+ * The row that caption and table describe: that of the locked cell, else that of the token being read; in the encoder,
+ * that of the source token that the decoder attends to most.
  * @param {StepperState} S
  * @param {Kind} kind
  */
@@ -98,7 +98,7 @@ function placeOf(S) {
 export const reportOf = (S) => ({ seq: S.seq, turn: S.turn, place: placeOf(S), wanted: [] });
 
 /**
- * Focuses a kind of attention, at another layer or head if given.
+ * Puts a kind of attention in focus, at another layer or head if given.
  * @param {StepperState} S
  * @param {Kind} kind
  * @param {{ layer?: number, head?: number }} choice

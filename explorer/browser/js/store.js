@@ -1,20 +1,20 @@
-// What this tab has been given of decodings, whichever page it was for: views find it here as soon as they are mounted.
+// The decodings that this tab has received, for any page; views find them here as soon as they are mounted.
 
 import { KINDS, SIDES } from "./names.js";
 import { headerOf, readMessage } from "./wire.js";
 
 /** @import { AttentionMap, Decoding, Kind, Message } from "./types" */
 
-/** @typedef {{ decoding?: Decoding, parts: Map<string, Message>, read: Map<string, string>, size: number, keep: boolean }} Held */
+/** @typedef {{ decoding?: Decoding, parts: Map<string, Message>, read: Map<string, string>, size: number, keep: boolean }} Entry */
 
-const LIMIT = 64e6; // bytes of messages; what has not been asked for for longest is dropped first
+const LIMIT = 64e6; // bytes of messages; the least recently used are dropped first
 
-/** By the name of the decoding. @type {Map<string, Held>} */
-const held = new Map();
+/** By the name of the decoding, the least recently used first. @type {Map<string, Entry>} */
+const entries = new Map();
 /** @type {Set<() => void>} */
 const listeners = new Set();
 
-/** Calls back whenever something has arrived, until the function that it returns is called. @param {() => void} listener */
+/** Calls `listener` whenever something has arrived, until the returned function is called. @param {() => void} listener */
 export function listen(listener) {
   listeners.add(listener);
   return () => void listeners.delete(listener);
@@ -26,16 +26,16 @@ export const decodingOf = (seq) => recent(seq)?.decoding;
 /** Another part of a decoding, such as its machine. @param {string} seq @param {string} part @returns {Message | undefined} */
 export const partOf = (seq, part) => recent(seq)?.parts.get(part);
 
-/** @param {string} seq */
+/** Finds an entry and marks it as used. @param {string} seq */
 function recent(seq) {
-  const found = held.get(seq);
-  if (!found) return undefined;
-  held.delete(seq);
-  held.set(seq, found);
-  return found;
+  const entry = entries.get(seq);
+  if (!entry) return undefined;
+  entries.delete(seq);
+  entries.set(seq, entry);
+  return entry;
 }
 
-/** Takes a message, unless it is the one that was taken last for the same; `keep` it whatever else comes. @param {Uint8Array} bytes @param {boolean} [keep] */
+/** Stores a message, unless the same one is stored; with `keep`, it is never dropped. @param {Uint8Array} bytes @param {boolean} [keep] */
 export function take(bytes, keep = false) {
   const message = readMessage(bytes);
   const { seq, part, forms } = message.header;
@@ -43,22 +43,22 @@ export function take(bytes, keep = false) {
   const entry = recent(seq) ?? { parts: new Map(), read: new Map(), size: 0, keep };
   const what = part ?? Object.keys(forms).join();
   if (entry.read.get(what) === text) return;
-  held.set(seq, entry);
+  entries.set(seq, entry);
   if (!entry.read.has(what)) entry.size += bytes.length;
   entry.read.set(what, text);
   if (part) entry.parts.set(part, message);
   else add(entry, message);
-  let size = [...held.values()].reduce((sum, one) => sum + one.size, 0);
-  for (const [name, one] of held) {
+  let size = [...entries.values()].reduce((sum, other) => sum + other.size, 0);
+  for (const [name, other] of entries) {
     if (size <= LIMIT || name === seq) break;
-    if (one.keep) continue;
-    held.delete(name);
-    size -= one.size;
+    if (other.keep) continue;
+    entries.delete(name);
+    size -= other.size;
   }
   for (const listener of [...listeners]) listener();
 }
 
-/** Adds to a decoding: its header, or the numbers of some kinds. @param {Held} entry @param {Message} message */
+/** Adds a message to a decoding: its header, or the numbers of some kinds. @param {Entry} entry @param {Message} message */
 function add(entry, { header, arrays }) {
   if (header.decoding) entry.decoding = begin(header.seq, header.decoding, entry.decoding, arrays);
   const { decoding } = entry;
@@ -71,20 +71,20 @@ function add(entry, { header, arrays }) {
   }
 }
 
-/** A decoding from its header; of one that was known, the numbers that do not come anew stay. @param {string} seq @param {import("./structs").DecodingHeader} header @param {Decoding | undefined} known @param {Message["arrays"]} arrays @returns {Decoding} */
-function begin(seq, header, known, arrays) {
+/** Makes a decoding from its header; numbers of an earlier version stay unless the message replaces them. @param {string} seq @param {import("./structs").DecodingHeader} header @param {Decoding | undefined} earlier @param {Message["arrays"]} arrays @returns {Decoding} */
+function begin(seq, header, earlier, arrays) {
   const maps = Object.fromEntries(
-    KINDS.map((kind) => [kind, (!arrays[kind] && known?.maps[kind]) || emptyMap(header, kind)]),
+    KINDS.map((kind) => [kind, (!arrays[kind] && earlier?.maps[kind]) || emptyMap(header, kind)]),
   );
   const order = KINDS.filter((kind) => header.shapes[kind].layers);
-  return { ...header, seq, order, forms: known?.forms ?? {}, maps: /** @type {Decoding["maps"]} */ (maps) };
+  return { ...header, seq, order, forms: earlier?.forms ?? {}, maps: /** @type {Decoding["maps"]} */ (maps) };
 }
 
 /** @param {import("./structs").DecodingHeader} header @param {Kind} kind @returns {AttentionMap} */
 function emptyMap(header, kind) {
   const shape = header.shapes[kind];
   const [rows, columns] = SIDES[kind].map((side) => header[side].tokens);
-  const arrived = !shape.layers; // nothing will come of a kind that the model does not have
+  const arrived = !shape.layers; // a kind that the model does not have has no numbers to wait for
   return {
     ...shape,
     kind,

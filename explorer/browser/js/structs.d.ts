@@ -1,4 +1,4 @@
-// Made from explorer/browser/structs.py by `python -m explorer.browser.typescript`; not to be edited.
+// Generated from explorer/browser/structs.py by `python -m explorer.browser.typescript`. Do not edit.
 
 export interface Place {
   kind: "encoder" | "decoder" | "cross";

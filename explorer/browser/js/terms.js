@@ -1,4 +1,4 @@
-// Terms of the field as links that explain themselves (see glossary.js); the addresses are those of the glossary.
+// Turns technical terms into links to their explanations (see glossary.js).
 
 import { make } from "./dom.js";
 
@@ -7,44 +7,44 @@ import { make } from "./dom.js";
 /** The term that names a kind of attention. @type {Record<Kind, string>} */
 const KIND_TERMS = { encoder: "self-attention", decoder: "self-attention", cross: "cross-attention" };
 
-/** What finds the terms of a page. @type {WeakMap<Record<string, string>, RegExp>} */
+/** The expressions that match the terms of a glossary. @type {WeakMap<Record<string, string>, RegExp>} */
 const finders = new WeakMap();
 
 /** @param {Record<string, string>} terms */
 function finderOf(terms) {
-  const known = finders.get(terms);
-  if (known) return known;
+  const cached = finders.get(terms);
+  if (cached) return cached;
   const forms = Object.keys(terms)
     .sort((a, b) => b.length - a.length)
     .map((form) => form.replace(new RegExp("[^\\w\\s]", "g"), "\\$&"));
-  const made = new RegExp(`(?<![\\w-])(?:${forms.join("|") || "(?!)"})(?![\\w-])`, "gi");
-  finders.set(terms, made);
-  return made;
+  const finder = new RegExp(`(?<![\\w-])(?:${forms.join("|") || "(?!)"})(?![\\w-])`, "gi");
+  finders.set(terms, finder);
+  return finder;
 }
 
 /**
- * A text in parts: the first mention of each term has an address, that of its explanation.
+ * Splits a text at its terms; the first mention of each has the address of its explanation.
  * @param {string} text
  * @param {Record<string, string>} terms the address of each form of a term, in lower case
- * @param {Set<string>} [said] addresses of terms that were mentioned before; those of this text are added
+ * @param {Set<string>} [mentioned] addresses of terms that were mentioned before; those of this text are added
  * @returns {{ text: string, address: string }[]}
  */
-export function splitAtTerms(text, terms, said = new Set()) {
+export function splitAtTerms(text, terms, mentioned = new Set()) {
   const parts = [];
   let end = 0;
   for (const match of text.matchAll(finderOf(terms))) {
     const address = terms[match[0].toLowerCase()];
-    if (said.has(address)) continue;
-    said.add(address);
+    if (mentioned.has(address)) continue;
+    mentioned.add(address);
     parts.push({ text: text.slice(end, match.index), address: "" }, { text: match[0], address });
     end = match.index + match[0].length;
   }
   return [...parts, { text: text.slice(end), address: "" }].filter((part) => part.text);
 }
 
-/** A text whose terms are links. @param {string} text @param {Record<string, string>} terms @param {Set<string>} [said] @returns {(string | HTMLElement)[]} */
-export const withTerms = (text, terms, said) =>
-  splitAtTerms(text, terms, said).map(({ text: part, address }) =>
+/** A text whose terms are links. @param {string} text @param {Record<string, string>} terms @param {Set<string>} [mentioned] @returns {(string | HTMLElement)[]} */
+export const withTerms = (text, terms, mentioned) =>
+  splitAtTerms(text, terms, mentioned).map(({ text: part, address }) =>
     address ? Object.assign(make("a", "term", part), { href: address }) : part,
   );
 

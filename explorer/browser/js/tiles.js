@@ -1,12 +1,12 @@
-// Grids of thumbnails that arrow keys move in.
+// Arrow keys and Tab in grids of thumbnails.
 
 import { buttonTowards } from "./grids.js";
 
-/** The button of a thumbnail that an event is about. @param {EventTarget | null} target @returns {HTMLButtonElement | null} */
+/** The thumbnail's button at an event's target. @param {EventTarget | null} target @returns {HTMLButtonElement | null} */
 export const tileOf = (target) => /** @type {Element} */ (target).closest(".tile");
 
 /**
- * Leaves a grid one Tab stop: the button that has the focus, else the preferred one, else the first.
+ * Gives a grid a single Tab stop: the button that has the focus, else the preferred one, else the first.
  * @param {Element} grid
  * @param {HTMLButtonElement[]} buttons
  * @param {HTMLButtonElement | null} preferred
@@ -17,7 +17,7 @@ export function giveTabStop(grid, buttons, preferred) {
   for (const b of buttons) if (b.tabIndex !== (b === stop ? 0 : -1)) b.tabIndex = b === stop ? 0 : -1;
 }
 
-/** Arrow keys move between thumbnails; Enter opens one. @param {KeyboardEvent} event */
+/** Moves the focus between thumbnails by arrow keys, Home and End. @param {KeyboardEvent} event */
 export function moveInGrid(event) {
   const here = tileOf(event.target);
   const { key } = event;

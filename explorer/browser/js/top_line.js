@@ -1,4 +1,4 @@
-// The line on top of the first page: what this is, and the button that starts the tour.
+// The line on top of the first page: an introduction, and the button that starts the tour.
 
 import { say } from "./dom.js";
 import { hub } from "./hub.js";

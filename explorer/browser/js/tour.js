@@ -1,4 +1,4 @@
-// A tour of the page: at each stop, a frame around an element and a card that says what it shows just now.
+// A tour of the page: at each stop, a frame around an element, and a card that describes its current content.
 
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, make, say, sayAll } from "./dom.js";
@@ -18,7 +18,7 @@ import { rankedRow, weightsOf } from "./weights.js";
 
 const NEAR = 12; // pixels between frame and card, and to the edge of the window
 const INSET = 4;
-const WATCH = 200; // ms between looks at where the element is now
+const WATCH = 200; // ms between checks of the element's position
 /** @type {Record<string, string>} */
 const KEYS = { ArrowRight: "next", ArrowLeft: "back", Escape: "end" };
 
@@ -34,7 +34,7 @@ export default function ({ data, parentElement: root }) {
   return () => end(root);
 }
 
-/** A tour of a stepper, and where that was before. @param {Find} find @param {StepperState} stepper */
+/** The state of a tour, with the stepper's place before it. @param {Find} find @param {StepperState} stepper */
 const stateOf = (find, stepper) => ({
   find,
   box: find(".tour"),
@@ -46,7 +46,7 @@ const stateOf = (find, stepper) => ({
   stop: () => {},
 });
 
-/** Starts as soon as the stepper is there. @param {Root} root */
+/** Starts the tour, if there is a stepper. @param {Root} root */
 function start(root) {
   const { stepper } = hub;
   if (root.__tour || !stepper) return;
@@ -54,9 +54,9 @@ function start(root) {
   const { box, find } = T;
   root.__tour = T;
   const onKey = (/** @type {KeyboardEvent} */ event) => {
-    const way = KEYS[event.key];
+    const command = KEYS[event.key];
     const typing = event.composedPath()[0];
-    if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!command || event.ctrlKey || event.altKey || event.metaKey) return;
     if (
       typing instanceof Element &&
       typing.matches("input:not([type=range]),textarea,select") &&
@@ -65,7 +65,7 @@ function start(root) {
       return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    go(root, way);
+    go(root, command);
   };
   const follow = () => place(T);
   window.addEventListener("keydown", onKey, true);
@@ -87,18 +87,18 @@ function start(root) {
   box.showPopover();
   readTheme(find(".card"));
   if (stepper.kind !== "cross") pick(stepper, "cross", {});
-  // A stop may look one step ahead.
+  // One stop goes a step ahead.
   if (stepper.step === stepper.last) goTo(stepper, stepper.last - 1);
   show(T);
   find(".ways [value=next]").focus({ preventScroll: true });
 }
 
-/** @param {Root} root @param {string} way */
-function go(root, way) {
+/** @param {Root} root @param {string} command */
+function go(root, command) {
   const T = root.__tour;
   if (!T) return;
-  const at = T.at + (way === "back" ? -1 : 1);
-  if (way === "end" || at >= STOPS.length) return end(root);
+  const at = T.at + (command === "back" ? -1 : 1);
+  if (command === "end" || at >= STOPS.length) return end(root);
   if (at < 0) return;
   const ahead = (STOPS[at].ahead ?? 0) - (STOPS[T.at].ahead ?? 0);
   T.at = at;
@@ -112,7 +112,7 @@ function show(T) {
   const stop = STOPS[at];
   T.seen = stepper.data;
   cancelAnimationFrame(stepper.frame);
-  stepper.draw(); // what the card says is then on screen as well
+  stepper.draw(); // so that the card describes what is on screen
   say(find(".count"), `${at + 1} of ${STOPS.length}`);
   say(find("h2"), stop.title);
   sayAll(find(".words"), ...stop.words(stepper));
@@ -127,7 +127,7 @@ function show(T) {
   place(T);
 }
 
-/** Whether an element is in sight; on a phone, above the card. @param {Element} target @param {boolean} narrow */
+/** Whether an element is visible; on a phone, above the card. @param {Element} target @param {boolean} narrow */
 function fits(target, narrow) {
   const { top, bottom } = target.getBoundingClientRect();
   return top >= (narrow ? 50 : 0) && bottom <= innerHeight - (narrow ? 280 : 0);
@@ -153,7 +153,7 @@ function place({ at, stepper, find }) {
   let x = left;
   let y = most + NEAR;
   if (y + high > innerHeight - NEAR) {
-    // Not below it: above, else on that side of it that has more room.
+    // It does not fit below: put it above, else on the side with more room.
     y = least - high - NEAR;
     if (y < NEAR) [x, y] = [left > innerWidth - right ? left - wide - NEAR : right + NEAR, least];
   }
@@ -186,7 +186,7 @@ const key = (text) => make("kbd", "", text);
 /** The token being written. @param {StepperState} S */
 const written = (S) => tokenName(S.data.target.predicted[S.step], "target");
 
-/** "*football* 64 %, *park* 21 %" of the step on screen. @param {StepperState} S @param {number} most @returns {Content[]} */
+/** The keys of the step on screen: "*football* 64 %, *park* 21 %". @param {StepperState} S @param {number} most @returns {Content[]} */
 function keysNow(S, most) {
   const best = rowOf(S, "cross", frontier(S)).seen.filter(({ weight }, i) => i < most && (weight >= 0.1 || !i));
   return best.flatMap((cell, i) => [
@@ -196,7 +196,7 @@ function keysNow(S, most) {
   ]);
 }
 
-/** What each of the first heads looks at most. @param {StepperState} S @returns {Content[]} */
+/** The key that each of the first heads looks at most. @param {StepperState} S @returns {Content[]} */
 function heads(S) {
   const m = S.maps.cross;
   const { layer } = S.pick.cross;
@@ -226,11 +226,11 @@ export const STOPS = [
     title: "The translation grows word by word",
     place: (S) => S.find(".line.target"),
     words: (S) => {
-      const so = S.data.target.predicted
+      const words = S.data.target.predicted
         .slice(0, S.step)
         .flatMap((text, i) => [i ? " " : "", tokenName(text, "target")]);
       return [
-        ...(so.length ? ["So far it has written ", ...so, ". "] : ["Nothing is written yet. "]),
+        ...(words.length ? ["So far it has written ", ...words, ". "] : ["Nothing is written yet. "]),
         "The word that it is writing now is ",
         written(S),
         ".",
@@ -326,7 +326,7 @@ export const STOPS = [
     ],
   },
   {
-    title: "Where to go on",
+    title: "Where to go next",
     place: () =>
       [...document.querySelectorAll("[data-testid=stSidebarNav],[data-testid=stExpandSidebarButton]")].find(
         (element) => element.getBoundingClientRect().right > 0,

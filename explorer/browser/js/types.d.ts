@@ -1,5 +1,5 @@
-// The types of the browser's own state; those of what is sent are in structs.d.ts. Layers and heads count from 1; head 0
-// is the mean over the heads of its layer. Steps, rows and columns count from 0, as in arrays.
+// The types of the browser's own state; those of messages are in structs.d.ts. Layers and heads count from 1; head 0 is
+// the mean over the heads of its layer. Steps, rows and columns count from 0, as in arrays.
 
 import type {
   Block as MachineBlock,
@@ -42,30 +42,30 @@ export type Span = [start: number, end: number];
 export type Content = string | Node;
 export type Find = <E extends Element = HTMLElement>(selector: string) => E;
 
-/** What Streamlit passes to a component. A mounted component keeps its state on its root, under the name `Key`. */
+/** What Streamlit passes to a component. A mounted component stores its state on its root, under the name `Key`. */
 export interface Mount<Data, Key extends string, State> extends Teller {
   data: Data;
   parentElement: ParentNode & { [name in Key]?: State };
 }
-/** How a component tells Streamlit something. */
+/** How a component sends messages to Streamlit. */
 export interface Teller {
   setStateValue: (name: string, value: unknown) => void;
   setTriggerValue: (name: string, value: unknown) => void;
 }
 
 /**
- * Where the decodings of a view come from: a server, a recording. A view tells it where it is and asks it for more; what
- * arrives is in the store, which calls its listeners. No view knows which source it has.
+ * The source of a view's decodings: a server or a recording. A view reports its place to the source and requests more;
+ * data arrive in the store, which calls its listeners. No view knows which source it has.
  */
 export interface Source {
   /** The place on screen, and the kinds of attention or the parts of the machine that it needs. */
   report: (report: any) => void;
-  /** Something that a person has asked for: to decode on from another token ("fork"), or to open another view. */
+  /** Requests an action of the user: to continue decoding from another token ("fork"), or to open another view. */
   ask: (what: string, value: unknown) => void;
-  /** Whether decoding can go on from this token at this step, counted from 1. */
+  /** Whether decoding can continue from this token at this step, counted from 1. */
   canFork: (step: number, token: number) => boolean;
 }
-/** How a view is mounted: by whoever has made its source. */
+/** What a view is mounted with, by the code that creates its source. */
 export interface ViewOf<Data, Key extends string, State> {
   data: Data;
   parentElement: ParentNode & { [name in Key]?: State };
@@ -81,13 +81,13 @@ export interface ViewState {
   keys?: Keys;
   observer: ResizeObserver;
   draw: () => void;
-  /** Listens to the store no more. */
+  /** Stops listening to the store. */
   deafen?: () => void;
   reportOf: () => object;
-  /** How long a report waits, in ms; whether reports are also sent during playback. */
+  /** The delay of a report in ms; whether reports are also sent during playback. */
   pause?: () => number;
   followed?: boolean;
-  /** What ends with a step. */
+  /** Called after a step, to clear what belonged to the previous one. */
   stepped?: () => void;
   /** The pending animation frame and report. */
   frame: number;
@@ -157,11 +157,11 @@ export interface Sort {
   sign: number;
 }
 
-/** What a view does with the keys that it takes. */
+/** The keys that a view handles. */
 export interface KeyUser {
   /** Its commands by `KeyboardEvent.key`. */
   commands: Record<string, string>;
-  /** The same for people: keys, with a space between them, and what they do. */
+  /** The same for the list of keys: keys, separated by spaces, and their effect. */
   help: [keys: string, meaning: string][];
   run: (command: string) => void;
   escape?: () => void;
@@ -207,7 +207,7 @@ export interface ChosenCell extends MapCell {
   locked: boolean;
 }
 
-/** A token that somebody looks at on the stage; a held one stays when the pointer leaves. */
+/** The token on the stage that is pointed at; a held one stays when the pointer leaves. */
 export interface Look {
   side: Side;
   at: number;
@@ -229,7 +229,7 @@ export interface StageLine {
 }
 export interface StageView {
   from: { side: Side; span: Span };
-  /** The row or the column that is shown; -1 for the other one. */
+  /** The row or the column on the stage; the other one is -1. */
   query: number;
   column: number;
   lines: StageLine[];
@@ -240,12 +240,12 @@ export interface Curve {
   y0: number;
   x1: number;
   y1: number;
-  /** How far an arc within one sentence hangs down; 0 for a curve between the two. */
+  /** The bend of an arc within one sentence; 0 for a curve between the two. */
   bend: number;
   weight: number;
   from: Side;
   to: Side;
-  /** The gaps between words through which it leaves its own sentence and reaches the other, from either end. */
+  /** The gaps between words through which it leaves its own sentence and enters the other, each from its word outwards. */
   out: Gap[];
   home: Gap[];
 }
@@ -273,7 +273,7 @@ export interface HeadsFigure {
 export interface StepperFigure extends HeadsFigure {
   caption: HTMLElement;
   readout: HTMLElement;
-  /** What the map was drawn from, so that it is drawn only after a change. */
+  /** A key of everything that the map was drawn from, so that it is drawn again only after a change. */
   drawn?: string;
 }
 
@@ -295,24 +295,24 @@ export interface StepperState extends ViewState {
   words: boolean;
   spans: Record<Side, Span[]>;
   single: Record<Side, Span[]> | null;
-  /** The stage: what somebody looks at, which source chip Tab reaches, where the chips are, what is drawn. */
+  /** The stage: the token pointed at, the source chip that Tab reaches, the positions of the chips, the curves. */
   look: Look | null;
   rove: number;
   boxes: Record<Side, Box[]>;
   stageSize: { width: number; height: number };
-  /** How much the page magnifies the view, as of the last change of its size. */
+  /** The page's magnification of the view, as of the last change of its size. */
   zoom: number;
   curves: Curve[];
   moving: number;
-  /** The step on the stage and since when, and whether steps follow each other too fast to be animated. */
+  /** The step on the stage and since when, and whether steps follow each other too fast for an animation. */
   staged?: { step: number; at: number };
   hurried: boolean;
-  /** Whether the person asks for less motion. */
+  /** Whether the user prefers reduced motion. */
   still: boolean;
   laidOut: Kind;
-  /** The maps that are drawn, and the data and step (-1 = all steps) they were made for. */
+  /** The maps that are drawn, and the decoding and step (-1 = all steps) for which they were chosen. */
   maps: Record<Kind, AttentionMap>;
-  shown: { data: Decoding; step: number } | null;
+  mapsFor: { data: Decoding; step: number } | null;
   sheets: Map<string, Sheet>;
   scrolls: boolean;
   scrolled: string;
@@ -324,7 +324,7 @@ export interface StepperState extends ViewState {
 /** One kind of attention as the views of heads draw it: between tokens or between words. */
 export type KindMap = AttentionMap & FormOfMap & { form: string; weights: Float32Array; largest?: number };
 
-/** A row or a column that is looked at. */
+/** The row or column in focus. */
 export interface Toward {
   side: "query" | "key";
   at: number;
@@ -399,16 +399,16 @@ export interface FilmState extends Pick, ViewState {
 
 export interface Stop {
   title: string;
-  /** What to point at, and what to say about it; null where the page does not have it. */
+  /** The element to point at (null if the page does not have it), and the text about it. */
   place: (S: StepperState) => Element | null;
   words: (S: StepperState) => Content[];
-  /** The steps by which the decoding moves on for this stop. */
+  /** The number of steps that the decoding advances for this stop. */
   ahead?: number;
 }
 
 // The machine
 
-/** What a plan of the machine makes room for: the open block with its heads or parts, and layers to show unfolded. */
+/** The input of a plan of the machine: the open block with its heads or parts, and the layers to unfold. */
 export interface MachineWish {
   open: string;
   heads: number;
@@ -424,13 +424,13 @@ export interface MachineBox {
   kind: string;
   stack: string;
   layer: number;
-  /** The blocks that it stands for: several, if it is a folded layer. */
+  /** The blocks in the box: several, if it is a folded layer. */
   names: string[];
   x: number;
   y: number;
   width: number;
   height: number;
-  /** Where the vectors come in and go out. */
+  /** The points where the vectors enter and leave. */
   enter: [number, number];
   leave: [number, number];
   /** The circle on the stream where positions are added. */
@@ -444,7 +444,7 @@ export interface MachinePlan {
   boxes: MachineBox[];
   frames: { stack: string; layer: number; x: number; y: number; width: number; height: number }[];
   wires: Wiring[];
-  /** What is written above a line, from its left end. */
+  /** Texts above a line, from its left end. */
   labels: { text: string; flow: string; x: number; y: number }[];
   /** In how many rows the open block shows its heads or parts. */
   rows: number;
@@ -456,7 +456,7 @@ export interface Wiring {
   points: [number, number][];
   flow: string;
 }
-/** A symbol, or how parts stand to each other and the parts. */
+/** A symbol, or an arrangement followed by its parts. */
 export type Formula = string | [string, ...Formula[]];
 
 /** A decoding with its machine. */
@@ -470,10 +470,10 @@ export interface MachineState extends ViewState {
   mount: MachineMount;
   data: MachineData;
   body: Float32Array;
-  /** What has come of the open block. */
+  /** The received details of the open block. */
   details: MachineDetails | null;
   arrays: Message["arrays"];
-  /** The source token whose numbers are shown. */
+  /** The chosen source token. */
   row: number;
   opened: MachineOpened;
   depth: string;
@@ -481,13 +481,13 @@ export interface MachineState extends ViewState {
   zoom: number;
   built: string;
   plan: MachinePlan;
-  /** What repaints each picture of the diagram. */
+  /** Functions that repaint the pictures of the diagram. */
   pictures: (() => void)[];
-  /** What says each of its texts anew. */
+  /** Functions that update its texts. */
   texts: (() => void)[];
 }
 
-/** The code of some components: modules, each after those that it imports, and what a component consists of at first. */
+/** The code of some components: modules, each after those that it imports, and initial style and markup. */
 export interface Pack {
   modules: [name: string, text: string][];
   looks: Record<string, { css: string; html: string } | undefined>;

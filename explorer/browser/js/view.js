@@ -1,5 +1,5 @@
-// What the views have in common: each draws what the store has of a decoding, at most once a frame, steps through it, and
-// tells its source where it is.
+// Functions shared by the views: a view draws a decoding from the store, at most once per frame, steps through it, and
+// reports its place to its source.
 
 import { buttonsOf } from "./dom.js";
 import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
@@ -13,7 +13,7 @@ export const PAUSE = 250; // ms between the last move and its report
 /** Draws at the next frame. @param {ViewState} S */
 export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
 
-/** Reports the place once the person pauses, and during playback only if the page follows it. @param {ViewState} S */
+/** Reports the place once the user pauses, and during playback only if the page follows it. @param {ViewState} S */
 export function report(S) {
   clearTimeout(S.reporting);
   if (S.followed || !S.player.playing())
@@ -49,8 +49,8 @@ function steer(S, name) {
  * Gives a view its player, and the buttons and the slider that move through the steps.
  * @param {ViewState} S
  * @param {number} tempo ms per step
- * @param {(command: string) => boolean} [run] carries out the commands that only this view has; whether this was one
- * @returns {(command: string) => void} what carries out a command of a button or a key
+ * @param {(command: string) => boolean} [run] carries out the commands that only this view has; returns whether it did
+ * @returns {(command: string) => void} carries out the command of a button or a key
  */
 export function listenToSteps(S, tempo, run) {
   S.player = createPlayer(() => tempo / S.speed, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
@@ -67,7 +67,7 @@ export function listenToSteps(S, tempo, run) {
   return carryOut;
 }
 
-/** Gives a view its keys, beside those that step. @param {ViewState} S @param {KeyUser} user */
+/** Gives a view its keys, besides those that step. @param {ViewState} S @param {KeyUser} user */
 export function listenToViewKeys(S, { commands, help, run, escape }) {
   S.keys = listenToKeys(S.box, {
     commands: { ...STEPPING, ...commands },
@@ -88,7 +88,7 @@ export function listenToWidth(S, fit) {
   S.observer.observe(S.box);
 }
 
-/** Whether a view opens where its mount says: for another decoding, or in another turn. @param {ViewState} S @param {{ seq: string, turn: number }} mount */
+/** Whether a view goes to the start of its mount: for another decoding, or in another turn. @param {ViewState} S @param {{ seq: string, turn: number }} mount */
 export function opensAnew(S, { seq, turn }) {
   if (seq === S.seq && turn === S.turn) return false;
   S.player.stop();
@@ -97,18 +97,18 @@ export function opensAnew(S, { seq, turn }) {
   return true;
 }
 
-/** Keeps the step and the heads within a decoding. A kind that is new has the mean of its last layer. @param {StepperState | HeadsState} S */
+/** Clamps the step and the heads to a decoding. A new kind starts at the mean of its last layer. @param {StepperState | HeadsState} S */
 export function keepWithin(S) {
   const { order, shapes } = S.data;
   S.step = clamp(S.step, 0, S.last);
   for (const kind of order) {
     const { layers, heads } = shapes[kind];
-    const had = S.pick[kind];
-    S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
+    const before = S.pick[kind];
+    S.pick[kind] = { layer: clamp(before?.layer ?? layers, 1, layers), head: clamp(before?.head ?? 0, 0, heads) };
   }
 }
 
-/** Ends what a view has begun. @param {ViewState} S */
+/** Stops the listeners and timers of a view. @param {ViewState} S */
 export function end(S) {
   S.deafen?.();
   S.observer.disconnect();

@@ -1,9 +1,9 @@
-// The weights of heads: between tokens or words, ranked by row, and the heaviest of a row, which are drawn as lines.
+// The weights of heads: between tokens or words, ranked by row, and the heaviest of a row.
 
 /** @import { AttentionMap, Cell, Row, Span } from "./types" */
 
 /**
- * Weights of one head [query, key], counted from 1; head 0 is the mean over the heads, which is kept.
+ * Weights of one head [query, key], counted from 1; head 0 is the mean over the heads, which is cached.
  * @param {AttentionMap} m a map whose numbers have arrived
  * @param {number} layer
  * @param {number} head
@@ -13,8 +13,8 @@ export function weightsOf(m, layer, head) {
   const weights = /** @type {Float32Array} */ (m.weights);
   const first = (layer - 1) * m.heads * m.area;
   if (head) return weights.subarray(first + (head - 1) * m.area, first + head * m.area);
-  const known = m.means.get(layer);
-  if (known) return known;
+  const cached = m.means.get(layer);
+  if (cached) return cached;
   const mean = new Float64Array(m.area);
   for (let h = 0; h < m.heads; h++) addWeights(mean, weights, first + h * m.area, 1 / m.heads);
   m.means.set(layer, mean);
@@ -22,7 +22,8 @@ export function weightsOf(m, layer, head) {
 }
 
 /**
- * A function of its own, because browsers compile small functions early; one long loop would delay the first drawing.
+ * Adds a share of weights to values. A function of its own, because browsers compile small functions early; one long
+ * loop would delay the first drawing.
  * @param {Float64Array} values
  * @param {Float32Array} weights
  * @param {number} from
@@ -33,7 +34,8 @@ function addWeights(values, weights, from, share) {
 }
 
 /**
- * Every key with weight, mask code and rank among the visible keys; `seen` holds the visible ones, heaviest first.
+ * Every key of a row with weight, mask code and rank among the visible keys; `seen` has the visible ones, heaviest
+ * first.
  * @param {ArrayLike<number>} values weights [query, key]
  * @param {Uint8Array} mask mask codes [query, key]
  * @param {number} query
@@ -59,15 +61,15 @@ export const entropyOf = (seen) =>
   Math.max(0, -seen.reduce((sum, { weight }) => sum + (weight > 0 ? weight * Math.log(weight) : 0), 0));
 
 /**
- * The heaviest keys of a row, as many as it takes to hold `mass` percent of its weight.
+ * The heaviest keys of a row, as many as are needed for `mass` percent of its weight.
  * @param {Cell[]} seen visible keys, heaviest first
  * @param {number} mass
  */
 export function heaviestKeys(seen, mass) {
-  let held = 0;
+  let sum = 0;
   const enough = seen.findIndex(({ weight }) => {
-    if (held >= mass / 100 - 1e-6 || weight <= 0) return true;
-    held += weight;
+    if (sum >= mass / 100 - 1e-6 || weight <= 0) return true;
+    sum += weight;
     return false;
   });
   return enough < 0 ? seen : seen.slice(0, enough);
@@ -80,7 +82,7 @@ export function heaviestKeys(seen, mass) {
  */
 export const joins = (words, i) => i > 0 && words[i] >= 0 && words[i] === words[i - 1];
 
-/** The index of the span that holds a token, at least 0. @param {Span[]} spans @param {number} token */
+/** The index of the span that contains a token, at least 0. @param {Span[]} spans @param {number} token */
 export const spanWith = (spans, token) =>
   Math.max(
     0,
@@ -88,7 +90,7 @@ export const spanWith = (spans, token) =>
   );
 
 /**
- * The words. A word that has been read only in part is named by the tokens read so far.
+ * The words, joined from their tokens. A word that has been read only in part is named by the tokens read so far.
  * @param {string[]} tokens
  * @param {Span[]} spans
  * @param {number} read number of tokens read so far

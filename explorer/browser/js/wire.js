@@ -1,4 +1,4 @@
-// Reads messages: a header in JSON, then raw arrays. Layout: see wire.py.
+// Reads messages: a header in JSON, then raw arrays. For the layout, see wire.py.
 
 /** @import { Message, Stored } from "./types" */
 
@@ -7,7 +7,7 @@ export function readMessage(bytes) {
   const { text, start } = headerOf(bytes);
   const header = JSON.parse(text);
   const end = bytes.byteOffset + start;
-  // Copied where its numbers do not start at a multiple of 4 in their buffer, as a float32 view must.
+  // Copied if its numbers do not start at a multiple of 4 in their buffer, as a float32 view requires.
   const [buffer, first] = end % 4 ? [bytes.slice(start).buffer, 0] : [bytes.buffer, end];
   let at = first;
   /** @type {Message["arrays"]} */
@@ -26,13 +26,13 @@ export function readMessage(bytes) {
 
 const TYPES = { f4: Float32Array, u2: Uint16Array, u1: Uint8Array };
 
-/** The header as text, and where it ends. @param {Uint8Array} bytes */
+/** The header as text, and the offset of its end. @param {Uint8Array} bytes */
 export function headerOf(bytes) {
   const start = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   return { text: new TextDecoder().decode(bytes.subarray(4, start)), start };
 }
 
-/** Type, shape and first byte of each array of a message. @param {Uint8Array} bytes */
+/** Type, shape and byte offset of each array of a message. @param {Uint8Array} bytes */
 export function placesOf(bytes) {
   const { text, start } = headerOf(bytes);
   let at = start;

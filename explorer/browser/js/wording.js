@@ -1,4 +1,4 @@
-// Tokens and figures in words: the lines of a readout, what a row looks at, and the badges of a translation.
+// Tokens and numbers in words: the lines of a readout, what a row looks at, and the badges of a translation.
 
 import { make, say } from "./dom.js";
 import { fourDecimals, wholePercent } from "./numbers.js";

@@ -1,0 +1,86 @@
+// The three projections of an attention block in the machine: a vector, times a matrix, is a result cut into heads.
+
+import { make } from "./dom.js";
+import { diverging, paint, scaleOf } from "./machine_pictures.js";
+import { arrayOf, lineOf, rowFor, sidesOf, tokensOf } from "./machine_state.js";
+import { levelOf } from "./maps.js";
+
+/** @import { Kind, MachineBlock, MachineState, Numbers } from "./types" */
+
+/** The three projections: point, symbol, result. */
+const MATRICES = [
+  ["q_proj", "Q", "queries"],
+  ["k_proj", "K", "keys"],
+  ["v_proj", "V", "values"],
+];
+
+/** The figure of the projections at this step; nothing until the details have arrived. @param {MachineState} S @param {MachineBlock} block @returns {HTMLElement[]} */
+export function projectionsOf(S, block) {
+  if (!arrayOf(S, "q_proj")) return [];
+  const { head } = S.opened;
+  const heads = S.data.diagram.heads[/** @type {Kind} */ (block.attention)] ?? 1;
+  const [queries, keys] = sidesOf(block.attention);
+  const dark = S.box.dataset.theme === "dark";
+  const d = S.data.numbers;
+  const slice = d / heads;
+  const figure = make("figure", "projections");
+  /** @type {(() => void)[]} */
+  const painters = [];
+  for (const [name, symbol, title] of MATRICES) {
+    const side = name === "q_proj" ? queries : keys;
+    const row = rowFor(S, side);
+    const ofCross = block.attention === "cross" && name !== "q_proj";
+    const vector = /** @type {Numbers} */ (arrayOf(S, `x.${ofCross ? "k_proj" : "q_proj"}`));
+    const result = /** @type {Numbers} */ (arrayOf(S, name));
+    const matrix = /** @type {Numbers} */ (arrayOf(S, `W.${name}`));
+    const scale = scaleOf(result.values);
+    const whole = scaleOf(vector.values);
+    const most = Math.max(...matrix.values);
+    const [x, w, y] = [make("canvas", "x"), make("canvas", "w"), make("canvas", "y")];
+    for (const canvas of [x, w, y]) canvas.setAttribute("aria-hidden", "true");
+    const slices = make(
+      "span",
+      "slices",
+      y,
+      ...Array.from({ length: heads }, (_, h) => make("i", h + 1 === head ? "mine" : "", heads <= 8 ? `${h + 1}` : "")),
+    );
+    slices.style.setProperty("--heads", `${heads}`);
+    const from = make(
+      "span",
+      "from",
+      ofCross ? "memory of " : "",
+      make("bdi", `token ${side}`, tokensOf(S, side)[row] ?? ""),
+    );
+    figure.append(
+      make("span", "term", from, x),
+      make("span", "by", "×"),
+      make("span", "term", make("span", "from", `W_${symbol}`), w),
+      make("span", "by", "="),
+      make("span", "term", make("span", "from", title), slices),
+    );
+    painters.push(() => {
+      const colour = diverging(S.theme, dark, scale);
+      const own = diverging(S.theme, dark, whole);
+      const line = lineOf(vector, row);
+      const out = lineOf(result, row);
+      const [rows, columns] = matrix.shape;
+      paint(x, { columns: 1, rows: line.length, ink: S.theme.ink, colourOf: (r) => own(line[r]) });
+      paint(w, {
+        columns,
+        rows,
+        ink: S.theme.ink,
+        colourOf: (r, c) => S.theme.inks[levelOf(matrix.values[r * columns + c], { top: most })],
+      });
+      paint(y, { columns: out.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => colour(out[c]) });
+    });
+  }
+  const which = head
+    ? ` Head ${head} works with numbers ${(head - 1) * slice + 1} to ${head * slice} of each result.`
+    : "";
+  const caption = `The whole vector of ${d} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which}`;
+  figure.setAttribute("role", "img");
+  figure.setAttribute("aria-label", caption);
+  figure.append(make("figcaption", "", caption));
+  requestAnimationFrame(() => painters.forEach((each) => each()));
+  return [figure];
+}
