@@ -61,7 +61,7 @@ class Frame:
         return self.weights.shape[1]
 
     def caption(self, kind: AttentionKind, layer: int, head: int) -> str:
-        """One head, counted from 1, in a sentence."""
+        """A sentence on one head, counted from 1."""
         weights = self.weights[layer - 1, head - 1]
         return head_caption(weights, self.rows, self.columns, causal=kind == "decoder")
 

@@ -15,7 +15,7 @@ _component = component("progress", "progress_keeper")
 
 @dataclass(frozen=True)
 class Report:
-    """What the browser has reported: the stored text (None before the first report), and whether storage is blocked."""
+    """The browser's report: the stored text (None before the first report), and whether storage is blocked."""
 
     text: str | None = None
     blocked: bool = False

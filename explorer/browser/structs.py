@@ -139,7 +139,7 @@ class DecodingMessage:
 
 @dataclass(frozen=True)
 class ViewMount:
-    """What a view is mounted with: the decoding, the place to start at, and the server's turn (see sync.py).
+    """The data that a view is mounted with: the decoding, the place to start at, and the server's turn (sync.py).
 
     `explains`: the page can explain a cell. `compact`: as few controls as possible.
     """
@@ -236,14 +236,14 @@ class Opened:
 
 @dataclass(frozen=True)
 class MachinePlace(Opened):
-    """What is open in the machine, and the step on screen."""
+    """The open block, head and part of the machine, and the step on screen."""
 
     step: int = 1
 
 
 @dataclass(frozen=True)
 class MachineMount:
-    """What the machine is mounted with: the decoding, the place to start at, and the server's turn (see sync.py)."""
+    """The data that the machine is mounted with: the decoding, the place to start at, the server's turn (sync.py)."""
 
     seq: str
     turn: int
@@ -285,7 +285,7 @@ class CodeFunction:
 
 @dataclass(frozen=True)
 class CodePlace:
-    """Where a point is computed: the index of the function, and the lines."""
+    """The place where a point is computed: the index of the function, and the lines."""
 
     function: int
     marked: list[int]

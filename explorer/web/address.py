@@ -105,7 +105,7 @@ class Group:
         )
 
     def _history(self) -> list[tuple[float, dict[str, str]]]:
-        """What this session wrote and when, oldest first: the latest values, and any that may still come back."""
+        """The values that this session wrote, with times: the latest, and any that may still come back."""
         history: list[tuple[float, dict[str, str]]] = st.session_state.setdefault(
             f"_address_{'_'.join(self.names)}", []
         )

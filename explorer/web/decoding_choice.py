@@ -1,4 +1,4 @@
-"""How the next word is chosen: greedily, by beam search or by sampling. A changed setting takes effect at once.
+"""The settings of decoding: greedy, beam search or sampling. A changed setting takes effect at once.
 
 The session holds the settings as `decode_<name>`. To Streamlit, a page's widgets differ from those of the sidebar even
 under the same key, so each has a key of its own and copies the session's value.

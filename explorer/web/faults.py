@@ -1,4 +1,4 @@
-"""What replaces a part that cannot be drawn: the reason if it is known, else a button to try again."""
+"""Contain faults: a part that cannot be drawn is replaced by the reason, or by a button to try again."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ def fill_form(
 
 
 def filled_from(task: str) -> str:
-    """What another page has filled the form for this task from; empty if it has not."""
+    """The name of what another page has filled the form for this task from; empty if it has not."""
     filled_task, source = st.session_state.get(_FILLED, ("", ""))
     return str(source) if filled_task == task else ""
 

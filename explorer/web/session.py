@@ -122,7 +122,7 @@ def write_address(selection: Selection) -> None:
 
 
 def decode_config() -> DecodeConfig:
-    """How the next token is chosen, as set in the sidebar."""
+    """The settings of decoding, as set in the sidebar or on the page."""
     values = {item.name: st.session_state.get(f"decode_{item.name}", item.default) for item in fields(DecodeConfig)}
     return DecodeConfig(**values)
 

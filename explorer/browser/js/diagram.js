@@ -107,8 +107,6 @@ const OUT = 20; // room for the arrow to the next word
 const TOP = 2;
 const INSET = 3;
 const BEND = 9;
-/** The row of each kind of block: encoder, cross-attention, decoder. @type {Record<string, number>} */
-const ROWS = { encoder: 0, cross: 1, decoder: 2 };
 
 /**
  * Plans a diagram for this width; `roomy` makes blocks that a finger can hit, `low` saves height.
@@ -217,11 +215,6 @@ export function planOf({ encoder, decoder }, width, roomy, low = false) {
     blocks,
     wires,
     frames,
-    labels: Object.values(ROWS).map((row) => ({
-      text: names[row],
-      x: 0,
-      y: level(row),
-      side: row ? "target" : "source",
-    })),
+    labels: names.map((text, row) => ({ text, y: level(row), side: row ? "target" : "source" })),
   };
 }

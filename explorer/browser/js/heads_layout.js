@@ -44,7 +44,7 @@ export function fitTile(wide, high, keys, queries) {
 }
 
 /**
- * How many columns of thumbnails fill a space best, and their size.
+ * The number of columns with which thumbnails fill a space best, and the size of the thumbnails.
  * @param {number} count
  * @param {number} wide
  * @param {number} high

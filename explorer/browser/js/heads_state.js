@@ -89,7 +89,7 @@ export const showsSeveral = (S) => S.view === "lines" || S.view === "text";
 /** The heads of the layer that are shown, in order. @param {HeadsState} S */
 export const linedHeads = (S) => [...S.on].sort((a, b) => a - b);
 
-/** Where the views are, as reported to the server. @param {HeadsState} S @returns {import("./structs").ViewReport} */
+/** The report to the server: the place of the views and their options. @param {HeadsState} S @returns {import("./structs").ViewReport} */
 export function reportOf(S) {
   const pick = S.pick[S.kind];
   const lined = linedHeads(S);

@@ -172,7 +172,7 @@ function words(S, block, content) {
   }
 }
 
-/** What a block does at this step: where it looks, the likeliest tokens, or its tokens. @param {MachineState} S @param {MachineBlock} block @returns {Node[]} */
+/** A sentence on a block at this step: where it looks, the likeliest tokens, or its tokens. @param {MachineState} S @param {MachineBlock} block @returns {Node[]} */
 function currentNumbers(S, block) {
   const { data, step } = S;
   if (block.attention) {

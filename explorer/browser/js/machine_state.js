@@ -55,7 +55,7 @@ export function arrayOf(S, name) {
 /** Row `i` of an array with two axes. @param {Numbers} numbers @param {number} i */
 export const lineOf = ({ values, shape }, i) => values.subarray(i * shape[1], (i + 1) * shape[1]);
 
-/** What is open after Escape, which closes one level. @param {MachineOpened} opened @returns {MachineOpened} */
+/** The state after Escape, which closes one level of what is open. @param {MachineOpened} opened @returns {MachineOpened} */
 export function outwards({ block, head, part }) {
   if (part) return { block, head, part: "" };
   return { block: head ? block : "", head: 0, part: "" };

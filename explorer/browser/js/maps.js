@@ -9,7 +9,7 @@ import { cellNumber, clamp } from "./numbers.js";
 /** @import { Plot, Theme } from "./types" */
 
 /**
- * How weights become colours: on a linear scale up to `top`, or on a logarithmic one.
+ * A scale from weights to colours: linear up to `top`, or logarithmic.
  * @typedef {{ top: number, log?: boolean }} Scale
  */
 /** @typedef {{ keys: number, queries: number, mask: Uint8Array }} Cells */

@@ -3,7 +3,7 @@
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, make, say, sayAll } from "./dom.js";
 import { hub } from "./hub.js";
-import { remember } from "./memory.js";
+import { store } from "./memory.js";
 import { SIDES, TITLES } from "./names.js";
 import { clamp, percent, plural, wholePercent } from "./numbers.js";
 import { numbered, tokenName } from "./wording.js";
@@ -172,7 +172,7 @@ function end(root) {
     goTo(stepper, before.step);
     pick(stepper, before.kind, before.pick[before.kind]);
   }
-  remember("tour");
+  store("tour", "1"); // the button is then less prominent
   const { opener } = hub;
   opener?.classList.remove("first");
   opener?.focus({ preventScroll: true });

@@ -42,12 +42,12 @@ export type Span = [start: number, end: number];
 export type Content = string | Node;
 export type Find = <E extends Element = HTMLElement>(selector: string) => E;
 
-/** What Streamlit passes to a component. A mounted component stores its state on its root, under the name `Key`. */
+/** The arguments that Streamlit passes to a component. A mounted component stores its state on its root, under the name `Key`. */
 export interface Mount<Data, Key extends string, State> extends Teller {
   data: Data;
   parentElement: ParentNode & { [name in Key]?: State };
 }
-/** How a component sends messages to Streamlit. */
+/** Functions by which a component sends messages to Streamlit. */
 export interface Teller {
   setStateValue: (name: string, value: unknown) => void;
   setTriggerValue: (name: string, value: unknown) => void;
@@ -65,13 +65,13 @@ export interface Source {
   /** Whether decoding can continue from this token at this step, counted from 1. */
   canFork: (step: number, token: number) => boolean;
 }
-/** What a view is mounted with, by the code that creates its source. */
+/** The arguments that a view is mounted with, by the code that creates its source. */
 export interface ViewOf<Data, Key extends string, State> {
   data: Data;
   parentElement: ParentNode & { [name in Key]?: State };
   source: Source;
 }
-/** What every view of a decoding has. */
+/** The state of every view. */
 export interface ViewState {
   find: Find;
   box: HTMLElement;
@@ -122,7 +122,7 @@ export interface Theme extends Palette {
   patterns: CanvasPattern[];
 }
 
-/** Where a map is on its canvas, and the size of its cells and of the canvas, in CSS pixels. */
+/** The place of a map on its canvas, and the size of its cells and of the canvas, in CSS pixels. */
 export interface Plot {
   left: number;
   top: number;
@@ -283,7 +283,7 @@ export interface StepperState extends ViewState {
   mount: ViewMount;
   data: Decoding;
   optionRows: number;
-  /** What the diagram shows, and for which model and width it was built. */
+  /** Keys of the place that the diagram marks, and of the model and width that it was built for. */
   placed?: string;
   built?: string;
   /** The index of the temperature of the bars. */
@@ -346,7 +346,7 @@ export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
   colours: string[];
   figures: Record<Kind, HeadsFigure>;
   tile?: HTMLButtonElement;
-  /** What the diagram shows, and for which model and width it was built. */
+  /** Keys of the place that the diagram marks, and of the model and width that it was built for. */
   placed?: string;
   built?: string;
   /** The timer of a drawing that waits for weights. */
@@ -412,7 +412,7 @@ export interface Stop {
 export interface MachineWish {
   open: string;
   heads: number;
-  /** How many parts of an open head there are; 0 if no head is open. */
+  /** The number of parts of the open head; 0 if no head is open. */
   parts: number;
   /** Whether norms stand before the sublayers. */
   pre: boolean;

@@ -29,7 +29,7 @@ _SEEN, _LINKED, _BROUGHT = (f"_lesson_{name}" for name in ("seen", "linked", "br
 
 
 def position() -> LessonPosition:
-    """Where this session is in the lessons."""
+    """This session's place in the lessons, with the progress."""
     current: LessonPosition = st.session_state.get(_POSITION, LessonPosition())
     return current
 

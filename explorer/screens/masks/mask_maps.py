@@ -118,7 +118,7 @@ def draw_padding_tab(translation: Translation, model: ModelDescription) -> None:
 
 
 def _padding_caption(alone: GreedyTranslation, closed: GreedyTranslation, opened: GreedyTranslation | None) -> str:
-    """What closed and open padding change; `opened` is None if there is no padding."""
+    """A sentence on the changes by closed and open padding; `opened` is None if there is no padding."""
     first = t(
         "Closed padding changes nothing: no probability moved by more than {change:.4f} percentage points.",
         change=100 * largest_change(alone, closed),

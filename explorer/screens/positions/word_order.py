@@ -86,7 +86,7 @@ def _suggest(translation: Translation, with_positions: Shuffle, without: Shuffle
 
 
 def effect(shuffle: Shuffle) -> str:
-    """How much the attention changed when the words were shuffled, in a sentence."""
+    """A sentence on how much the attention changed when the words were shuffled."""
     if shuffle.difference < ROUNDING:
         return t(
             "Attention follows the words exactly: over all heads no weight changed by more than {change:.0e}. The "

@@ -38,7 +38,7 @@ _HEADER, _READ_FROM, _PASTED = "train_header", "_train_read_from", "train_pasted
 
 @dataclass(frozen=True)
 class Data:
-    """What a run learns from: task, data settings, default preset, further arguments, and a suggested name.
+    """The data of a run: task, data settings, default preset, further arguments, and a suggested name.
 
     The user's own data also have a proposal and, once chosen, the kind of tokens as settings.
     """
