@@ -174,7 +174,7 @@ def test_runs_that_start_from_a_chain_show_both_commands_and_fill_no_form(
     assert [block.value for block in at.code] == shown
     assert "The first of two commands makes the files that a run starts from" in words(at)
     assert button(at, "Run it again on the Train page").disabled
-    assert "these runs start from what other commands make" in words(at)
+    assert "these runs start from files that other commands make" in words(at)
 
 
 def test_damaged_results_get_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

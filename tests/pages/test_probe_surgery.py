@@ -102,7 +102,7 @@ def test_a_row_edited_by_hand(app: AppTest) -> None:
     press(at, "surgery_row_do")
     assert not at.exception
     assert at.query_params["edit"] == "cross.1.1.row.1." + "-".join(["1000"] + ["0"] * 9)
-    assert "Rows edited by hand and parts of other sentences belong to one sentence" in words(at)
+    assert "Rows edited by hand and parts of other sentences apply to one sentence only" in words(at)
     steps = next(table for table in tables(at) if "KL (nats)" in table)
     assert steps["KL (nats)"][0] > 0
 

@@ -293,7 +293,7 @@ def test_all_wrong_validation_answers(app: AppTest, checkpoints: Path, monkeypat
     assert list(table.columns) == ["source", "right answer", "model's answer"]
     assert (table["source"].str[::-1] == table["right answer"]).all()
     write_status(checkpoints / "toy", "running")
-    assert "its wrong answers can be listed once that has ended" in words(at.run())
+    assert "its wrong answers can be listed afterwards" in words(at.run())
 
 
 def test_heads_form_over_the_snapshots(app: AppTest, checkpoints: Path) -> None:
