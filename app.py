@@ -16,7 +16,7 @@ def frame() -> None:
     from explorer.screens.lessons import sidebar as lesson_sidebar
     from explorer.web import address, security, session, sidebar, warm_up
     from explorer.web import frame as shell
-    from explorer.web.faults import contained, say_faults_of_callbacks
+    from explorer.web.faults import contained, handle_callback_faults
     from explorer.web.streamlit_private import end_after_leaving
 
     st.set_page_config(
@@ -27,7 +27,7 @@ def frame() -> None:
         menu_items={"About": ABOUT},
     )
 
-    say_faults_of_callbacks()
+    handle_callback_faults()
     end_after_leaving()
     pages = [
         st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),

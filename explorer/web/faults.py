@@ -13,17 +13,17 @@ from model import faults
 from model.folder import CheckpointError
 
 FAULT = (
-    "This part cannot be drawn because of a fault in Headlight; it is not something that you did. The rest of the app "
-    "works. Try again, or choose another model, sentence or tab. Whoever runs this server finds the details in its log."
+    "This part cannot be drawn because of a fault in Headlight, not because of anything you did. The rest of the app "
+    "works. Try again, or choose another model, sentence or tab. The server's log has the details."
 )
 NOT_DONE = (
-    "What you asked for could not be done because of a fault in Headlight; it is not something that you did. The rest "
-    "of the app works. Whoever runs this server finds the details in its log."
+    "Your last action failed because of a fault in Headlight, not because of anything you did. The rest of the app "
+    "works. The server's log has the details."
 )
 _MESSAGE = "_fault_in_callback"  # in the session: Markdown
 
 
-def say_faults_of_callbacks() -> None:
+def handle_callback_faults() -> None:
     """Let a page run even if a callback before it failed; the page's first part says what happened."""
     contain_callbacks(_remember)
 

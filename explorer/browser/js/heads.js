@@ -156,7 +156,7 @@ function create(root) {
     update(S);
   };
   listenToViewKeys(S, { commands: COMMANDS, help: HELP, run, escape });
-  S.deafen = listen(() => {
+  S.unsubscribe = listen(() => {
     const decoding = decodingOf(S.mount.seq);
     if (decoding && decoding !== S.data) load(S, decoding);
     else if (decoding) redraw(S);

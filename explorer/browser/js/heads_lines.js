@@ -26,7 +26,7 @@ import { SPECIALS } from "./wording.js";
 import { redraw, update } from "./view.js";
 import { heaviestKeys, joins, weightsOf } from "./weights.js";
 
-/** @import { HeadsState, KindMap, Line, Toward } from "./types" */
+/** @import { HeadsState, KindMap, Line, Focus } from "./types" */
 
 /**
  * The lines of one head, in its colour and dash pattern.
@@ -56,7 +56,7 @@ function linesOf(S, m, layer, head) {
  * other side its weights by head, null if masked.
  * @param {HeadsState} S
  * @param {KindMap} m
- * @param {Toward} focus
+ * @param {Focus} focus
  */
 export function lookOf(S, m, focus) {
   const heads = linedHeads(S).filter((head) => head <= m.heads);
@@ -79,8 +79,8 @@ export function lookOf(S, m, focus) {
  * @param {number} at
  */
 export function listenToToken(S, m, button, side, at) {
-  const point = (/** @type {Toward | null} */ toward) => () => {
-    S.focus = toward;
+  const point = (/** @type {Focus | null} */ focus) => () => {
+    S.focus = focus;
     redraw(S);
   };
   button.onpointerenter = button.onfocus = point({ side, at });

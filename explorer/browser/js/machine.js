@@ -83,7 +83,7 @@ function create(root) {
   const escape = () => S.data && S.opened.block && open(S, outwards(S.opened));
   listenToViewKeys(S, { commands: COMMANDS, help: HELP, run, escape });
   listenToWidth(S, () => redraw(S));
-  S.deafen = listen(() => take(S));
+  S.unsubscribe = listen(() => take(S));
   return S;
 }
 

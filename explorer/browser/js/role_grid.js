@@ -9,11 +9,11 @@ import { wholePercent } from "./numbers.js";
 import { readMessage } from "./wire.js";
 
 /** @import { RoleGridHeader as RoleGrid, RoleTile } from "./structs" */
-/** @import { Teller, Theme } from "./types" */
+/** @import { Messenger, Theme } from "./types" */
 
 /**
  * Streamlit calls this again whenever the data or the theme changes.
- * @param {{ data: Uint8Array, parentElement: ParentNode, setTriggerValue: Teller["setTriggerValue"] }} mount
+ * @param {{ data: Uint8Array, parentElement: ParentNode, setTriggerValue: Messenger["setTriggerValue"] }} mount
  */
 export default function ({ data, parentElement: root, setTriggerValue }) {
   /** @type {HTMLElement} */

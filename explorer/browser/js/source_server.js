@@ -1,8 +1,8 @@
 // The source of the views in the app: Streamlit, which sends missing data to the store (carrier.js).
 
-/** @import { Source, Teller } from "./types" */
+/** @import { Source, Messenger } from "./types" */
 
-/** @param {Teller} mount @returns {Source} */
+/** @param {Messenger} mount @returns {Source} */
 export const serverSource = ({ setStateValue, setTriggerValue }) => ({
   report: (report) => setStateValue("at", report),
   ask: setTriggerValue,

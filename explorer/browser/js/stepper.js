@@ -149,7 +149,7 @@ function create(root) {
   };
   listenToViewKeys(S, { commands: { f: "present" }, help: [["F", "present: fill the screen"]], run, escape });
   listenToWidth(S, () => fit(S));
-  S.deafen = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
+  S.unsubscribe = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
   return S;
 }
 

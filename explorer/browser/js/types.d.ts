@@ -43,12 +43,12 @@ export type Content = string | Node;
 export type Find = <E extends Element = HTMLElement>(selector: string) => E;
 
 /** The arguments that Streamlit passes to a component. A mounted component stores its state on its root, under the name `Key`. */
-export interface Mount<Data, Key extends string, State> extends Teller {
+export interface Mount<Data, Key extends string, State> extends Messenger {
   data: Data;
   parentElement: ParentNode & { [name in Key]?: State };
 }
 /** Functions by which a component sends messages to Streamlit. */
-export interface Teller {
+export interface Messenger {
   setStateValue: (name: string, value: unknown) => void;
   setTriggerValue: (name: string, value: unknown) => void;
 }
@@ -82,7 +82,7 @@ export interface ViewState {
   observer: ResizeObserver;
   draw: () => void;
   /** Stops listening to the store. */
-  deafen?: () => void;
+  unsubscribe?: () => void;
   reportOf: () => object;
   /** The delay of a report in ms; whether reports are also sent during playback. */
   pause?: () => number;
@@ -325,7 +325,7 @@ export interface StepperState extends ViewState {
 export type KindMap = AttentionMap & FormOfMap & { form: string; weights: Float32Array; largest?: number };
 
 /** The row or column in focus. */
-export interface Toward {
+export interface Focus {
   side: "query" | "key";
   at: number;
 }
@@ -364,7 +364,7 @@ export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
   on: Set<number>;
   drawn: Line[];
   hover: MapCell | null;
-  focus: Toward | null;
+  focus: Focus | null;
   brush: { kind: Kind; rows: [number, number]; columns: [number, number] } | null;
   drag: MapCell | null;
   dragged: boolean;

@@ -110,7 +110,7 @@ export function keepWithin(S) {
 
 /** Stops the listeners and timers of a view. @param {ViewState} S */
 export function end(S) {
-  S.deafen?.();
+  S.unsubscribe?.();
   S.observer.disconnect();
   S.keys?.stop();
   S.player.stop();
