@@ -1,4 +1,4 @@
-"""A Transformer that can hand out every number it computes; `model.load` is the way in from a notebook."""
+"""A Transformer that can hand out every number it computes; notebooks start with `model.load`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["LoadedTranslator", "Translation", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import PyTorch and all that follows only when something of it is asked for."""
+    """Import :mod:`model.notebook`, and PyTorch with it, on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'model' has no attribute {name!r}")
     from model import notebook

@@ -26,28 +26,28 @@ def make_transformer(config: ModelConfig) -> Transformer:
     return TransformerVariant(config) if config.is_variant else Transformer(config)
 
 
-class _WithoutDrawing(TorchFunctionMode):
-    """Leaves new weights undrawn; memory that is never written to costs nothing."""
+class _SkipInitialisation(TorchFunctionMode):
+    """Leaves new weights uninitialised; memory that is never written to costs nothing."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        # Some functions of nn.init announce themselves here; of the others, the method that draws does.
+        # Some functions of nn.init arrive here as themselves, the others only as the Tensor method that draws.
         if getattr(func, "__module__", "") == nn.init.__name__ or func in (Tensor.uniform_, Tensor.normal_):
             return kwargs["tensor"] if "tensor" in kwargs else args[0]
         return func(*args, **kwargs)
 
 
 def empty_transformer(config: ModelConfig) -> Transformer:
-    """A Transformer whose weights are arbitrary until :func:`assign_weights`, made at no cost."""
-    # Not on torch's "meta" device, whose first random number imports a compiler.
-    with _WithoutDrawing():
+    """A Transformer with uninitialised weights, to be followed by :func:`assign_weights`."""
+    # Torch's "meta" device is no alternative: its first random number imports a compiler.
+    with _SkipInitialisation():
         return make_transformer(config)
 
 
 def assign_weights(model: Transformer, weights: Mapping[str, Tensor]) -> None:
-    """Make these tensors the parameters of a model, without a copy; a tied matrix comes once, under its own name."""
+    """Use `weights` as the model's parameters, without a copy; a tied matrix is there once, by its canonical name."""
     aliases = model.tied_names()
     model.load_state_dict({name: weights[aliases.get(name, name)] for name in model.state_dict()}, assign=True)
-    for alias, name in aliases.items():  # each name was given a parameter of its own
+    for alias, name in aliases.items():  # load_state_dict has created a separate parameter for each name
         module, _, attribute = alias.rpartition(".")
         setattr(model.get_submodule(module), attribute, model.get_parameter(name))

@@ -12,14 +12,14 @@ from torch.nn import functional as F
 from model.tap import Linear, Part
 
 Mask = Tensor | None
-"""Bool, broadcastable to [batch, head, query, key], True = may attend; None if all may, to all."""
+"""Bool, broadcastable to [batch, head, query, key], True = may attend; None if every query may attend to every key."""
 
 KeyValue = tuple[Tensor, Tensor]
 """Projected keys and values, each [batch, head, key, d_head]."""
 
 
 Point = Callable[[str, Tensor], Tensor]
-"""Receives an intermediate with its name; returns the tensor to go on with, mostly the same one."""
+"""Called with the name and the tensor of an intermediate; returns the tensor to continue with, usually the same."""
 
 
 def scaled_dot_product_attention(
@@ -45,7 +45,7 @@ def scaled_dot_product_attention(
     masked = scores = point("scores", scores)
     if mask is not None:
         mask = point("mask", mask)
-        # The paper says -inf. With that, a row that sees no key would be NaN, and its gradient.
+        # The paper uses -inf, which would make a row that sees no key NaN, and its gradient as well.
         masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     masked = point("masked", masked)
     weights = masked.softmax(dim=-1)
@@ -59,9 +59,9 @@ def scaled_dot_product_attention(
 
 
 class MultiHeadAttention(Part):
-    """n_heads attentions side by side, each on d_head columns of the projections (§3.2.2)."""
+    """`n_heads` attention functions in parallel, each on `d_head` columns of the projections (§3.2.2)."""
 
-    attention = staticmethod(scaled_dot_product_attention)  # model.fast.training has another one
+    attention = staticmethod(scaled_dot_product_attention)  # replaced in model.fast.training
 
     def __init__(self, d_model: int, n_heads: int, *, dropout_p: float = 0.0) -> None:
         super().__init__()

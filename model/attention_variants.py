@@ -1,6 +1,6 @@
-"""Attention that differs from the paper's: unscaled scores, positions as rotation or as distance, a gate behind it.
+"""Variants of attention: unscaled scores, rotary positions (RoPE), distance biases (ALiBi) and gated outputs.
 
-`model.variants` puts it into a model where the configuration asks for it: `scale_scores=false`, `positions=rope`,
+`model.variants` builds them into a model if its configuration asks for them: `scale_scores=false`, `positions=rope`,
 `positions=alibi`, `attention_gate=true`, in any combination.
 """
 
@@ -19,19 +19,19 @@ from model.positions import alibi_bias, rotary
 class AttentionVariant(MultiHeadAttention):
     """Multi-head attention with the parts that the configuration asks for.
 
-    `within_one` says that queries and keys are of one sequence. Only there is a distance between them: cross-attention
-    knows of positions what the encoder and the decoder have put into their vectors.
+    Rotary positions and ALiBi apply only if `same_sequence`, that is to self-attention: a source and a target position
+    have no distance.
     """
 
-    def __init__(self, config: ModelConfig, n_heads: int, *, within_one: bool) -> None:
+    def __init__(self, config: ModelConfig, n_heads: int, *, same_sequence: bool) -> None:
         super().__init__(config.d_model, n_heads, dropout_p=config.attention_dropout)
         self.scale_scores = config.scale_scores
-        self.rotates = within_one and config.positions == "rope"
-        self.biases = within_one and config.positions == "alibi"
+        self.rotates = same_sequence and config.positions == "rope"
+        self.biases = same_sequence and config.positions == "alibi"
         self.gate_proj = nn.Linear(config.d_model, config.d_model) if config.attention_gate else None
 
     def keys_values(self, memory: Tensor, past: KeyValue | None = None) -> KeyValue:
-        """Shapes as in :class:`MultiHeadAttention`; keys are rotated when they are read first, and stay as they are."""
+        """Shapes as in :class:`MultiHeadAttention`; each key is rotated once, when it is projected."""
         key, value = super().keys_values(memory)
         if self.rotates:
             key = rotary(key, 0 if past is None else past[0].size(2))
@@ -40,7 +40,7 @@ class AttentionVariant(MultiHeadAttention):
         return torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
 
     def read(self, queries: Tensor, key_value: KeyValue, *, mask: Mask = None) -> Tensor:
-        """Shapes as in :class:`MultiHeadAttention`; within one sequence the queries are its last positions."""
+        """Shapes as in :class:`MultiHeadAttention`; in self-attention the queries are the last positions."""
         query = self.split_heads(self.q_proj(queries))
         n_queries, n_keys = query.size(2), key_value[0].size(2)
         if self.rotates:
@@ -51,9 +51,9 @@ class AttentionVariant(MultiHeadAttention):
         if self.biases:
             bias = alibi_bias(self.n_heads, n_queries, n_keys).to(query.device, query.dtype)
             bias = self.point("bias", bias.expand(query.size(0), -1, -1, -1))
-        # Queries √d_head times as long undo the division of the scores by √d_head.
-        longer = query if self.scale_scores else query * math.sqrt(self.d_head)
-        output = self.attend(longer, key, value, bias, mask)
+        if not self.scale_scores:  # undo the division of the scores by √d_head
+            query = query * math.sqrt(self.d_head)
+        output = self.attend(query, key, value, bias, mask)
         # [batch, head, query, d_head] -> [batch, query, head, d_head] -> [batch, query, d_model]
         joined = self.point("joined", output.transpose(1, 2).flatten(2))
         if self.gate_proj is not None:  # (Qiu et al. 2025, "Gated Attention for Large Language Models", §2.2, G1)

@@ -1,6 +1,6 @@
-"""Saving, loading and averaging models, with torch. The folder around a model, as files, is that of model/folder.py.
+"""Save, load and average models, with torch; model/folder.py handles the other files of a model folder.
 
-Weights are safetensors, each tied matrix stored once under its canonical name; nothing is ever unpickled.
+Weights are stored as safetensors, each tied matrix once under its canonical name; nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_kinds import tokenizers_from_dict, tokenizers_to_dict
 from model.transformer import Transformer
 
-MAPPED_BYTES = 64 * 1024**2  # larger weights are not read: the operating system maps the file into memory
-MAX_WEIGHT = 65_504.0  # the largest number of half precision; sums of products of much larger ones are infinite
+MAPPED_BYTES = 64 * 1024**2  # larger weight files are memory-mapped
+MAX_WEIGHT = 65_504.0  # the largest number in half precision; matmuls with much larger ones overflow
 MAX_POSITIONS = 1_000_000  # a larger table would exhaust memory before the error could be reported
 
 
@@ -76,9 +76,7 @@ class LoadedModel:
             CheckpointError: it is another architecture.
         """
         if not isinstance(self.model, Transformer):
-            raise CheckpointError(
-                f"{self.name} is an LSTM and has nothing of what is shown here; choose a Transformer."
-            )
+            raise CheckpointError(f"{self.name} is an LSTM; this needs a Transformer.")
         return self.model
 
 
@@ -103,21 +101,21 @@ def load_stored(model: Model, weights: Mapping[str, Tensor]) -> None:
 def write_weights(path: Path, weights: Mapping[str, Tensor], *, half: bool = False) -> None:
     """Write tensors as safetensors atomically; `half` stores them in half precision (for snapshots).
 
-    The bytes are those of the library, which would either hold them all in memory once more, or write a file that only
-    its owner may read.
+    The file is the same as the library's own functions write, but they either hold all bytes in memory a second time
+    or make the file readable by its owner alone.
     """
-    names = sorted(weights, key=lambda name: (-weights[name].element_size(), name))  # so each begins at a whole number
+    names = sorted(weights, key=lambda name: (-weights[name].element_size(), name))  # so that each tensor is aligned
     header: dict[str, Any] = {}
     end = 0
     for name in names:
         tensor, dtype = weights[name], torch.float16 if half else weights[name].dtype
         begin, end = end, end + tensor.numel() * dtype.itemsize
-        kind = TensorSpec(dtype=str(dtype).removeprefix("torch."), shape=tensor.shape, data_ptr=1, data_len=end - begin)
-        header[name] = {"dtype": kind.dtype, "shape": list(tensor.shape), "data_offsets": [begin, end]}
-    described = msgspec.json.encode(header)
-    described += b" " * (-len(described) % 8)
+        spec = TensorSpec(dtype=str(dtype).removeprefix("torch."), shape=tensor.shape, data_ptr=1, data_len=end - begin)
+        header[name] = {"dtype": spec.dtype, "shape": list(tensor.shape), "data_offsets": [begin, end]}
+    header_bytes = msgspec.json.encode(header)
+    header_bytes += b" " * (-len(header_bytes) % 8)
     with replacing(path) as temporary, open(temporary, "wb") as file:
-        file.write(len(described).to_bytes(8, "little") + described)
+        file.write(len(header_bytes).to_bytes(8, "little") + header_bytes)
         for name in names:
             tensor = weights[name].half() if half else weights[name]
             file.write(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
@@ -126,12 +124,12 @@ def write_weights(path: Path, weights: Mapping[str, Tensor], *, half: bool = Fal
 def read_weights(
     path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped: bool = False, by_columns: Collection[str] = ()
 ) -> dict[str, Tensor]:
-    """Read tensors of exactly these names and shapes; `mapped` tensors are views of the file, which must stay as it is.
+    """Read tensors of exactly these names and shapes; `mapped` tensors are views of the file, which must not change.
 
     Of `mapped` tensors, the matrices named in `by_columns` are copied into that layout (see :func:`column_major`).
 
     Raises:
-        CheckpointError: missing, truncated, a pickle, unexpected names or shapes, or numbers that are no weights.
+        CheckpointError: missing, truncated, a pickle, unexpected names or shapes, or numbers that cannot be weights.
     """
     shapes = tensor_shapes(path)
     for name in expected.keys() - shapes.keys():
@@ -166,7 +164,7 @@ def read_weights(
 
 
 def all_usable(tensor: Tensor) -> bool:
-    """Whether every number is finite and within `MAX_WEIGHT`; much faster than a tensor of booleans."""
+    """Whether every number is finite and within `MAX_WEIGHT`; computed from the extremes, which is fast."""
     # With a NaN among the numbers, both extremes are NaN.
     in_order = tensor if tensor.is_contiguous() else tensor.t()  # see column_major
     return not tensor.numel() or all(abs(extreme.item()) <= MAX_WEIGHT for extreme in in_order.aminmax())
@@ -247,17 +245,17 @@ def load_model(folder: str | Path, *, snapshot: int | None = None) -> LoadedMode
     folder = Path(folder)
     if not folder.is_dir():
         raise CheckpointError(f"there is no model folder '{folder.name}'.")
-    described = read_run(folder)
+    description = read_run(folder)
     path = folder / WEIGHTS if snapshot is None else snapshot_path(folder, snapshot)
     return LoadedModel(
         name=folder.name,
         folder=folder,
-        model=build_model(described.model, path),
-        source=described.source,
-        target=described.target,
-        model_config=described.model,
-        data_config=described.data,
-        train_config=described.training,
+        model=build_model(description.model, path),
+        source=description.source,
+        target=description.target,
+        model_config=description.model,
+        data_config=description.data,
+        train_config=description.training,
         card=read_card(folder),
         summary=summarize(folder),
     )
@@ -265,7 +263,7 @@ def load_model(folder: str | Path, *, snapshot: int | None = None) -> LoadedMode
 
 @dataclass(frozen=True)
 class Description:
-    """Everything that a folder describes except the weights; `extra` is the rest of config.json."""
+    """A model folder's configuration and tokenizers; `extra` is the rest of config.json."""
 
     model: ModelConfig
     data: DataConfig
@@ -297,13 +295,13 @@ def read_run(folder: Path) -> Description:
                 f"{label(folder / TOKENIZER)}: the {side} tokenizer knows {len(tokenizer)} tokens, "
                 f"but the model was built for {size}."
             )
-    known = ("format_version", "model", "data", "training")
-    extra = {key: value for key, value in sections.items() if key not in known}
+    parsed = ("format_version", "model", "data", "training")
+    extra = {key: value for key, value in sections.items() if key not in parsed}
     return Description(model, data, training, source, target, extra)
 
 
 def read_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
-    """Source and target tokenizer of a folder; one object where both are the same.
+    """Read the source and target tokenizer of a folder; one object if both are the same.
 
     Raises:
         CheckpointError: tokenizer.json is missing or invalid.
@@ -322,7 +320,7 @@ def build_model(config: ModelConfig, path: Path) -> Model:
     Raises:
         CheckpointError: see :func:`read_weights`.
     """
-    # Sizes come from an untrusted file: compare them with the weights before allocating anything.
+    # The sizes come from an untrusted file: compare them with the weights before allocating anything.
     stored = tensor_shapes(path)
     square, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
     per_layer = (6 * square, 8 * square)  # LSTM: four gates that read two vectors; the encoder's are half as wide
@@ -339,7 +337,7 @@ def build_model(config: ModelConfig, path: Path) -> Model:
         load_stored(lstm, _read_float(path, lstm, mapped=False))
         return lstm.eval().requires_grad_(False)
     model = empty_transformer(config)
-    # A large file is neither copied nor kept in memory twice, and servers that have it open share its pages.
+    # A mapped file is not copied into memory, and all processes that use it share its pages.
     assign_weights(model, _read_float(path, model, mapped=path.stat().st_size >= MAPPED_BYTES))
     return model.eval().requires_grad_(False)
 

@@ -1,4 +1,4 @@
-"""What all command lines share: error handling and common options."""
+"""Error handling and options shared by all command lines."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from model.config import LengthPenalty
+from model.config import DecodeConfig, LengthPenalty
 from model.user_error import UserError, refused_by_system
 
 EXIT_WRONG_USE = 2
 _STANDARD_OUTPUT = "standard output"
 
 INSTALLED = Path(__file__).resolve().parents[1].parts[-2:] == ("headlight", "_app")
-"""Whether this copy was installed as a package, and is started by the command `headlight`."""
+"""Whether this copy is installed as a package and started by the command `headlight`."""
 
-# What may follow `headlight` where Headlight is installed, and the module that does it.
+# The subcommands of an installed `headlight`, with the modules that run them.
 SUBCOMMANDS = {
     "train": "model.train",
     "translate": "model.translate",
@@ -34,9 +34,9 @@ SUBCOMMANDS = {
 
 
 def typed(module: str) -> str:
-    """What one types to run a module of ours here: `python -m model.train`, or `headlight train` where installed."""
-    named = next((name for name, known in SUBCOMMANDS.items() if known == module), None)
-    return f"headlight {named}" if INSTALLED and named else f"python -m {module}"
+    """The command to type to run one of our modules: `python -m model.train`, or `headlight train` if installed."""
+    subcommand = next((name for name, target in SUBCOMMANDS.items() if target == module), None)
+    return f"headlight {subcommand}" if INSTALLED and subcommand else f"python -m {module}"
 
 
 class OneSentenceParser(argparse.ArgumentParser):
@@ -56,7 +56,7 @@ def add_checkpoints(parser: argparse.ArgumentParser) -> None:
 
 
 def add_retired(parser: argparse.ArgumentParser, option: str, instead: str) -> None:
-    """Answer an option of earlier versions with one sentence on what to do `instead`, also with a value after it."""
+    """Refuse an option of earlier versions, with or without a value, and say what to do `instead`."""
 
     class Retired(argparse.Action):
         def __call__(self, *_: object) -> NoReturn:
@@ -66,7 +66,7 @@ def add_retired(parser: argparse.ArgumentParser, option: str, instead: str) -> N
 
 
 def add_length_penalty(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how beam search compares hypotheses of different lengths."""
+    """Add the options for comparing hypotheses of different lengths in beam search."""
     parser.add_argument(
         "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
     )
@@ -75,8 +75,28 @@ def add_length_penalty(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose between greedy and beam search."""
+    parser.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
+    parser.add_argument(
+        "--own-search", action="store_true", help="beam search as the authors of an imported model set it"
+    )
+    add_length_penalty(parser)
+
+
+def search_config(options: argparse.Namespace, *, max_length: int = 0) -> DecodeConfig:
+    """The search that the options of :func:`add_search` choose, apart from --own-search."""
+    return DecodeConfig(
+        method="beam" if options.beam is not None else "greedy",
+        beam_size=1 if options.beam is None else options.beam,
+        length_penalty=options.length_penalty,
+        alpha=options.alpha,
+        max_length=max_length,
+    )
+
+
 def add_own_data(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name a person's own sentence pairs; model.training.own_data reads them."""
+    """Add the options for your own sentence pairs; model.training.own_data reads them."""
     own = parser.add_argument_group("your own sentence pairs (--task files)")
     own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
     own.add_argument("--source-column", metavar="NAME", help="heading, or number from 1, of the source column")
@@ -99,24 +119,23 @@ class CommandError(UserError):
 
 
 def run_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit with its code; an error meant for people becomes one sentence and code 2."""
-    given = sys.argv[1:] if arguments is None else arguments
+    """Run a command and exit with its code; a :class:`UserError` becomes one sentence and code 2."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # any language, whatever the encoding of the system
+        if isinstance(stream, io.TextIOWrapper):  # UTF-8 whatever the encoding of the system
             stream.reconfigure(encoding="utf-8", errors="replace")
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
-        whole_lines = sys.stdout.line_buffering
-        sys.stdout = _Output(sys.stdout.detach(), "utf-8", "replace", line_buffering=whole_lines)
+        line_buffering = sys.stdout.line_buffering
+        sys.stdout = _Output(sys.stdout.detach(), "utf-8", "replace", line_buffering=line_buffering)
     try:
-        code = main(given)
+        code = main(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
-    except UserError as error:  # any other is a bug and keeps its traceback
+    except UserError as error:  # any other error is a bug and keeps its traceback
         fail(str(error))
     except BrokenPipeError:  # the reader (head, less) has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:
-        if error.filename == _STANDARD_OUTPUT:  # what waits there would fail again at the exit
+        if error.filename == _STANDARD_OUTPUT:  # flushing its buffer at exit would fail again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(refused_by_system(error))
     except KeyboardInterrupt:
@@ -125,21 +144,21 @@ def run_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str] |
 
 
 class _Output(io.TextIOWrapper):
-    """Standard output whose errors name it: the system's do not say which of all files could not be written."""
+    """Standard output whose errors name it; the system's own do not say which file could not be written."""
 
     def write(self, text: str) -> int:
         """Write text; an error names standard output."""
-        with _named():
+        with _errors_named():
             return super().write(text)
 
     def flush(self) -> None:
-        """Pass on what has been written; an error names standard output."""
-        with _named():
+        """Flush the buffer; an error names standard output."""
+        with _errors_named():
             super().flush()
 
 
 @contextmanager
-def _named() -> Iterator[None]:
+def _errors_named() -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -26,14 +26,14 @@ AttentionKind = Literal["encoder", "decoder", "cross"]
 ATTENTION_KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
 
 UNTRAINED_TOKENIZERS = ("sentencepiece", "bytelevel")
-"""Kinds of tokenizer that are not trained here: models from elsewhere bring them."""
+"""Kinds of tokenizer that are not trained here; imported models bring them."""
 
 FORMER_NAMES = {
     "max_tokens": "batch_tokens",
     "gradient_accumulation_steps": "accumulate",
     "average_checkpoints": "average",
 }
-"""Settings that had another name in files, links and commands of earlier versions."""
+"""Names that settings had in files, links and commands of earlier versions."""
 FORMER_VALUES = {("schedule", "inverse_sqrt"): "warmup"}
 
 
@@ -50,7 +50,7 @@ LIMITS = {
     "seed": 2**63 - 1,
     "split_seed": 2**63 - 1,
 }
-"""The largest size of a setting; others are below :data:`LIMIT`. No model or run comes near, and nothing overflows."""
+"""The largest value of each setting; for others it is :data:`LIMIT`. Far above any real run, yet nothing overflows."""
 LIMIT = 10**12
 
 
@@ -59,7 +59,7 @@ class ConfigError(UserError):
 
 
 def _help(text: str, *, default: Any, least: int | None = None, fraction: bool = False) -> Any:
-    """A setting with its help; its value is at least `least`, or as a `fraction` from 0 to below 1."""
+    """Declare a setting with its help text; a value is at least `least`, or a `fraction` from 0 to below 1."""
     return field(default=default, metadata={"help": text, "least": least, "fraction": fraction})
 
 
@@ -135,8 +135,8 @@ class ModelConfig:
                 "d_model={d_model} is odd; an LSTM's encoder reads with one half in each direction.",
                 d_model=self.d_model,
             )
-        named = (*self.banned_tokens, self.first_token)
-        if not all(0 <= i < max(self.tgt_vocab_size, 1) for i in named):
+        target_ids = (*self.banned_tokens, self.first_token)
+        if not all(0 <= i < max(self.tgt_vocab_size, 1) for i in target_ids):
             raise ConfigError(
                 f"banned_tokens={list(self.banned_tokens)} and first_token={self.first_token} must be ids of the "
                 f"{self.tgt_vocab_size} target tokens."
@@ -151,12 +151,12 @@ class ModelConfig:
 
     @property
     def is_variant(self) -> bool:
-        """Whether a Transformer has a part that is not the paper's; see :mod:`model.variants`."""
+        """Whether a Transformer differs from the paper's in some part; see :mod:`model.variants`."""
         return self.layer_norm == "scalar" or not self.residual or self.has_attention_variant
 
     @property
     def has_attention_variant(self) -> bool:
-        """Whether a Transformer's attention is not the paper's; see :mod:`model.attention_variants`."""
+        """Whether a Transformer's attention differs from the paper's; see :mod:`model.attention_variants`."""
         return not self.scale_scores or self.attention_gate or self.positions in ("rope", "alibi")
 
     def n_layers(self, kind: AttentionKind) -> int:
@@ -180,7 +180,7 @@ class DataConfig:
     src_lang: str = _help("language code of the source tokenizer", default="en")
     tgt_lang: str = _help("language code of the target tokenizer", default="en")
     tokenizer: Literal["words", "characters", "whitespace", "subwords", "sentencepiece", "bytelevel"] = _help(
-        "kind of tokens; sentencepiece and bytelevel are only of models from elsewhere", default="words"
+        "kind of tokens; sentencepiece and bytelevel come only with imported models", default="words"
     )
     lowercase: bool = _help("lower-case text before tokenization", default=False)
     min_frequency: int = _help("rarer words become <unk>", default=1, least=1)
@@ -282,15 +282,14 @@ class DecodeConfig:
 
     def length_limit(self, n_source_tokens: int, max_positions: int) -> int:
         """Maximum number of target tokens (<eos> included) for a source of this many tokens."""
-        wanted = self.max_length or 2 * n_source_tokens + 10
-        return min(wanted, max_positions)
+        return min(self.max_length or 2 * n_source_tokens + 10, max_positions)
 
 
 def own_search(search: Mapping[str, Any], config: DecodeConfig) -> DecodeConfig:
     """Beam search as a model's authors set it (`search` in config.json), with the other settings of `config`.
 
     Raises:
-        ConfigError: the section is missing, or has a value that it cannot have.
+        ConfigError: the section is missing or has an invalid value.
     """
     if not search:
         raise ConfigError("this model has no search settings of its own; give the number of hypotheses with --beam.")
@@ -332,7 +331,7 @@ def from_dict(cls: type[Config], values: Mapping[str, Any]) -> Config:
     """Build a configuration from JSON values; settings may use their former names.
 
     Raises:
-        ConfigError: an unknown key (the nearest known one is named), a wrong type, or a value out of range.
+        ConfigError: an unknown key (the message names the nearest), a wrong type, or a value out of range.
     """
     hints = typing.get_type_hints(cls)
     if cls is TrainConfig:
@@ -366,7 +365,7 @@ def parse_value(cls: type[Config], key: str, text: str) -> Any:
 
 
 def nearest(word: str, known: typing.Iterable[str]) -> str:
-    """A hint that names the known word closest to `word`, or lists all of them if none is close."""
+    """A hint that names the one of the `known` words closest to `word`, or lists them all if none is close."""
     known = sorted(known)
     if not known:
         return "."
@@ -396,17 +395,17 @@ def _check_type(key: str, value: Any, kind: Any) -> None:
 
 
 def _check(config: Any) -> None:
-    """Refuse numbers out of range; a field's metadata say what its range is."""
-    for each in dataclasses.fields(config):
-        name, value = each.name, getattr(config, each.name)
+    """Refuse numbers outside the range in their field's metadata."""
+    for setting in dataclasses.fields(config):
+        name, value = setting.name, getattr(config, setting.name)
         if not isinstance(value, (int, float)):
             continue
-        limit, least = LIMITS.get(name, LIMIT), each.metadata["least"]
-        if not abs(value) <= limit:  # NaN is not below anything either
+        limit, least = LIMITS.get(name, LIMIT), setting.metadata["least"]
+        if not abs(value) <= limit:  # also refuses NaN
             raise ConfigError(
                 "{name}={value} must be a number of at most {limit:,}.", name=name, value=value, limit=limit
             )
-        if each.metadata["fraction"] and not 0 <= value < 1:
+        if setting.metadata["fraction"] and not 0 <= value < 1:
             raise ConfigError("{name}={value} must be at least 0 and below 1.", name=name, value=value)
         if least is not None and value < least:
             raise ConfigError(f"{name}={value} must be {'at least 1' if least else '0 or more'}.")

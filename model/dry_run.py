@@ -1,7 +1,7 @@
-"""The points of a model as data, read off one dry run: what passes through a tap, in which shape, computed from what.
+"""The points of a model as data: name, axes and inputs of each tensor that passes through a tap, from one dry run.
 
-A model of the same architecture with tiny sizes reads two sentences. What each tensor was computed from is followed
-through PyTorch's own calls, so that nothing here repeats how the layers are wired.
+A model of the same architecture with tiny sizes reads two sentences. The inputs of each tensor are traced through
+PyTorch's own calls, so the wiring of the layers is not described a second time here.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from model.config import SPECIALS, ModelConfig
 class Point:
     """One named intermediate of a model.
 
-    `reads` are the points that it is computed from, without any other point in between. `axes` are those of its tensor.
-    `module` is the path of the module that computes it and owns its parameters, or empty where it is plain arithmetic.
+    `reads` are the points that it is computed from, without any other point in between; `axes` names the tensor's axes.
+    `module` is the path of the module that computes it and owns its parameters, or empty if it is plain arithmetic.
     In a decoding step, `key` and `value` of decoder self-attention also contain those of earlier steps.
     """
 
@@ -39,7 +39,7 @@ class Point:
 def points(config: ModelConfig) -> tuple[Point, ...]:
     """Return all points of a model, in the order in which they are computed when a whole target is read.
 
-    A mask point is only passed where a mask is applied: decoding a single sentence step by step needs none.
+    A mask is a point only if it is applied: decoding a single sentence step by step needs none.
     """
     model = make_model(_tiny(config)).eval()
     owned = (*model.named_parameters(), *model.named_buffers())  # a sinusoidal table is a buffer
@@ -52,7 +52,7 @@ def points(config: ModelConfig) -> tuple[Point, ...]:
     return tuple(run.points)
 
 
-# Each axis has a size of its own, by which it is known again.
+# No two axes have the same size, so the size identifies the axis.
 _BATCH, _SOURCE, _TARGET, _LAYERS = 2, 3, 5, 11
 _SIZES = {"head": 7, "d_head": 4, "d_model": 7 * 4, "d_ff": 17, "vocabulary": 19}
 _AXES = {_BATCH: "batch", _SOURCE: "position", _TARGET: "position", _LAYERS: "layer"} | {
@@ -89,7 +89,7 @@ def _axes(tensor: Tensor) -> tuple[str, ...]:
 
 
 class _DryRun(TorchFunctionMode):
-    """Follows every tensor to the points and parameters that it was computed from."""
+    """Traces every tensor to the points and parameters that it was computed from."""
 
     def __init__(self, modules: dict[int, str]) -> None:
         super().__init__()
@@ -108,28 +108,25 @@ class _DryRun(TorchFunctionMode):
     def _origins_of(self, tensor: Tensor) -> dict[tuple[str, str], None]:
         if id(tensor) in self._modules:
             return {("module", self._modules[id(tensor)]): None}
-        found: dict[tuple[str, str], None] = self._origins.get(tensor, {})
-        return found
+        origins: dict[tuple[str, str], None] = self._origins.get(tensor, {})
+        return origins
 
     def listen(self, name: str, tensor: Tensor) -> Tensor:
-        """Note a point; what is computed from it is computed from nothing before it."""
+        """Record a point; the trace of later tensors ends here."""
         with torch._C.DisableTorchFunction():
             origins = self._origins_of(tensor)
-            reads = tuple(each for kind, each in origins if kind == "point")
-            owners = [each for kind, each in origins if kind == "module"]
-            self.points.append(Point(name, reads, _axes(tensor), _common(owners)))
-            passed = tensor.view_as(tensor)
-        self._origins[passed] = {("point", name): None}
-        return passed
+            reads = tuple(path for kind, path in origins if kind == "point")
+            owners = [path for kind, path in origins if kind == "module"]
+            self.points.append(Point(name, reads, _axes(tensor), _common_path(owners)))
+            output = tensor.view_as(tensor)
+        self._origins[output] = {("point", name): None}
+        return output
 
 
-def _common(modules: list[str]) -> str:
-    """The module that owns all of the parameters: the path that all of theirs begin with."""
-    shared = [each.split(".") for each in modules]
-    if not shared:
-        return ""
-    same = [parts[0] for parts in zip(*shared, strict=False) if len(set(parts)) == 1]
-    return ".".join(same)
+def _common_path(modules: list[str]) -> str:
+    """The path that the paths of these modules have in common; empty if there are none."""
+    paths = [module.split(".") for module in modules]
+    return ".".join(parts[0] for parts in zip(*paths, strict=False) if len(set(parts)) == 1)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
@@ -139,5 +136,5 @@ def _tensors(value: Any) -> Iterator[Tensor]:
     elif isinstance(value, dict):
         yield from _tensors(tuple(value.values()))
     elif isinstance(value, (tuple, list)):
-        for each in value:
-            yield from _tensors(each)
+        for item in value:
+            yield from _tensors(item)

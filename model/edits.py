@@ -1,7 +1,7 @@
-"""Edits: taps that return another tensor than they were given.
+"""Edits: taps that change the tensors that pass through them.
 
-:class:`HeadEdits` is a value that says what to change in which heads; its `tap` applies the changes to one decoding.
-:func:`patch` changes any point of a model by a function.
+:class:`HeadEdits` describes changes to heads; its `tap` applies them to one decoding. :func:`patch` applies a function
+to any point of a model.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class HeadEdit:
     def __post_init__(self) -> None:
         if self.kind not in ATTENTION_KINDS:
             raise EditError(f"kind is one of {', '.join(ATTENTION_KINDS)}, not {self.kind!r}.")
-        wanted = {"zero": None, "uniform": None, "mean": 1, "row": 1, "pattern": 2, "output": 2}
-        if self.op not in wanted:
-            raise EditError(f"op is one of {', '.join(wanted)}, not {self.op!r}.")
-        dimensions = wanted[self.op]
+        axes_of_values = {"zero": None, "uniform": None, "mean": 1, "row": 1, "pattern": 2, "output": 2}
+        if self.op not in axes_of_values:
+            raise EditError(f"op is one of {', '.join(axes_of_values)}, not {self.op!r}.")
+        dimensions = axes_of_values[self.op]
         if dimensions is None:
             return
         if self.values is None or np.ndim(self.values) != dimensions:
@@ -107,24 +107,20 @@ class HeadEdits:
 
 
 def edit_tap(edits: HeadEdits | None, config: ModelConfig) -> Tap | None:
-    """The tap of `edits`, or None where there are none.
-
-    Raises:
-        EditError: as :meth:`HeadEdits.tap`.
-    """
+    """The tap of `edits`, or None if there are none; raises as :meth:`HeadEdits.tap`."""
     return None if edits is None else edits.tap(config)
 
 
 def patch(config: ModelConfig, changes: Mapping[str, Callable[[Tensor], Tensor]]) -> Tap:
-    """A tap that replaces the tensor at each named point by a function of it, and leaves all others as they are.
+    """A tap that applies a function to the tensor at each named point and leaves all other tensors unchanged.
 
     Raises:
         EditError: a model of this configuration has no point of that name.
     """
-    known = {point.name for point in points(config)}
+    names = {point.name for point in points(config)}
     for name in changes:
-        if name not in known:
-            raise EditError(f"this model has no point '{name}'{nearest(name, known)}")
+        if name not in names:
+            raise EditError(f"this model has no point '{name}'{nearest(name, names)}")
 
     def patched(point: str, tensor: Tensor) -> Tensor:
         change = changes.get(point)
@@ -134,10 +130,10 @@ def patch(config: ModelConfig, changes: Mapping[str, Callable[[Tensor], Tensor]]
 
 
 class _EditTap:
-    """Head edits in force: knows from the points that come before which keys are visible and where the queries stand.
+    """Applies head edits; earlier points tell which keys are visible and at which positions the queries are.
 
-    The target ids read so far pass at `tgt.tokens` before any decoder layer runs, so the queries of a decoder layer are
-    the last ones among them. A mask, where there is one, passes before the weights that it shaped.
+    The target ids read so far pass at `tgt.tokens` before any decoder layer runs, and the queries of a decoder layer
+    are the last of them. A mask, if there is one, passes before the weights that it affects.
     """
 
     def __init__(self, edits: tuple[HeadEdit, ...]) -> None:
@@ -170,29 +166,29 @@ class _EditTap:
 
 def _edited_weights(edit: HeadEdit, weights: Tensor, mask: Tensor | None, offset: int) -> Tensor:
     """A copy of the weights [batch, head, query, key] with the edit applied; queries count from `offset`."""
-    own = weights[:, edit.head]
-    rows = _replacement(edit, own, offset)  # [batch, query, key]
+    original = weights[:, edit.head]
+    rows = _replacement(edit, original, offset)  # [batch, query, key]
     if mask is not None:
         rows = rows.masked_fill(~mask.expand(weights.shape)[:, edit.head], 0.0)
     total = rows.sum(dim=-1, keepdim=True)
     empty = total.squeeze(-1) == 0
-    if bool((empty & (own.sum(-1) > 0)).any()):
+    if bool((empty & (original.sum(-1) > 0)).any()):
         raise EditError(f"{edit}: a row has no weight left on any key that it may see.")
     changed = weights.clone()
     changed[:, edit.head] = rows / total.masked_fill(total == 0, 1.0)
     return changed
 
 
-def _replacement(edit: HeadEdit, own: Tensor, offset: int) -> Tensor:
-    """The unnormalised rows [batch, query, key] that `edit` puts in place of the head's `own`."""
+def _replacement(edit: HeadEdit, original: Tensor, offset: int) -> Tensor:
+    """The head's rows [batch, query, key] with the edit applied, not yet masked and normalised."""
     if edit.op == "uniform":
-        return torch.ones_like(own)
-    rows = own.clone()
-    n_keys = own.size(-1)
-    values = torch.as_tensor(edit.values, dtype=own.dtype, device=own.device)
+        return torch.ones_like(original)
+    rows = original.clone()
+    n_keys = original.size(-1)
+    values = torch.as_tensor(edit.values, dtype=original.dtype, device=original.device)
     pattern = values[None] if edit.op == "row" else values
     first = edit.row if edit.op == "row" and edit.row is not None else 0
-    for i in range(own.size(-2)):
+    for i in range(original.size(-2)):
         source = offset + i - first
         if not 0 <= source < pattern.size(0):
             continue

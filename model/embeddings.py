@@ -1,4 +1,4 @@
-"""What every encoder-decoder has at its two ends: embeddings, and an output projection that may share their matrix."""
+"""The two ends of every encoder-decoder: embeddings, and an output projection that may share their matrix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EncoderDecoder(Part):
         self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, config.d_model, padding_idx=PAD)
 
     def add_output(self) -> None:
-        """Add the output projection, after the layers: parameters are in the order of their use."""
+        """Add the output projection; call it after adding the layers, so that parameters are in the order of use."""
         config = self.config
         self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
         if config.share_embeddings in ("target", "all"):
@@ -33,9 +33,9 @@ class EncoderDecoder(Part):
         """Draw new weights: Xavier for projections, N(0, 1/d_model) for embeddings and positions.
 
         The embedding of <pad> starts at 0. It stays there unless it is tied to the output projection, which trains it
-        as one of its rows. It never reaches a real token, since the masks close padding.
+        as one of its rows. It never reaches a real token, since padding is masked.
         """
-        for name, parameter in self.named_parameters():  # each tied matrix comes once
+        for name, parameter in self.named_parameters():  # each tied matrix appears once
             if "embedding" in name:
                 nn.init.normal_(parameter, std=self.config.d_model**-0.5, generator=generator)
                 if not name.startswith("positions"):
@@ -48,7 +48,7 @@ class EncoderDecoder(Part):
                 nn.init.ones_(parameter)
 
     def tied_names(self) -> dict[str, str]:
-        """Parameter names that are aliases, with the names they stand for: {alias: canonical}."""
+        """Aliases among the parameter names, with the canonical name of each: {alias: canonical}."""
         tied = {"none": (), "target": ("output",), "all": ("output", "src_embedding")}
         shared = tied[self.config.share_embeddings]
         return {f"{name}.weight": "tgt_embedding.weight" for name in shared}

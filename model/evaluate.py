@@ -8,8 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command, typed
-from model.config import DecodeConfig, nearest, own_search
+from model.commands import (
+    CommandError,
+    OneSentenceParser,
+    add_checkpoints,
+    add_search,
+    run_command,
+    search_config,
+    typed,
+)
+from model.config import nearest, own_search
 from model.plurals import plural
 
 if TYPE_CHECKING:
@@ -32,11 +40,7 @@ def parser() -> argparse.ArgumentParser:
         "--source", type=Path, metavar="FILE", help="sentences to translate, one a line, UTF-8 (.gz too)"
     )
     options.add_argument("--target", type=Path, metavar="FILE", help="their reference translations, line by line")
-    options.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
-    options.add_argument(
-        "--own-search", action="store_true", help="beam search as the authors of an imported model set it"
-    )
-    add_length_penalty(options)
+    add_search(options)
     options.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     options.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
     options.add_argument("--json", action="store_true", help="print one JSON object")
@@ -45,22 +49,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns its exit code.
-
-    Raises:
-        CommandError and this project's other errors: one sentence each.
-    """
+    """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
     if (options.source is None) != (options.target is None):
         raise CommandError("--source and --target go together: give both files.")
     if options.source and options.task:
         raise CommandError("score on a task or on files, not both: leave out --task, or --source and --target.")
-    config = DecodeConfig(
-        method="beam" if options.beam is not None else "greedy",
-        beam_size=1 if options.beam is None else options.beam,
-        length_penalty=options.length_penalty,
-        alpha=options.alpha,
-    )
+    config = search_config(options)
     from model.checkpoint import load_model
     from model.data.task import one_group, same_text
     from model.folder import find_model
@@ -97,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.json:
         print(json.dumps(flat(values), ensure_ascii=False))
     else:
-        print(_for_people(values, with_bleu=_has_words(loaded, examples)))
+        print(_as_text(values, with_bleu=_are_sentences(loaded, examples)))
     return 0
 
 
@@ -113,15 +108,15 @@ def _task(loaded: LoadedModel, name: str | None, data_dir: Path | None) -> Task:
             f"name a --task, or --source and --target."
         )
     if name == "files" and data_dir is None:
-        data_dir = loaded.folder  # a user's own data is stored with the model trained on it
+        data_dir = loaded.folder  # your own data is stored with the model trained on it
     return get_task(name, split_seed=loaded.data_config.split_seed, data_dir=data_dir, fetch=True)
 
 
 def _split(task: Task, name: str) -> tuple[Example, ...]:
     examples = task.split(name)
     if examples is None:
-        known = [*task.splits, *task.own_splits]
-        raise CommandError(f"task {task.name} has no split '{name}'{nearest(name, known)}")
+        splits = [*task.splits, *task.own_splits]
+        raise CommandError(f"task {task.name} has no split '{name}'{nearest(name, splits)}")
     return examples
 
 
@@ -137,7 +132,7 @@ def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
 
 
 def _refuse_too_long(loaded: LoadedModel, examples: Sequence[Example]) -> None:
-    """Refuse sentences longer than a table of learned positions; a sinusoidal one has no end."""
+    """Refuse sentences longer than a table of learned positions; other positional encodings have no limit."""
     limit = loaded.model_config.max_positions
     if loaded.model_config.positions != "learned":
         return
@@ -147,8 +142,8 @@ def _refuse_too_long(loaded: LoadedModel, examples: Sequence[Example]) -> None:
             raise CommandError(f"sentence {number} has {longest} tokens, but this model places at most {limit - 1}.")
 
 
-def _has_words(loaded: LoadedModel, examples: Sequence[Example]) -> bool:
-    """Whether BLEU says anything to people: about sentences, and not about strings of letters or single words."""
+def _are_sentences(loaded: LoadedModel, examples: Sequence[Example]) -> bool:
+    """Whether the targets are sentences, for which BLEU is meaningful, and not strings of letters or single words."""
     from model.data.proposal import are_sentences
 
     if loaded.data_config.task == "files":
@@ -156,8 +151,8 @@ def _has_words(loaded: LoadedModel, examples: Sequence[Example]) -> bool:
     return loaded.data_config.tokenizer != "characters"
 
 
-def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
-    """The scores, one per line; BLEU is left out where it says nothing."""
+def _as_text(values: dict[str, Any], *, with_bleu: bool) -> str:
+    """The scores, one per line, then those of groups."""
     sentences = values["sentences"]
     right = round(values["exact_match"] * sentences)
     lines = [

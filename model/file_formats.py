@@ -1,9 +1,9 @@
-"""What the JSON files of a model folder may hold, checked before anything else reads them.
+"""The formats of a model folder's JSON files, checked before anything else reads them.
 
 :func:`decode` accepts JSON within the limits of every reader: UTF-8 without lone surrogates, integers of at most 64
 bits, finite numbers, nesting that fits the stack. :func:`checked` compares the result with one of the classes below,
-each of which is the documentation of one file; keys that a class does not name are left alone. A folder that fails
-either is listed with the sentence of its :class:`FormatError`, and concerns nobody else.
+each of which documents one file; keys that a class does not name are ignored. A folder that fails either check is
+listed with the sentence of its :class:`FormatError`; other folders are not affected.
 """
 
 from __future__ import annotations
@@ -29,17 +29,15 @@ Loss = Annotated[float, Meta(ge=0, le=1e6)]
 
 Bleu = Annotated[float, Meta(ge=0, le=100.001)]
 
-# Control characters, and marks that reorder the text around them (Unicode annex 9), would change the page they are on.
-_LINE = (
-    r"\A[^\x00-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]*\Z"  # `$` would let a last line break pass
-)
+# Control characters, and marks that reorder the text around them (Unicode annex 9), would garble the page around them.
+# `\Z`, since `$` would accept a final line break.
+_LINE = r"\A[^\x00-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]*\Z"
 Line = Annotated[str, Meta(max_length=1000, pattern=_LINE)]
 """A short text for a heading or a list."""
 
 
 MAX_SIDE = 5000
-# Line breaks and the marks of right-to-left writing (U+200E, U+200F) belong to sentences; what overrides the order does
-# not.
+# Unlike lines, sentences may have line breaks and the marks of right-to-left writing (U+200E, U+200F).
 SENTENCE = r"\A[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*\Z"
 """Text without control characters other than tab and line breaks, and without marks that reorder what follows."""
 
@@ -48,7 +46,7 @@ Side = Annotated[str, Meta(min_length=1, max_length=MAX_SIDE, pattern=SENTENCE)]
 
 
 class FormatError(UserError):
-    """A JSON file that is damaged, or holds what it must not; the message says what, without the file's name."""
+    """A JSON file that is damaged or does not fit its format; the message says how, without the file's name."""
 
 
 class Scores(Struct):
@@ -81,7 +79,7 @@ class Results(Struct):
 
 
 class Data(Struct):
-    """Section `data` of config.json, as far as lists of models read it; model.config.DataConfig has the rest."""
+    """The part of section `data` of config.json that lists of models read; model.config.DataConfig has the rest."""
 
     task: Line | None = None
 
@@ -115,13 +113,13 @@ class Sample(Struct):
 
 
 class Evaluation(Struct):
-    """A line of metrics.jsonl, as far as its sample translations go."""
+    """The sample translations in a line of metrics.jsonl."""
 
     samples: list[Sample] | None = None
 
 
 class Headings(Struct):
-    """The headings of a table of sentence pairs, or the keys of its lines if it is JSONL."""
+    """The headings of a table of sentence pairs, or the keys of a JSONL file."""
 
     headings: Annotated[list[Line], Meta(min_length=1, max_length=100)]
 
@@ -134,7 +132,7 @@ class Pair(Struct):
 
 
 class StoredPair(Struct):
-    """A line of data.jsonl: one of the user's own sentence pairs, and the split that it is in."""
+    """A line of data.jsonl: one of the user's own sentence pairs and its split."""
 
     split: Literal["train", "valid"]
     source: str
@@ -145,7 +143,7 @@ NOTE_CHARACTERS = 2000
 
 
 class Note(Struct):
-    """note.json: what a person wrote down about a run."""
+    """note.json: a person's note on a run."""
 
     text: Annotated[str, Meta(max_length=NOTE_CHARACTERS, pattern=SENTENCE)]
 
@@ -180,12 +178,12 @@ Kind = TypeVar("Kind", bound=Struct)
 
 
 def checked(value: Any, kind: type[Kind], optional: Sequence[str] = ()) -> tuple[Kind, list[str]]:
-    """A decoded value as what its class says; parts that may be missing are left out if they do not fit.
+    """Convert a decoded value to its class; `optional` parts that do not fit are dropped.
 
-    Returns the value, and for each part left out why, as the end of a sentence.
+    Returns the value, and the reason for each dropped part as the end of a sentence.
 
     Raises:
-        FormatError: another part has the wrong type, or lies outside its range.
+        FormatError: another part has the wrong type or is out of range.
     """
     problems: list[str] = []
     while True:
@@ -196,7 +194,7 @@ def checked(value: Any, kind: type[Kind], optional: Sequence[str] = ()) -> tuple
             if part not in optional:
                 raise FormatError(_sentence(str(error))) from None
             problems.append(_sentence(str(error)))
-            value = {key: held for key, held in value.items() if key != part}
+            value = {key: item for key, item in value.items() if key != part}
 
 
 def pair_problem(source: str, target: str) -> str:
@@ -204,24 +202,24 @@ def pair_problem(source: str, target: str) -> str:
     try:
         msgspec.convert({"source": source, "target": target}, Pair)
     except msgspec.ValidationError as error:
-        said = str(error)
-        if "regex" in said:
+        reason = str(error)
+        if "regex" in reason:
             return "control characters, or marks that reorder text"
-        return "an empty side" if ">=" in said else f"more than {MAX_SIDE:,} characters"
+        return "an empty side" if ">=" in reason else f"more than {MAX_SIDE:,} characters"
     return ""
 
 
 def fits(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type with its limits, such as a part of one of the classes here."""
+    """Whether a value fits a type and its limits."""
     try:
         msgspec.convert(value, kind)
-    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half a character
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for a lone surrogate
         return False
     return True
 
 
 def _sentence(message: str) -> str:
-    """The message of msgspec, "Expected `float` <= 1.0 - at `$.results.test.bleu`", as the end of a sentence."""
+    """A message of msgspec, such as "Expected `float` <= 1.0 - at `$.results.test.bleu`", as the end of a sentence."""
     what, _, where = message.partition(" - at `$")
     field = where.strip("`.") or "its content"
     if "matching regex" in what:

@@ -1,4 +1,4 @@
-"""Model folders as files: names, JSON, safetensors headers and summaries; no model is built, torch is not imported.
+"""Model folders as files: names, JSON, safetensors headers and summaries, without building a model or importing torch.
 
 One folder = one model = one run: config.json, tokenizer.json, model.safetensors, README.md, metrics.jsonl, and for a
 run also status.json, state/, snapshots/, note.json and stop. A damaged or inconsistent folder raises a
@@ -43,16 +43,16 @@ SHIPPED = (
 )
 """Models that ship with the repository; runs never replace them unless the user asks for it."""
 
-UNFORESEEN = "something in this folder makes Headlight fail; whoever runs this server finds the details in its log."
+UNFORESEEN = "this folder causes an unexpected error in Headlight; the server's log has the details."
 
 MAX_JSON_BYTES = 64 * 1024**2  # a tokenizer has a large vocabulary
-MAX_SMALL_JSON_BYTES = 1024**2  # all other files, which lists of models read
+MAX_SMALL_JSON_BYTES = 1024**2  # other JSON files, which lists of models read
 MAX_METRICS_BYTES = 64 * 1024**2
 MAX_CARD_BYTES = 1024**2
 MAX_TITLE = 200
 MAX_SETTING = 1000  # characters of any other text in a configuration, such as a path
 MAX_HEADER_BYTES = 16 * 1024**2
-NUMBERS = ("F64", "F32", "F16", "BF16")
+FLOAT_TYPES = ("F64", "F32", "F16", "BF16")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _WINDOWS_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
@@ -68,7 +68,7 @@ def check_name(name: str) -> str:
     """Return the name if it is valid for a model folder.
 
     Raises:
-        CheckpointError: the name leads out of the checkpoints folder, or some file system cannot store it.
+        CheckpointError: the name leads out of the checkpoints folder, or is invalid on some file system.
     """
     if not _NAME.fullmatch(name) or name.endswith(".") or _WINDOWS_DEVICES.fullmatch(name):
         raise CheckpointError(
@@ -88,8 +88,8 @@ def find_model(checkpoints: str | Path, name: str) -> Path:
     root = Path(checkpoints)
     folder = root / check_name(name)
     if not folder.is_dir():
-        known = [path.name for path in model_folders(root)]
-        hint = nearest(name, known) if known else f"; there is no model in {root} yet."
+        names = [path.name for path in model_folders(root)]
+        hint = nearest(name, names) if names else f"; there is no model in {root} yet."
         raise CheckpointError("there is no model '{name}'{hint}", name=name, hint=hint)
     return folder
 
@@ -111,7 +111,7 @@ def _may_hold_model(folder: Path) -> bool:
 
 
 def modified(path: Path) -> float:
-    """When a file or folder changed last, in seconds since 1970; 0 if it is gone or may not be looked at."""
+    """Time of the last change of a file or folder, in seconds since 1970; 0 if it is gone or cannot be accessed."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -132,10 +132,7 @@ def replace_file(temporary: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Replace a file atomically by the one written to the path given: readers see the old or the new content.
-
-    The new file is on disk when this returns.
-    """
+    """Replace a file atomically by the one that the body writes to the yielded path; the new file is synced to disk."""
     # Threads of one process may write the same file, so the process id alone is not a unique name.
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
@@ -148,7 +145,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically, as :func:`replacing` says."""
+    """Write a file atomically; see :func:`replacing`."""
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
@@ -166,7 +163,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def label(path: Path) -> str:
-    """How messages name a file: the last two parts of its path."""
+    """The name of a file in messages: the last two parts of its path."""
     return "/".join(path.parts[-2:])
 
 
@@ -184,7 +181,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
 
 
 def read_card(folder: Path) -> str:
-    """Read the card of a model, or as much of it as Headlight reads; empty where there is none."""
+    """Read the card of a model, up to MAX_CARD_BYTES; empty if there is none."""
     try:
         with open(folder / CARD, "rb") as file:
             return file.read(MAX_CARD_BYTES).decode("utf-8", "replace")
@@ -193,7 +190,7 @@ def read_card(folder: Path) -> str:
 
 
 def real_path(path: Path) -> Path:
-    """Follow all links; one that leads in a circle stands for itself (`Path.resolve` raises before Python 3.13)."""
+    """Resolve all links; a circular link stays as it is (`Path.resolve` raises before Python 3.13)."""
     return Path(os.path.realpath(path))
 
 
@@ -221,7 +218,7 @@ def read_json(path: Path, limit: int = MAX_SMALL_JSON_BYTES) -> dict[str, Any]:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """config.json with its format checked; the sections stay plain dictionaries, settings have their current names.
+    """Read and check config.json; its sections stay plain dictionaries, with the current names of settings.
 
     Raises:
         CheckpointError: as :func:`read_json`; the format version is unknown; a section is missing; a setting is given
@@ -302,16 +299,16 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
         ) from None
     except SafetensorError:
         raise broken from None
-    if any(tensor.get_dtype() not in NUMBERS for tensor in tensors.values()):
+    if any(tensor.get_dtype() not in FLOAT_TYPES for tensor in tensors.values()):
         raise broken
     return {name: tuple(tensor.get_shape()) for name, tensor in tensors.items()}
 
 
 def checked(path: Path, value: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The content of a JSON file, once it fits its format.
+    """Check the content of a JSON file against its format, and return it.
 
     Raises:
-        CheckpointError: it does not; the message names the file and the part.
+        CheckpointError: it does not fit; the message names the file and the part.
     """
     try:
         file_formats.checked(value, kind)
@@ -321,7 +318,7 @@ def checked(path: Path, value: dict[str, Any], kind: type[msgspec.Struct]) -> di
 
 
 def _section(config: dict[str, Any], name: str) -> dict[str, Any]:
-    """An optional section of an untrusted configuration; anything but an object counts as none."""
+    """An optional section of an untrusted configuration; empty if it is not an object."""
     section = config.get(name)
     return section if isinstance(section, dict) else {}
 
@@ -335,12 +332,12 @@ def _model_settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shortened(value: Any, most: int = MAX_SETTING) -> Any:
-    """A part of an untrusted configuration in which no text has more than `most` characters."""
+    """A part of an untrusted configuration with all its texts cut to `most` characters."""
     if isinstance(value, str):
         return readable(value, most) if len(value) > most else value
     if isinstance(value, dict):
-        return {_shortened(key, most): _shortened(held, most) for key, held in value.items()}
-    return [_shortened(held, most) for held in value] if isinstance(value, list) else value
+        return {_shortened(key, most): _shortened(item, most) for key, item in value.items()}
+    return [_shortened(item, most) for item in value] if isinstance(value, list) else value
 
 
 def _state(folder: Path) -> str | None:
@@ -349,7 +346,7 @@ def _state(folder: Path) -> str | None:
 
 
 def summarize(folder: Path) -> dict[str, Any]:
-    """A summary of one folder for a list of models, from its small files and the weights' header.
+    """Summarise one folder for a list of models, from its small files and the weights' header.
 
     Keys: name, folder, bundled, error (None, or why the folder cannot be used) and, where readable: task, parameters
     (tied matrices once), bytes, trained, state (of its run), results (as config.json holds them), modified (seconds
@@ -384,14 +381,14 @@ def summarize(folder: Path) -> dict[str, Any]:
         }
     except CheckpointError as error:
         summary["error"] = str(error)
-    except OSError as error:  # it vanishes while it is read
+    except OSError as error:  # the folder was deleted meanwhile
         summary["error"] = f"{folder.name} cannot be read: {error.strerror or error}."
-    except Exception as fault:  # whatever a folder makes go wrong concerns that folder only
+    except Exception as fault:  # a bug that one folder triggers must not hide the others
         faults.report(fault)
         summary["error"] = UNFORESEEN
     return summary
 
 
 def list_models(checkpoints: str | Path) -> list[dict[str, Any]]:
-    """A summary of every model folder, by name, broken ones included (their `error` says why); no weights are read."""
+    """Summarise every model folder, sorted by name; broken ones are included with their `error`. Reads no weights."""
     return [summarize(folder) for folder in model_folders(checkpoints)]

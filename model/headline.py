@@ -1,4 +1,4 @@
-"""Which score leads for a model: BLEU where its answers are sentences, else the share exactly right."""
+"""The headline score of a model: BLEU if its answers are sentences, exact match otherwise."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ HeadlineName = Literal["bleu", "exact_match"]
 
 
 def headline_name(scores: Mapping[str, Any]) -> HeadlineName:
-    """Which score leads.
+    """Choose the headline score.
 
-    BLEU is measured only where answers are sentences. Earlier versions measured it on single words, too, where it is 0
-    however many of them are right.
+    BLEU is measured only if answers are sentences. Earlier versions also measured it on single words, where it is 0
+    even if all of them are right.
     """
     bleu, exact = number(scores, "bleu"), number(scores, "exact_match")
     if bleu is None or (exact is not None and bleu < 100 * exact - 0.05):
@@ -21,6 +21,6 @@ def headline_name(scores: Mapping[str, Any]) -> HeadlineName:
 
 
 def number(scores: Mapping[str, Any], name: str) -> float | None:
-    """One of the scores; None where it was not measured."""
+    """One of the scores; None if it was not measured."""
     value = scores.get(name)
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -1,4 +1,4 @@
-"""The first name of `python -m model.import_translator`, which reads MarianMT models and others."""
+"""The former name of `python -m model.import_translator`."""
 
 from __future__ import annotations
 

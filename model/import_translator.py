@@ -12,38 +12,34 @@ from model.folder import check_name
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
-    made = OneSentenceParser(
+    options = OneSentenceParser(
         prog=typed("model.import_translator"),
-        description="Rewrite a MarianMT or BART model, as Hugging Face transformers stores it, as a model folder of "
+        description="Convert a MarianMT or BART model, as Hugging Face transformers stores it, to a model folder of "
         "ours.",
         epilog="The folder needs config.json, model.safetensors and, for MarianMT, vocab.json, source.spm and "
         "target.spm; for BART, tokenizer.json, or vocab.json and merges.txt.",
     )
-    made.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the model to import")
-    made.add_argument("--name", required=True, metavar="NAME", help="name of the new model")
-    made.add_argument("--overwrite", action="store_true", help="replace a model of the same name")
-    add_checkpoints(made)
-    return made
+    options.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the model to import")
+    options.add_argument("--name", required=True, metavar="NAME", help="name of the new model")
+    options.add_argument("--overwrite", action="store_true", help="replace a model of the same name")
+    add_checkpoints(options)
+    return options
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns its exit code.
-
-    Raises:
-        CommandError and this project's other errors: one sentence each.
-    """
+    """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
-    check_name(options.name)  # before it becomes part of a path, of which only the last part would be looked at
+    check_name(options.name)  # before joining it to a path: later checks see only the path's last part
     from model.importing.import_folder import import_folder
 
-    found = import_folder(options.folder, options.checkpoints / options.name, overwrite=options.overwrite)
-    config = found.model
+    translator = import_folder(options.folder, options.checkpoints / options.name, overwrite=options.overwrite)
+    config = translator.model
     print(
-        f"{options.name}: {found.family}, {config.n_encoder_layers} + {config.n_decoder_layers} layers, "
+        f"{options.name}: {translator.family}, {config.n_encoder_layers} + {config.n_decoder_layers} layers, "
         f"{config.src_vocab_size:,} source and {config.tgt_vocab_size:,} target tokens, "
-        f"licence {found.licence or 'not stated'}."
+        f"licence {translator.licence or 'not stated'}."
     )
-    for remark in found.remarks:
+    for remark in translator.remarks:
         print(remark)
     return 0
 

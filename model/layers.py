@@ -27,7 +27,7 @@ class FeedForward(Part):
 
 
 class Layer(Part):
-    """What layers share: dropout, residual connection and LayerNorm around sublayer n (§3.1)."""
+    """Base of both layers: dropout, residual connection and LayerNorm around sublayer n (§3.1)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

@@ -45,16 +45,15 @@ def token_scores(logits: Tensor, labels: Tensor) -> TokenScores:
         logits: [batch, tgt, vocab]; labels: [batch, tgt] ids, PAD where there is nothing to predict.
     """
     real = labels != PAD
-    rows, wanted = logits[real].float(), labels[real]  # [token, vocab], [token]
-    nll = F.cross_entropy(rows, wanted, reduction="sum").item() if len(wanted) else 0.0
-    right = (rows.argmax(-1) == wanted) & (wanted != UNK)
-    return TokenScores(nll, int(right.sum()), len(wanted))
+    rows, targets = logits[real].float(), labels[real]  # [token, vocab], [token]
+    nll = F.cross_entropy(rows, targets, reduction="sum").item() if len(targets) else 0.0
+    right = (rows.argmax(-1) == targets) & (targets != UNK)
+    return TokenScores(nll, int(right.sum()), len(targets))
 
 
-def exact_match(right: Iterable[bool]) -> float:
+def exact_match(right: Sequence[bool]) -> float:
     """Share of sentences that are entirely correct; nan without sentences."""
-    marks = list(right)
-    return sum(marks) / len(marks) if marks else float("nan")
+    return sum(right) / len(right) if right else float("nan")
 
 
 @dataclass(frozen=True)

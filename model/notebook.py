@@ -1,4 +1,4 @@
-"""The model for a notebook: load one, translate a sentence, look at its attention.
+"""Load a model in a notebook, translate a sentence and look at its attention.
 
 import model
 reverse = model.load("reverse")
@@ -38,12 +38,12 @@ class LoadedTranslator:
         """Translate one sentence: greedily, or as `config` says, with the heads changed as `edit` says.
 
         Raises:
-            ValueError: the sentence has no tokens, or more than the model reads.
+            ValueError: the sentence has no tokens, or more than the model can read.
             EditError: `edit` names a layer or head that the model does not have.
         """
-        source, most = self.loaded.source.encode(text), self.loaded.model_config.max_positions - 1
-        if not 0 < len(source) <= most:
-            raise ValueError(f"this model reads 1 to {most} source tokens, and the sentence has {len(source)}.")
+        source, limit = self.loaded.source.encode(text), self.loaded.model_config.max_positions - 1
+        if not 0 < len(source) <= limit:
+            raise ValueError(f"this model reads 1 to {limit} source tokens, and the sentence has {len(source)}.")
         decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config or DecodeConfig(), edit=edit)
         return Translation(text, self.loaded.target.decode(decoding.path), decoding.trace)
 
@@ -54,5 +54,5 @@ def load(name: str | Path) -> LoadedTranslator:
     Raises:
         CheckpointError: there is no such model, or its folder is damaged.
     """
-    named = CHECKPOINTS / name
-    return LoadedTranslator(load_model(named if named.is_dir() else Path(name)))
+    folder = CHECKPOINTS / name
+    return LoadedTranslator(load_model(folder if folder.is_dir() else Path(name)))

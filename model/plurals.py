@@ -1,12 +1,12 @@
-"""A number and its noun, for all texts that people read; `explorer.locale.text` passes it on to the pages."""
+"""English plurals, for the texts of commands and, through `explorer.locale.text`, of pages."""
 
 from __future__ import annotations
 
 
 def plural(number: int, noun: str, many: str | None = None) -> str:
-    """A number and its noun: "1 decoder layer", "0 queries", "1,505 sentences".
+    """A number with its noun: "1 decoder layer", "0 queries", "1,505 sentences".
 
-    `many` is the plural where the rules of spelling do not give it: plural(2, "hypothesis", "hypotheses").
+    `many` is an irregular plural: plural(2, "hypothesis", "hypotheses").
     """
     return f"{number:,} {noun if number == 1 else many or _plural_of(noun)}"
 

@@ -1,4 +1,4 @@
-"""Names of the points of a model: what passes through a tap (:mod:`model.tap`). :mod:`model.dry_run` lists them all."""
+"""Names of a model's points, which pass through a tap (:mod:`model.tap`); :mod:`model.dry_run` lists them all."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SCOPES: dict[AttentionKind, tuple[str, str]] = {
     "decoder": ("decoder", "self_attn"),
     "cross": ("decoder", "cross_attn"),
 }
-"""Stack and block of each kind of attention: its points in layer 2 begin with `decoder.2.cross_attn`."""
+"""Stack and block of each kind of attention."""
 
 HEAD_POINTS = ("query", "key", "value", "scores", "masked", "weights", "output")
 """The points of an attention block that have an axis of heads, in the order of the computation.
 
-Where ALiBi adds a bias to the scores, it passes as `bias` before them."""
+With ALiBi, the bias that it adds to the scores passes before them, as `bias`."""
 
 
 def attention_scope(kind: AttentionKind, layer: int) -> str:
-    """What the points of one attention block begin with: `decoder.2.cross_attn` for cross-attention in layer 2."""
+    """The prefix of the points of one attention block: `decoder.2.cross_attn` for cross-attention in layer 2."""
     stack, block = SCOPES[kind]
     return f"{stack}.{layer}.{block}"
 
@@ -40,7 +40,7 @@ _KINDS: dict[tuple[str, str], AttentionKind] = {names: kind for kind, names in S
 
 def layer_output(config: ModelConfig, stack: str, layer: int) -> str:
     """The point at the end of a layer (from 0) of the "encoder" or "decoder" of a Transformer."""
-    last = 2 if stack == "encoder" else 3  # sublayers
+    last = 2 if stack == "encoder" else 3  # sublayer
     if not config.norm_first:
         return f"{stack}.{layer}.norm{last}"
     return f"{stack}.{layer}." + (f"residual{last}" if config.residual else "feed_forward.linear2")

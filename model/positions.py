@@ -1,4 +1,4 @@
-"""Positional encodings: tables that are added to the embeddings, and two ways to tell self-attention of distances."""
+"""Positional encodings: tables added to the embeddings, rotary positions (RoPE) and distance biases (ALiBi)."""
 
 from __future__ import annotations
 
@@ -66,15 +66,14 @@ def rotary(x: Tensor, first: int = 0, base: float = 10000.0) -> Tensor:
     """Rotate each pair of dimensions by its angle at its position (RoPE; Su et al. 2021, "RoFormer", §3.2.2, eq. 15).
 
     Pair i is rotated by pos / base^(2i/d_head) radians, the angles of the sinusoidal table: as a complex number, it is
-    multiplied by e^(i·angle). The product of a rotated query and a rotated key then depends on how far they are apart,
-    and on their positions in no other way.
+    multiplied by e^(i·angle). The product of a rotated query and a rotated key then depends only on their distance.
 
     Shapes:
         x: [.., seq, d_head], of the positions `first` … first + seq; returns the same shape.
     """
     length, d_head = x.shape[-2:]
-    wide = x if x.dtype == torch.float64 else x.float()  # there are no complex numbers of bf16
-    pairs = torch.view_as_complex(wide.unflatten(-1, (-1, 2)).contiguous())  # [.., pos, pair]
+    x_float = x if x.dtype == torch.float64 else x.float()  # there are no bf16 complex numbers
+    pairs = torch.view_as_complex(x_float.unflatten(-1, (-1, 2)).contiguous())  # [.., pos, pair]
     rotation = rotary_table(first + length, d_head, pairs.dtype, x.device, base)[first : first + length]
     return torch.view_as_real(pairs * rotation).flatten(-2).type_as(x)
 
@@ -92,10 +91,10 @@ def _rotary_table(length: int, d_head: int, dtype: torch.dtype, device: torch.de
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
-    """What each head takes off a score for one step of distance: 2^(-8h/n) for head h of n, counted from 1.
+    """The amount that each head subtracts from a score per position of distance: 2^(-8h/n) for head h of n, from 1.
 
-    (ALiBi; Press et al. 2022, "Train Short, Test Long", §3, whose series for a number of heads that is a power of two
-    is used for any number here.)
+    Source: ALiBi (Press et al. 2022, "Train Short, Test Long", §3). The paper uses this series if n is a power of two;
+    here it is used for any n.
 
     Shapes:
         returns: [head] float64.
@@ -105,7 +104,7 @@ def alibi_slopes(n_heads: int) -> Tensor:
 
 @lru_cache(maxsize=64)
 def alibi_bias(n_heads: int, n_queries: int, n_keys: int) -> Tensor:
-    """What ALiBi adds to the scores: minus slope times distance, in both directions (§3, eq. 1).
+    """The bias that ALiBi adds to the scores: minus slope times distance, in both directions (§3, eq. 1).
 
     Shapes:
         returns: [head, query, key] float64; the queries are the last of the keys' positions.
@@ -117,7 +116,7 @@ def alibi_bias(n_heads: int, n_queries: int, n_keys: int) -> Tensor:
 
 
 class PositionalEncoding(nn.Module):
-    """Adds a row per position to token vectors; `config.positions` selects the table, rope and alibi have none."""
+    """Adds a row per position to token vectors; `config.positions` selects the table (rope and alibi have none)."""
 
     sinusoidal: Tensor
 
@@ -133,7 +132,7 @@ class PositionalEncoding(nn.Module):
             self.register_buffer("sinusoidal", rows, persistent=False)
 
     def table(self, length: int) -> Tensor | None:
-        """The first `length` rows, [pos, d_model], or None where nothing is added.
+        """The first `length` rows, [pos, d_model], or None if nothing is added.
 
         The sinusoidal table extends beyond `max_positions`; a learned one does not.
 

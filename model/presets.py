@@ -13,7 +13,7 @@ from model.config import ConfigError, nearest
 
 @dataclass(frozen=True)
 class Preset:
-    """A preset: the values that differ from the defaults of ModelConfig and TrainConfig."""
+    """The values of ModelConfig and TrainConfig that differ from their defaults."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Recorders: taps that keep what passes and return it unchanged."""
+"""Recorders: taps that keep the tensors that pass and return them unchanged."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class AttentionRecorder:
     """Keeps the attention weights of every layer for one call, or for all calls of one decoding.
 
     Pass it as `tap=` and read it afterwards: `calls[kind, layer]` are the weights [batch, head, query, key] of each
-    call. `details` names heads of which all of `HEAD_POINTS` is kept: `details[head]` is one dictionary per call, with
-    tensors [batch, query or key, …]; `output` is the head's output before the output projection, and before the gate,
-    of which the head's part is kept where there is one.
+    call. `details` names heads whose `HEAD_POINTS` are all kept: `details[head]` is one dictionary per call, with
+    tensors [batch, query or key, …]. `output` there is the head's output before the gate and the output projection;
+    `gate` is the head's part of the gate, if the model has one.
     """
 
     def __init__(self, *, details: Collection[Head] = ()) -> None:
@@ -55,8 +55,8 @@ class AttentionRecorder:
         """The recorded weights of one batch row as numbers.
 
         Shapes:
-            returns: [layer, head, query, key] float32. A decoder that was stepped gained one query per call (and, in
-            self-attention, one key): the rows are put together, and keys that a row could not see yet are 0.
+            returns: [layer, head, query, key] float32. A decoding step adds one query per call (and, in self-attention,
+            one key): the rows are concatenated, and keys that did not exist yet are 0.
 
         Raises:
             ValueError: nothing of this kind was recorded.
@@ -64,12 +64,11 @@ class AttentionRecorder:
         layers = sorted(layer for recorded, layer in self.calls if recorded == kind)
         if not layers:
             raise ValueError(f"no {kind} attention was recorded; pass this recorder to the call that computes it.")
-        blocks: list[
-            Tensor
-        ] = []  # [layer, head, query, key]: all of the first call, and the newest query of each later one
+        # [layer, head, query, key]: all queries of the first call, and the newest query of each later one.
+        blocks: list[Tensor] = []
         for weights in zip(*(self.calls[kind, layer] for layer in layers), strict=True):
             block = torch.stack([layer[row] for layer in weights])
-            # A decoder that is not causal computes all rows again; the newest is behind its prediction.
+            # A decoder that is not causal recomputes all rows; only the newest leads to its prediction.
             blocks.append(block[:, :, -1:] if blocks else block)
         n_queries, n_keys = sum(block.size(2) for block in blocks), max(block.size(3) for block in blocks)
         joined = np.zeros((len(layers), blocks[0].size(1), n_queries, n_keys), dtype=np.float32)
@@ -84,7 +83,7 @@ class AttentionRecorder:
 class PointRecorder:
     """Keeps the tensor at every point, or at the given `points`: `tensors[point]`, in the order of the computation.
 
-    What is computed again, as in decoding, replaces its earlier tensor.
+    A later tensor at the same point, as in the next decoding step, replaces the earlier one.
     """
 
     def __init__(self, points: Collection[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Data diversification: `python -m model.relabel --task dates --model dates --out FILE` writes pairs made by models.
+"""Data diversification: `python -m model.relabel --task dates --model dates --out FILE` lets models write new pairs.
 
 A trained model translates the sources of a task's training pairs; a model of the reverse direction translates the
 targets. Each translation forms a new pair with the sentence that it was made from, and `python -m model.train
@@ -76,11 +76,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns its exit code.
-
-    Raises:
-        CommandError and this project's other errors: one sentence each.
-    """
+    """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
     if not (options.model or options.reverse):
         raise CommandError("name a model that translates the sources (--model), the targets (--reverse), or both.")
@@ -88,8 +84,8 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError(f"{options.out} exists already; choose another file or pass --overwrite.")
     if not options.out.parent.is_dir():
         raise CommandError(f"there is no folder {options.out.parent}; make it first.")
-    if not os.access(options.out.parent, os.W_OK):  # said now and not after the work
-        raise CommandError(f"{options.out} cannot be written: nothing may be written into {options.out.parent}.")
+    if not os.access(options.out.parent, os.W_OK):  # better now than after the work
+        raise CommandError(f"{options.out} cannot be written: there is no permission to write to {options.out.parent}.")
     config = _search(options)
     import torch
 
@@ -111,8 +107,8 @@ def main(arguments: Sequence[str]) -> int:
     report = _lines(jobs) if options.json else _bar(jobs)
     for job in jobs:
         for number, batch in enumerate(job.batches()):
-            drawn = dataclasses.replace(config, seed=config.seed + number)  # equal sentences are drawn differently
-            pairs = _translated(job, batch, task, drawn)
+            seeded = dataclasses.replace(config, seed=config.seed + number)  # equal sentences get different samples
+            pairs = _translated(job, batch, task, seeded)
             rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
             report(job, batch)
     try:
@@ -124,10 +120,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _search(options: argparse.Namespace) -> DecodeConfig:
-    """How the translations are chosen.
+    """The search or sampling that the options choose.
 
     Raises:
-        CommandError: a value that --sample or --seed cannot have, or an option that the other way of choosing has.
+        CommandError: an invalid value of --sample or --seed, or options of search together with those of sampling.
     """
     if options.sample is not None:
         seed = options.seed or 0
@@ -147,7 +143,7 @@ def _search(options: argparse.Namespace) -> DecodeConfig:
 
 
 def _task(options: argparse.Namespace) -> Task:
-    """The task: one that has its data, a person's own pairs from files, or those stored in the folder of a run."""
+    """The task to translate: a built-in one, your own pairs from files, or those stored in the folder of a run."""
     from model.data import get_task
     from model.training.own_data import given_task, named, refuse_for_others
 
@@ -158,10 +154,10 @@ def _task(options: argparse.Namespace) -> Task:
 
 
 def _check_direction(loaded: LoadedModel, task: Task, side: str) -> None:
-    """Refuse a model whose languages are not those of the task, in the direction that writes `side`."""
+    """Refuse a model whose languages do not fit the task, in the direction that writes `side`."""
     have = (loaded.data_config.src_lang, loaded.data_config.tgt_lang)
     want = direction(task.data, side)
-    if not fits(have, want):  # a person's own data need not say its languages
+    if not fits(have, want):
         raise CommandError(
             f"'{loaded.name}' translates {have[0]} to {have[1]}, but the {side}s of {task.name} need "
             f"{want[0]} to {want[1]}."
@@ -176,7 +172,7 @@ def columns(task: Task) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a pair, and the ids by which a model reads it to write the other side."""
+    """A sentence to translate, as text and as the ids that the model reads."""
 
     text: str
     ids: tuple[int, ...]
@@ -184,9 +180,9 @@ class Sentence:
 
 @dataclass(frozen=True)
 class _Job:
-    """What one model translates, the shortest sentence first, and the side that it writes ("target" or "source").
+    """The sentences that one model translates, shortest first, and the side that it writes ("target" or "source").
 
-    `left_out`: how many sentences are empty or too long for it.
+    `left_out` is the number of sentences that are empty or too long for it.
     """
 
     loaded: LoadedModel
@@ -206,30 +202,30 @@ def _job(loaded: LoadedModel, task: Task, side: str) -> _Job:
     texts = list(dict.fromkeys(read))  # a sentence with several translations has one translation by the model
     limit = loaded.model_config.max_positions - 1
     encoded = [Sentence(text, tuple(loaded.source.encode(text).ids)) for text in texts]
-    readable = [each for each in encoded if 0 < len(each.ids) <= limit]
-    readable.sort(key=lambda each: len(each.ids))
+    readable = [sentence for sentence in encoded if 0 < len(sentence.ids) <= limit]
+    readable.sort(key=lambda sentence: len(sentence.ids))
     return _Job(loaded, side, tuple(readable), len(texts) - len(readable))
 
 
 def _translated(job: _Job, batch: tuple[Sentence, ...], task: Task, config: DecodeConfig) -> Iterator[dict[str, str]]:
-    """The pairs of a batch with the side that the model wrote; the key "made" names its column."""
+    """The pairs of a batch; the key "made" names the column that the model wrote."""
     from model.data.batching import EncodedPairs
     from model.scoring import translate_pairs
 
-    given, made = columns(task) if job.side == "target" else columns(task)[::-1]
-    pairs = EncodedPairs(tuple(each.ids for each in batch), ((),) * len(batch))
+    read, written = columns(task) if job.side == "target" else columns(task)[::-1]
+    pairs = EncodedPairs(tuple(sentence.ids for sentence in batch), ((),) * len(batch))
     translations = translate_pairs(job.loaded.model, pairs, job.loaded.target, config)
-    for each, translation in zip(batch, translations, strict=True):
+    for sentence, translation in zip(batch, translations, strict=True):
         if translation.strip():
-            yield {given: each.text, made: translation, "made": made}
+            yield {read: sentence.text, written: translation, "made": written}
 
 
 Report = Callable[[_Job, tuple[Sentence, ...]], None]
-"""Called with each batch that has been translated."""
+"""Called after each translated batch."""
 
 
 def _bar(jobs: Sequence[_Job]) -> Report:
-    """Progress for a terminal: one bar, which names the model that is at work."""
+    """Report progress on a terminal: one bar, with the name of the current model."""
     from tqdm import tqdm
 
     if left_out := sum(job.left_out for job in jobs):
@@ -246,21 +242,21 @@ def _bar(jobs: Sequence[_Job]) -> Report:
 
 
 def _lines(jobs: Sequence[_Job]) -> Report:
-    """Progress for another program: after each batch a line of JSON on standard output.
+    """Report progress to another program: a line of JSON on standard output after each batch.
 
-    Keys: model (which is at work), done and sentences (of all models), seconds_left, left_out (sentences that are empty
-    or too long). The time left goes by tokens, as the longer sentences come last.
+    Keys: model (the current one), done and sentences (of all models), seconds_left, left_out (sentences that are empty
+    or too long). The time left is estimated from tokens, since the longer sentences come last.
     """
     left_out = sum(job.left_out for job in jobs)
-    every = [len(each.ids) for job in jobs for each in job.sentences]
+    lengths = [len(sentence.ids) for job in jobs for sentence in job.sentences]
     began, done, tokens = time.monotonic(), 0, 0
 
     def report(job: _Job, batch: tuple[Sentence, ...]) -> None:
         nonlocal done, tokens
-        done, tokens = done + len(batch), tokens + sum(len(each.ids) for each in batch)
-        left = (time.monotonic() - began) * (sum(every) - tokens) / tokens
-        counted = {"done": done, "sentences": len(every), "left_out": left_out}
-        print(json.dumps({"model": job.loaded.name, **counted, "seconds_left": round(left, 1)}), flush=True)
+        done, tokens = done + len(batch), tokens + sum(len(sentence.ids) for sentence in batch)
+        left = (time.monotonic() - began) * (sum(lengths) - tokens) / tokens
+        counts = {"done": done, "sentences": len(lengths), "left_out": left_out}
+        print(json.dumps({"model": job.loaded.name, **counts, "seconds_left": round(left, 1)}), flush=True)
 
     return report
 

@@ -1,7 +1,7 @@
-"""Train a model that came with Headlight again, from its corpus: `python -m model.reproduce NAME --checkpoints DIR`.
+"""Train a shipped model again from its corpus: `python -m model.reproduce NAME --checkpoints DIR`.
 
-This is for models that take several commands, of which each builds on what an earlier one made. What has been made is
-not made again, so the same command continues after an interruption.
+This is for models that take several commands, each building on the results of earlier ones. Finished steps are skipped,
+so the same command continues after an interruption.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from model.folder import STATUS, WEIGHTS
 
 @dataclass(frozen=True)
 class Step:
-    """One command of a chain: `model.train` or `model.relabel`, the name of what it makes, and its options.
+    """One command of a chain: `model.train` or `model.relabel`, the model or file that it makes, and its options.
 
-    Of the options, `--name`, `--out` and folders are left out: they follow from the name and from where the chain runs.
+    The options leave out `--name`, `--out` and folders, which follow from `makes` and the folder of the chain.
     """
 
     command: Literal["train", "relabel"]
@@ -34,7 +34,7 @@ class Step:
     added: tuple[str, ...] = ()
 
     def words(self, folder: Path, data_dir: Path | None) -> list[str]:
-        """The whole command after `python -m`, with everything it makes and reads in `folder`."""
+        """The whole command after `python -m`; everything it makes and reads is in `folder`."""
         words = [f"model.{self.command}", *self.options.split(), "--checkpoints", str(folder)]
         words += ["--name", self.makes] if self.command == "train" else ["--out", str(folder / self.makes)]
         words += ["--add-data", *(str(folder / name) for name in self.added)] if self.added else []
@@ -42,28 +42,28 @@ class Step:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """What the command reads of what others make: the model to start from, the models that translate, the pairs."""
+        """The models and files of other steps that the command reads."""
         words = self.options.split()
-        models = (after for word, after in pairwise(words) if word in ("--init", "--model", "--reverse"))
+        models = (value for word, value in pairwise(words) if word in ("--init", "--model", "--reverse"))
         return (*models, *self.added)
 
     def is_done(self, folder: Path) -> bool:
-        """Whether what it makes is there, whole: a file is written at once, and a model's training has finished.
+        """Whether the result is complete: a file, or a model whose training has finished.
 
-        A model without a status was copied there without the traces of its training.
+        A model without a status was copied there without the files of its run.
         """
         from model.training.runfolder import read_status
 
-        made = folder / self.makes
-        if (made / STATUS).is_file():
-            return read_status(made).get("state") == "finished"
-        return made.is_file() or (made / WEIGHTS).is_file()
+        result = folder / self.makes
+        if (result / STATUS).is_file():
+            return read_status(result).get("state") == "finished"
+        return result.is_file() or (result / WEIGHTS).is_file()
 
     def carry_out(self, folder: Path, data_dir: Path | None) -> None:
-        """Do it, or what is left of it.
+        """Run the command, or resume it.
 
         Raises:
-            CommandError and this project's other errors: it cannot be carried out.
+            UserError: it cannot be run.
         """
         from model import relabel, train
         from model.training.parts import find_first
@@ -82,7 +82,7 @@ def _corpora(data_dir: Path | None) -> list[str]:
 
 
 def _chains(path: Path) -> dict[str, tuple[Step, ...]]:
-    """The steps of each model in the file, in their order."""
+    """Read the chain of steps of each model from a file."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     texts = {name: text for name, text in content.items() if isinstance(text, str)}
     steps = {
@@ -101,26 +101,26 @@ CHAINS = _chains(Path(__file__).with_suffix(".toml"))
 
 
 def needed(chain: Sequence[Step], wanted: Iterable[str], folder: Path) -> tuple[Step, ...]:
-    """Those steps of a chain that make what is wanted, or what one of them reads that is yet to be made in the folder.
+    """The steps of a chain that make the `wanted` models and files, and the inputs of those that are not done.
 
     Raises:
-        KeyError: no step makes it.
+        KeyError: no step makes one of them.
     """
     makers = {step.makes: step for step in chain}
-    kept: set[str] = set()
-    left = list(wanted)
-    while left:
-        step = makers[left.pop()]
-        kept.add(step.makes)
-        left += [] if step.is_done(folder) else step.reads
-    return tuple(step for step in chain if step.makes in kept)
+    required: set[str] = set()
+    pending = list(wanted)
+    while pending:
+        step = makers[pending.pop()]
+        required.add(step.makes)
+        pending += [] if step.is_done(folder) else step.reads
+    return tuple(step for step in chain if step.makes in required)
 
 
 def carry_out(chain: Sequence[Step], folder: Path, data_dir: Path | None, *, dry_run: bool = False) -> int:
-    """Carry out the steps of a chain that are not done; returns the exit code.
+    """Carry out the steps of a chain that are not done, and return the exit code.
 
     Raises:
-        CommandError and this project's other errors: a step cannot be carried out.
+        UserError: a step cannot be carried out.
     """
     if not dry_run:
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,11 +142,11 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     options = OneSentenceParser(
         prog=typed("model.reproduce"),
-        description="Carry out all commands by which a model that came with Headlight was made, and leave out those "
-        "that have been carried out in the same folder.",
+        description="Run all commands that a shipped model was made with. Commands that have finished in the same "
+        "folder are skipped.",
         epilog=f"models: {', '.join(CHAINS)}. The card of any other model names the single command that made it.",
     )
-    options.add_argument("name", metavar="NAME", help="a model that came with Headlight, listed below")
+    options.add_argument("name", metavar="NAME", help="a shipped model, listed below")
     options.add_argument(
         "--checkpoints", required=True, type=Path, metavar="DIR", help="folder for the new models and their data"
     )
@@ -154,27 +154,23 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--only", nargs="+", default=[], metavar="WHAT", help="make only these models and files, and what they need"
     )
-    options.add_argument("--dry-run", action="store_true", help="print the commands, and which of them are done")
+    options.add_argument("--dry-run", action="store_true", help="print the commands and which of them are done")
     return options
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns its exit code.
-
-    Raises:
-        CommandError and this project's other errors: one sentence each.
-    """
+    """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
     if options.name not in CHAINS:
         raise CommandError(
-            f"nothing is known of how to make '{options.name}'{nearest(options.name, CHAINS)} The card of a model "
+            f"there is no chain of commands for '{options.name}'{nearest(options.name, CHAINS)} The card of a model "
             "names the command that made it."
         )
     chain = CHAINS[options.name]
     makes = [step.makes for step in chain]
     for name in options.only:
         if name not in makes:
-            raise CommandError(f"'{name}' is not among what is made on the way to {options.name}: {', '.join(makes)}.")
+            raise CommandError(f"the chain of {options.name} does not make '{name}'; it makes {', '.join(makes)}.")
     steps = needed(chain, options.only or makes, options.checkpoints)
     if options.dry_run:
         return carry_out(steps, options.checkpoints, options.data_dir, dry_run=True)
@@ -185,12 +181,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def reproduce(chain: Sequence[Step], folder: Path, data_dir: Path | None) -> int:
-    """Carry out a chain that ends in a shipped model, and store that one's weights as they are shipped.
-
-    Returns the exit code.
+    """Carry out a chain that ends in a shipped model, store its weights as shipped, and return the exit code.
 
     Raises:
-        CommandError and this project's other errors: a step cannot be carried out.
+        UserError: a step cannot be carried out.
     """
     _refuse_others(chain, folder)
     code = carry_out(chain, folder, data_dir)
@@ -201,22 +195,22 @@ def reproduce(chain: Sequence[Step], folder: Path, data_dir: Path | None) -> int
 
 
 def _refuse_others(chain: Sequence[Step], folder: Path) -> None:
-    """Refuse a folder with finished models of the chain's names that no chain made there, such as the shipped ones.
+    """Refuse a folder with models of the chain's names that no chain made there, such as the shipped ones.
 
     Raises:
         CommandError: there is such a model.
     """
     for step in chain:
-        made = folder / step.makes
-        if step.command == "train" and made.exists() and not (made / STATUS).is_file():
+        model = folder / step.makes
+        if step.command == "train" and model.exists() and not (model / STATUS).is_file():
             raise CommandError(
-                f"there is a model '{step.makes}' in {folder} that is not from this command; choose another folder "
+                f"there is a model '{step.makes}' in {folder} that was not made by this command; choose another folder "
                 "with --checkpoints."
             )
 
 
 def _halve(path: Path) -> None:
-    """Store the weights in half precision: half the bytes; what it changes in the scores is on the models' cards."""
+    """Store the weights in half precision, which halves the file; the cards say what it changes in the scores."""
     import safetensors.torch
 
     from model.checkpoint import write_weights

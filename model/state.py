@@ -1,4 +1,4 @@
-"""What a decoder needs to read one more token, as a value: a step makes a new state, and old ones stay valid."""
+"""The decoder's state between two steps, as an immutable value: a step makes a new state, and old ones stay valid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DecodeState:
 
     Shapes:
         self_kv: per layer, keys and values of the tokens read so far, two [batch, head, read, d_head]; empty for a
-            decoder that is not causal, which must look at all of them again.
+            decoder that is not causal, which recomputes them at each step.
         cross_kv: per layer, keys and values of the source, projected once, two [batch, head, src, d_head].
         src_mask: [batch, 1, 1, src] bool, or None where no source is padded. tokens: [batch, read] ids read so far.
         sources: [batch], on the CPU: which of the sources given to `start` each hypothesis translates.
@@ -32,12 +32,12 @@ class DecodeState:
 
     @property
     def position(self) -> int:
-        """How many tokens have been read, which is the position of the next one."""
+        """Number of tokens read, which is the position of the next one."""
         return self.tokens.size(1)
 
     @property
     def batch_size(self) -> int:
-        """How many hypotheses are decoded side by side."""
+        """Number of hypotheses that are decoded in parallel."""
         return self.tokens.size(0)
 
     def after(self, tokens: Tensor, self_kv: tuple[KeyValue, ...]) -> DecodeState:
@@ -49,8 +49,8 @@ class DecodeState:
 
         Shapes:
             rows: [new batch] indices into the batch.
-        What does not change is not copied: keys and values of the sources while every row stays with its source, and
-        those of the tokens while every row stays in place.
+        Unchanged tensors are not copied: keys and values of the sources if every row keeps its source, and those of
+        the tokens if every row stays in place.
         """
         same_rows = torch.equal(rows, torch.arange(self.batch_size, device=rows.device))
         sources = self.sources.index_select(0, rows.to(self.sources.device))
@@ -58,7 +58,7 @@ class DecodeState:
         rows = rows.to(self.tokens.device)
 
         def pick(tensor: Tensor, *, unchanged: bool) -> Tensor:
-            # A copy is contiguous, and the layout decides the last bits of a product: views are always copied.
+            # The memory layout affects the last bits of a matmul, and copies are contiguous: always copy views.
             return tensor if unchanged and tensor.is_contiguous() else tensor.index_select(0, rows)
 
         def pick_layers(layers: tuple[KeyValue, ...], *, unchanged: bool) -> tuple[KeyValue, ...]:

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 
 class Tap(Protocol):
-    """What a model calls at every point while it computes."""
+    """The function that a model calls at every point while it computes."""
 
     def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
         """The tensor to go on with: `tensor` itself, or another one of its shape, type and device."""
@@ -32,7 +32,7 @@ class Tap(Protocol):
 _current: ContextVar[Tap | None] = ContextVar("tap", default=None)
 
 
-class tapped:  # read as a verb: with tapped(tap)
+class tapped:  # lower case, since it is used as `with tapped(tap):`
     """Pass the points of all model code inside through `tap`; None leaves the tap of the surrounding call in force."""
 
     def __init__(self, tap: Tap | None) -> None:
@@ -49,7 +49,7 @@ class tapped:  # read as a verb: with tapped(tap)
 
 
 def wanted_points(tap: Tap) -> frozenset[str] | None:
-    """Return the last names of the only points that concern a tap, "weights" for example, or None for any point."""
+    """The last parts of the names of the points that a tap uses, such as "weights"; None if it uses any point."""
     wanted: frozenset[str] | None = getattr(tap, "wanted", None)
     return wanted
 
@@ -68,7 +68,7 @@ def through(point: str, tensor: Tensor) -> Tensor:
 
 
 class Part(nn.Module):
-    """A module of a model that knows its name in it; :func:`name_points` tells it."""
+    """A module that knows its name within the model; :func:`name_points` sets it."""
 
     name = ""
 
@@ -97,7 +97,7 @@ _NAMES = {"norm_src": "src.norm", "norm_tgt": "tgt.norm"}
 
 
 def name_points(model: nn.Module) -> None:
-    """Tell each part of a model its name: its path, without the "layers" between a stack and a number."""
+    """Set the name of each part of a model: its path, without the "layers" between a stack and a number."""
     for path, module in model.named_modules():
         if isinstance(module, Part):
             module.name = _NAMES.get(path, path.replace(".layers.", "."))
@@ -117,9 +117,8 @@ class _Composed:
 
     def __init__(self, taps: tuple[Tap, ...]) -> None:
         self._taps = taps
-        names = [wanted_points(tap) for tap in taps]
-        known = [each for each in names if each is not None]
-        self.wanted = frozenset().union(*known) if len(known) == len(names) else None
+        wanted = [wanted_points(tap) for tap in taps]
+        self.wanted = None if None in wanted else frozenset().union(*(names for names in wanted if names is not None))
 
     def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
         for tap in self._taps:

@@ -1,4 +1,4 @@
-"""The attention of one decoding, with everything needed to label it, as NumPy arrays and strings without torch."""
+"""The attention of one decoding with everything needed to label it, as NumPy arrays and strings, without torch."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _read(name: str, array: NDArray[np.generic]) -> Any:
 
 
 def _dimensions(name: str) -> int:
-    """How many axes the array of a field has in the file."""
+    """Number of axes of a field's array in the file."""
     if name in ATTENTION_KINDS:
         return 4
     return 2 if name.startswith("top_") or name.endswith("_mask") else 1

@@ -115,11 +115,7 @@ def _epilog() -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns its exit code.
-
-    Raises:
-        CommandError and this project's other errors: one sentence each.
-    """
+    """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
     if options.resume:
         for name in _NOT_WITH_RESUME:
@@ -156,7 +152,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _stored_device(options: argparse.Namespace) -> str:
-    """The kind of device that the run to be resumed was trained on."""
+    """The kind of device on which the run to resume was trained."""
     from model.training.parts import find_first
 
     folder = find_model(options.checkpoints, find_first(options.checkpoints, options.resume))
@@ -209,7 +205,7 @@ def _check_free(options: argparse.Namespace, world: World) -> None:
 
 
 def _set_up(options: argparse.Namespace, world: World, first: Setup | None = None) -> Setup:
-    """Everything before the first update; `first` is the first part if that has not been trained yet."""
+    """Prepare everything before the first update; `first` is the first part, if it has not been trained yet."""
     from model.checkpoint import load_model
     from model.data.files import check_added, read_added, with_added
     from model.training.device import Runtime, check_precision
@@ -225,10 +221,11 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
     settings = make_settings(task.data, preset, assignments)
     start_from = load_model(find_model(options.checkpoints, options.init)) if options.init else None
     if start_from is not None:
-        before = (start_from.name, start_from.model_config, start_from.data_config)
-        after = settings_after(*before, settings, assignments)
+        inherited = settings_after(
+            start_from.name, start_from.model_config, start_from.data_config, settings, assignments
+        )
         # The second part of --first has its own settings; otherwise sizes come from the initial model.
-        settings = dataclasses.replace(settings, data=after.data) if options.first else after
+        settings = dataclasses.replace(settings, data=inherited.data) if options.first else inherited
     added_files = read_added(options.add_data, task)
     for file in added_files:
         if file.pairs.n_skipped and world.is_main:
@@ -271,7 +268,7 @@ def _find_task(
         return get_task("files", split_seed=split_seed, data_dir=options.own_from), None, {"own_data": words}
     if options.task != "files":
         refuse_for_others(options)
-        fetch = not options.dry_run  # the Train page makes a dry run while somebody only looks at the form
+        fetch = not options.dry_run  # the Train page makes dry runs while its form is filled in
         return get_task(options.task, split_seed=split_seed, data_dir=options.data_dir, fetch=fetch), None, {}
     return own_task(options, assignments, split_seed=split_seed, quiet=quiet)
 
@@ -309,8 +306,8 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     if options.precision:
         runtime = dataclasses.replace(runtime, precision=check_precision(options.precision), settled=False)
     runtime = dataclasses.replace(runtime, threads=options.threads or runtime.threads)
-    begun = (folder / STATE / STATE_JSON).is_file()
-    init = None if begun else saved.extra.get("init")  # a run that has started has its own weights
+    has_state = (folder / STATE / STATE_JSON).is_file()
+    init = None if has_state else saved.extra.get("init")
     data_dir = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     if saved.data.task == "files":
         data_dir = folder
@@ -391,7 +388,7 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
 
 
 def _diagnosis(folder: Path) -> str:
-    """How the finished run went, in a sentence."""
+    """A sentence on how the finished run went."""
     from model.analysis.run_diagnosis import Curves, diagnose
     from model.training.runfolder import read_metrics
 

@@ -1,6 +1,6 @@
 """The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017).
 
-It encodes a source, and reads a target all at once (teacher forcing) or token by token.
+It encodes a source, then reads a target all at once (teacher forcing) or token by token.
 """
 
 from __future__ import annotations
@@ -195,8 +195,8 @@ class Transformer(EncoderDecoder):
         Shapes:
             tokens: [batch] ids.
             returns: logits [batch, tgt_vocab] of the token that follows, and the new state.
-        Without a causal mask, each token changes what all earlier positions compute: nothing can be
-        kept, and the whole prefix is read again.
+        Without a causal mask, a new token changes the result at every earlier position, so nothing can be kept and
+        the whole prefix is read again.
         """
         read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)
         offset = state.position if state.causal else 0
@@ -205,7 +205,7 @@ class Transformer(EncoderDecoder):
                 self.embed(read, side="tgt", offset=offset),
                 state.cross_kv,
                 state.self_kv,
-                self_mask=None,  # causal: the newest token sees its whole past; else all see all
+                self_mask=None,  # the newest token sees all before it; without a causal mask, all see all
                 cross_mask=state.src_mask,
             )
             logits = self.logits(hidden[:, -1])  # [batch, d_model] -> [batch, tgt_vocab]

@@ -14,8 +14,9 @@ from model.commands import (
     CommandError,
     OneSentenceParser,
     add_checkpoints,
-    add_length_penalty,
+    add_search,
     run_command,
+    search_config,
     typed,
 )
 from model.config import DecodeConfig, own_search
@@ -38,11 +39,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("sentences", nargs="*", metavar="SENTENCE", help="sentence to translate")
     options.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
-    options.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
-    options.add_argument(
-        "--own-search", action="store_true", help="beam search as the authors of an imported model set it"
-    )
-    add_length_penalty(options)
+    add_search(options)
     options.add_argument(
         "--max-length",
         type=int,
@@ -59,23 +56,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns its exit code.
-
-    Raises:
-        CommandError and this project's other errors: one sentence each.
-    """
+    """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
     if options.trace and len(options.sentences) != 1:
         raise CommandError(f"--trace takes one sentence, not {len(options.sentences)}; give it in quotes.")
     if options.max_length < 0:
         raise CommandError("--max-length must be 0 (from the source length) or more.")
-    config = DecodeConfig(
-        method="beam" if options.beam is not None else "greedy",
-        beam_size=1 if options.beam is None else options.beam,
-        length_penalty=options.length_penalty,
-        alpha=options.alpha,
-        max_length=options.max_length,
-    )
+    config = search_config(options, max_length=options.max_length)
     import torch
 
     from model.checkpoint import load_model
@@ -90,13 +77,13 @@ def main(arguments: Sequence[str]) -> int:
     lines = _Sentences(loaded, source, skips=not options.sentences)
     if options.json or options.trace:
         for line, encoding in lines:
-            recorded = _record(loaded, encoding, config)
+            decoding = _record(loaded, encoding, config)
             if options.trace:
-                _write_trace(recorded, options.trace)
+                _write_trace(decoding, options.trace)
             print(
-                json.dumps(_as_json(loaded, line, recorded), ensure_ascii=False)
+                json.dumps(_as_json(loaded, line, decoding), ensure_ascii=False)
                 if options.json
-                else _text(loaded, recorded)
+                else _text(loaded, decoding)
             )
         return lines.exit_code
     for text in _translations(loaded, lines, config):
@@ -105,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _stdin_lines() -> Iterator[str | CommandError]:
-    """Lines of standard input, decoded as UTF-8 whatever the encoding of the system, or why a line cannot be."""
+    """Lines of standard input, read as UTF-8 whatever the system's encoding, or the error for a line that is not."""
     for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
@@ -114,10 +101,10 @@ def _stdin_lines() -> Iterator[str | CommandError]:
 
 
 class _Sentences:
-    """Lines with their tokens; None for an empty line.
+    """Iterates over lines and their tokens, None for an empty line.
 
-    Where it `skips`, a line that cannot be read counts as empty once standard error says so: the others still get
-    their answers, each on its own line. Elsewhere it is an error.
+    With `skips`, a line that cannot be read is reported on standard error and counts as empty, so that the output has a
+    line for every line of input. Otherwise it is an error.
     """
 
     def __init__(self, loaded: LoadedModel, lines: Iterable[str | CommandError], *, skips: bool) -> None:
@@ -183,49 +170,49 @@ def _record(loaded: LoadedModel, encoding: Encoding | None, config: DecodeConfig
     return decode_recorded(loaded.model, encoding, loaded.target, config, n_alternatives=ALTERNATIVES)
 
 
-def _text(loaded: LoadedModel, recorded: Decoding | None) -> str:
-    return "" if recorded is None else loaded.target.decode(recorded.path)
+def _text(loaded: LoadedModel, decoding: Decoding | None) -> str:
+    return "" if decoding is None else loaded.target.decode(decoding.path)
 
 
-def _write_trace(recorded: Decoding | None, path: Path) -> None:
-    if recorded is None:
+def _write_trace(decoding: Decoding | None, path: Path) -> None:
+    if decoding is None:
         raise CommandError("there is nothing to trace in an empty sentence.")
     try:
-        recorded.trace.save_npz(path)
+        decoding.trace.save_npz(path)
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
-def _as_json(loaded: LoadedModel, line: str, recorded: Decoding | None) -> dict[str, Any]:
-    """Source, translation, tokens, and for each step what it read, chose and considered (probabilities 0 to 1)."""
-    values: dict[str, Any] = {"model": loaded.name, "source": line, "translation": _text(loaded, recorded)}
-    if recorded is None:
+def _as_json(loaded: LoadedModel, line: str, decoding: Decoding | None) -> dict[str, Any]:
+    """Source, translation and tokens, and for each step the token read, the token chosen and the alternatives."""
+    values: dict[str, Any] = {"model": loaded.name, "source": line, "translation": _text(loaded, decoding)}
+    if decoding is None:
         return values | {"source_tokens": [], "unknown": [], "finished": False, "steps": []}
-    trace = recorded.trace
+    trace = decoding.trace
     encoding = loaded.source.encode(line)
     steps = [
         {
             "read": trace.read_tokens[t],
             "token": trace.predicted_tokens[t],
-            "id": recorded.path[t],
+            "id": decoding.path[t],
             "probability": float(trace.probabilities[t]),
             "alternatives": [
                 {"token": token, "id": int(i), "probability": float(p)}
                 for token, i, p in zip(trace.top_tokens[t], trace.top_ids[t], trace.top_probabilities[t], strict=True)
             ],
         }
-        for t in range(len(recorded.path))
+        for t in range(len(decoding.path))
     ]
     values |= {
         "source_tokens": list(trace.src_tokens),
         "unknown": [token for token, unknown in zip(encoding.tokens, encoding.unknown, strict=True) if unknown],
-        "finished": recorded.finished,
+        "finished": decoding.finished,
         "steps": steps,
     }
-    if recorded.beam_hypotheses:
+    if decoding.beam_hypotheses:
         values["hypotheses"] = [
-            {"text": loaded.target.decode(found.tokens), "score": found.score, "log_prob": found.log_prob}
-            for found in recorded.beam_hypotheses
+            {"text": loaded.target.decode(each.tokens), "score": each.score, "log_prob": each.log_prob}
+            for each in decoding.beam_hypotheses
         ]
     return values
 

@@ -1,4 +1,4 @@
-"""Errors whose message is meant for people, and foreign text as messages quote it: short, and nothing in it hidden."""
+"""Errors with messages for people, and safe quoting of foreign text: short, and with hidden characters made visible."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ MESSAGE = 600
 _BIDI_CONTROLS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 _SPACES = str.maketrans("\n\r\t", "   ")
 _WORD = re.compile(rf"\S{{{QUOTED + 1},}}")
-_MARKS = 3  # combining marks on one letter; no language needs more, and a hundred of them cover the lines above
+_MAX_MARKS = 3  # combining marks on one letter; no language needs more, and a hundred of them cover the lines above
 
 
 class UserError(ValueError):
-    """An error that a person can mend: the message says what is wrong and what to do, in bounded length.
+    """An error that a person can fix: the message says what is wrong and what to do, in bounded length.
 
-    `message` is a whole English sentence with `{named}` fields, and their values come beside it. As with every text of
-    the interface, the sentence itself is the id by which a catalogue finds it in another language. Without fields it
-    stays as it is.
-
-    Whatever the message quotes, it has at most `MESSAGE` characters and no word of more than `QUOTED`.
+    `message` is a whole English sentence with `{named}` fields, whose values are given as `fields`. As with every text
+    of the interface, a catalogue of another language finds the sentence by its English text. Without fields it stays
+    as it is. Whatever it quotes, the message has at most `MESSAGE` characters and no word of more than `QUOTED`.
     """
 
     def __init__(self, message: str = "", /, **fields: object) -> None:
@@ -35,16 +33,16 @@ class UserError(ValueError):
 
 
 def bounded(message: str) -> str:
-    """Cut long words and the middle of a long message, so that what is wrong and what to do about it remain."""
+    """Cut long words and the middle of a long message, so that its beginning and its advice at the end remain."""
     begin, end = message[: 2 * MESSAGE], message[2 * MESSAGE :][-2 * MESSAGE :]
-    shown = _WORD.sub(lambda word: _middle_cut(word[0], QUOTED), _harmless(f"{begin}{end}"))
-    return _middle_cut(shown, MESSAGE)
+    text = _WORD.sub(lambda word: _middle_cut(word[0], QUOTED), _harmless(f"{begin}{end}"))
+    return _middle_cut(text, MESSAGE)
 
 
 def readable(text: str, most: int = QUOTED) -> str:
     """Quote foreign text of any length: one line of at most `most` characters."""
-    shown = _harmless(text[: 4 * most])
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    quote = _harmless(text[: 4 * most])
+    return quote if len(quote) <= most else f"{quote[: most - 1]}…"
 
 
 def printable(text: str) -> str:
@@ -57,12 +55,12 @@ def printable(text: str) -> str:
 
 
 def refused_by_system(error: OSError, *, unnamed: str = "a file", whole_path: bool = True) -> str:
-    """Say which file the system would not read or write, and why; `unnamed` where the error names none.
+    """A sentence on which file the system could not read or write, and why.
 
-    A write that fails names no file, whatever it was written to. `whole_path`: not only the file's own name.
+    A failed write does not name its file; `unnamed` stands for it. Without `whole_path`, the file's folder is left out.
     """
-    named = str(error.filename) if error.filename is not None else unnamed
-    file = named if whole_path else os.path.basename(named)
+    path = str(error.filename) if error.filename is not None else unnamed
+    file = path if whole_path else os.path.basename(path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return bounded(
             f"{file} cannot be written: the disk is full, or your share of it. Free some space and try again."
@@ -72,15 +70,15 @@ def refused_by_system(error: OSError, *, unnamed: str = "a file", whole_path: bo
 
 def _harmless(text: str) -> str:
     """One line of printable text in which no letter carries more than a few combining marks."""
-    shown = printable(text.translate(_SPACES))
-    if shown.isascii():
-        return shown
-    kept, marks = [], 0
-    for letter in shown:
+    line = printable(text.translate(_SPACES))
+    if line.isascii():
+        return line
+    letters, marks = [], 0
+    for letter in line:
         marks = marks + 1 if unicodedata.category(letter) in ("Mn", "Me") else 0
-        if marks <= _MARKS:
-            kept.append(letter)
-    return "".join(kept)
+        if marks <= _MAX_MARKS:
+            letters.append(letter)
+    return "".join(letters)
 
 
 def _middle_cut(text: str, most: int) -> str:

@@ -1,8 +1,7 @@
 """Transformers that differ from the paper in one part, for experiments that show what the part is good for.
 
-The model itself (attention.py, layers.py, transformer.py) knows nothing of these. `model.architectures.make_model`
-chooses them where the configuration asks for one: `layer_norm=scalar`, `residual=false`, and what
-:mod:`model.attention_variants` has.
+The model itself (attention.py, layers.py, transformer.py) does not know them. `model.architectures.make_model` builds
+one if the configuration asks for `layer_norm=scalar`, `residual=false` or one of :mod:`model.attention_variants`.
 """
 
 from __future__ import annotations
@@ -62,6 +61,6 @@ class TransformerVariant(Transformer):
                 if isinstance(child, nn.LayerNorm) and config.layer_norm == "scalar":
                     setattr(parent, name, ScalarLayerNorm(child.eps))
                 elif isinstance(child, MultiHeadAttention) and config.has_attention_variant:
-                    setattr(parent, name, AttentionVariant(config, child.n_heads, within_one=name == "self_attn"))
+                    setattr(parent, name, AttentionVariant(config, child.n_heads, same_sequence=name == "self_attn"))
         name_points(self)
         self.reset_parameters()

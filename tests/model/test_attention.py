@@ -131,7 +131,7 @@ def test_half_precision_inputs_still_give_float32_weights() -> None:
 @pytest.mark.parametrize("heads", [1, 2])
 def test_the_scale_keeps_the_softmax_soft(heads: int) -> None:
     config = tiny_config(d_model=64, scale_scores=False)
-    scaled, unscaled = MultiHeadAttention(64, heads).eval(), AttentionVariant(config, heads, within_one=True).eval()
+    scaled, unscaled = MultiHeadAttention(64, heads).eval(), AttentionVariant(config, heads, same_sequence=True).eval()
     unscaled.load_state_dict(scaled.state_dict())
     x, recorders = 3 * torch.randn(2, 6, 64), (PointRecorder(), PointRecorder())
     for attention, recorder in zip((scaled, unscaled), recorders, strict=True):
