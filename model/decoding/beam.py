@@ -1,4 +1,4 @@
-"""Beam search over a batch of sentences, in which every candidate stays visible."""
+"""Beam search over a batch of sentences that reports every candidate."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ def beam_search(
     finished = torch.full((n, width), -torch.inf)  # the best scores of finished hypotheses
     for index in range(int(limits.max())):
         logits, state = step(tokens, state)
-        # The vocabulary is searched where the logits are; only the candidates move to the CPU.
+        # The vocabulary is searched on the model's device; only the candidates move to the CPU.
         log_probs = allowed_log_probs(logits, rules, first=index == 0).float()
         log_probs = log_probs.view(len(sentences), width, -1)  # [n, slot, vocab]
-        offered = log_probs if index >= len(prefix) else _only(log_probs, prefix[index])
-        grown = (totals.to(offered.device)[:, :, None] + offered).flatten(1)  # [n, slot · vocab]
-        best, flat = grown.topk(min(2 * width, grown.size(1)), dim=1)
-        own = log_probs.flatten(1).gather(1, flat).cpu()
+        allowed = log_probs if index >= len(prefix) else _only(log_probs, prefix[index])
+        extended = (totals.to(allowed.device)[:, :, None] + allowed).flatten(1)  # [n, slot · vocab]
+        best, flat = extended.topk(min(2 * width, extended.size(1)), dim=1)
+        token_log_probs = log_probs.flatten(1).gather(1, flat).cpu()
         candidates, flat = best.cpu(), flat.cpu()
         parents, chosen = flat // log_probs.size(-1), flat % log_probs.size(-1)
         penalty = length_penalty(config.length_penalty, config.alpha, index + 1)
         scores = candidates / penalty
         slots = _assign_slots(candidates, chosen, width)
-        yield BeamStep(index, sentences, chosen, parents, own, candidates, scores, slots)
+        yield BeamStep(index, sentences, chosen, parents, token_log_probs, candidates, scores, slots)
 
         totals, tokens, origins = _next_beams(candidates, chosen, parents, slots, width)
         ended = scores.masked_fill(slots != ENDED, -torch.inf)
@@ -79,14 +79,14 @@ def beam_search(
 
 
 def _only(log_probs: Tensor, token: int) -> Tensor:
-    """Offer nothing but `token`, at its own log-probability; [n, slot, vocab] as given."""
+    """Set all log-probabilities [n, slot, vocab] but those of `token` to -inf."""
     forced = torch.full_like(log_probs, -torch.inf)
     forced[..., token] = log_probs[..., token]
     return forced
 
 
 def _assign_slots(candidates: Tensor, chosen: Tensor, width: int) -> Tensor:
-    """What becomes of each candidate [n, candidate], best first: its beam slot, ENDED or PRUNED."""
+    """The fate of each candidate [n, candidate], best first: its beam slot, ENDED or PRUNED."""
     possible, ends = torch.isfinite(candidates), chosen == EOS
     continues = possible & ~ends
     slot = continues.cumsum(dim=1) - 1
@@ -99,16 +99,16 @@ def _next_beams(
     candidates: Tensor, chosen: Tensor, parents: Tensor, slots: Tensor, width: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The next beams, each [n, slot]: totals (-inf for an empty slot), tokens, and the slots that they extend."""
-    spare = slots.masked_fill(slots < 0, width)  # candidates that do not continue share one column, cut off below
+    columns = slots.masked_fill(slots < 0, width)  # candidates that do not continue share a column, cut off below
 
     def fill(empty: float, values: Tensor) -> Tensor:
-        return values.new_full((len(values), width + 1), empty).scatter(1, spare, values)[:, :width]
+        return values.new_full((len(values), width + 1), empty).scatter(1, columns, values)[:, :width]
 
     return fill(-torch.inf, candidates), fill(EOS, chosen), fill(0, parents)
 
 
 def hypotheses(steps: Sequence[BeamStep], n_sentences: int, width: int) -> list[list[Hypothesis]]:
-    """The `width` best hypotheses of each sentence, best score first, read from the steps and their parent pointers.
+    """The `width` best hypotheses of each sentence, best score first, assembled by the steps' parent pointers.
 
     Hypotheses that were cut off count only for a sentence in which none finished.
     """

@@ -1,4 +1,4 @@
-"""Decoding: a batch without recording, for scores, or one sentence with everything recorded."""
+"""Decode a batch without recording, for scores, or one sentence with everything recorded."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from model.transformer import Transformer
 
 
 def stepper(model: Model) -> Model | FastDecoder:
-    """What computes a model's decoding steps: its fast twin, or itself where it has none.
+    """The object that computes a model's decoding steps: its fast twin, or the model itself if it has none.
 
-    An LSTM has none, nor has a decoder that is not causal, nor a model that is being trained.
+    An LSTM has none, nor has a decoder that is not causal or a model in training mode.
     """
-    has_twin = isinstance(model, Transformer) and model.config.causal and not model.training
-    return fast_decoder(model) if has_twin and isinstance(model, Transformer) else model
+    if isinstance(model, Transformer) and model.config.causal and not model.training:
+        return fast_decoder(model)
+    return model
 
 
 @torch.inference_mode()
@@ -45,16 +46,16 @@ def decode_batch(
     """
     limits = [config.length_limit(int(n), model.config.max_positions) for n in (src != PAD).sum(dim=1)]
     tap = edit_tap(edit, model.config)
-    steps_of = stepper(model)
-    state = steps_of.start(src, tap=tap)
-    step = partial(steps_of.step, tap=tap)
+    decoder = stepper(model)
+    state = decoder.start(src, tap=tap)
+    step = partial(decoder.step, tap=tap)
     rules = output_rules(model.config)
     if config.method == "beam":
         steps = list(beam_search(step, state, limit=limits, config=config, rules=rules))
         return hypotheses(steps, src.size(0), config.beam_size)
     if config.method == "sample":
-        return [[found] for found in follow(sample(step, state, limit=limits, config=config, rules=rules))]
-    return [[found] for found in follow(greedy(step, state, limit=limits, rules=rules))]
+        return [[result] for result in follow(sample(step, state, limit=limits, config=config, rules=rules))]
+    return [[result] for result in follow(greedy(step, state, limit=limits, rules=rules))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,40 +91,40 @@ def decode_recorded(
     n_alternatives: int = 10,
     edit: HeadEdits | None = None,
 ) -> Decoding:
-    """Decode one sentence step by step, recording every head, after the target ids in `prefix`.
+    """Decode one sentence step by step after the target ids in `prefix`, and record every head.
 
-    A prefix that ends with <eos> is the whole target, and nothing is searched. Beam search runs first, without
-    recording; its best path is then decoded and recorded, so that the trace is one run of the model.
+    A prefix that ends with <eos> is a whole target, so nothing is searched. Beam search runs first, without recording;
+    its best path is then decoded and recorded, so that the trace is one run of the model.
     """
     src = torch.tensor([[*source.ids, EOS]])
     limit = max(config.length_limit(src.size(1), model.config.max_positions), len(prefix))
     limit = min(limit, model.config.max_positions)
     prefix = tuple(prefix[:limit])
-    given = len(prefix)
-    rules, steps_of = output_rules(model.config), stepper(model)
+    n_forced = len(prefix)
+    rules, decoder = output_rules(model.config), stepper(model)
     beam: tuple[BeamStep, ...] = ()
-    found: tuple[Hypothesis, ...] = ()
+    results: tuple[Hypothesis, ...] = ()
     if config.method == "beam" and prefix[-1:] != (EOS,):
         tap = edit_tap(edit, model.config)
-        state = steps_of.start(src, tap=tap)
-        stepped = partial(steps_of.step, tap=tap)
-        beam = tuple(beam_search(stepped, state, limit=limit, config=config, prefix=prefix, rules=rules))
-        found = tuple(hypotheses(beam, 1, config.beam_size)[0])
-        prefix = found[0].path
+        state = decoder.start(src, tap=tap)
+        step = partial(decoder.step, tap=tap)
+        beam = tuple(beam_search(step, state, limit=limit, config=config, prefix=prefix, rules=rules))
+        results = tuple(hypotheses(beam, 1, config.beam_size)[0])
+        prefix = results[0].path
         limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off
 
     recorder = AttentionRecorder()
     tap = compose(edit_tap(edit, model.config), recorder)
-    step = partial(steps_of.step, tap=tap)
-    state = steps_of.start(src, tap=tap)
+    step = partial(decoder.step, tap=tap)
+    state = decoder.start(src, tap=tap)
     if config.method == "sample":
         steps = list(sample(step, state, limit=limit, config=config, prefix=prefix, rules=rules))
     else:
         steps = list(greedy(step, state, limit=limit, prefix=prefix, rules=rules))
-    path = tuple(int(chosen.tokens[0]) for chosen in steps)
-    log_probs = torch.stack([chosen.log_probs[0] for chosen in steps])  # [tgt, vocab]
+    path = tuple(int(choice.tokens[0]) for choice in steps)
+    log_probs = torch.stack([choice.log_probs[0] for choice in steps])  # [tgt, vocab]
     trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
-    return Decoding(path, given, trace, log_sums(log_probs).numpy(), beam, found)
+    return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), beam, results)
 
 
 def _weights(

@@ -37,7 +37,7 @@ FORBIDDEN = (PAD, SOS)  # tokens that can be read but are never predicted
 
 @dataclass(frozen=True)
 class OutputRules:
-    """What may be predicted: no id of `never`, and at the first step only `first`, where that is not None."""
+    """Restrictions on predictions: no id of `never`, and at the first step only `first`, unless it is None."""
 
     never: tuple[int, ...] = FORBIDDEN
     first: int | None = None
@@ -47,7 +47,7 @@ DEFAULT_RULES = OutputRules()
 
 
 def output_rules(config: ModelConfig) -> OutputRules:
-    """The rules of a model: `FORBIDDEN`, and what its configuration bans or begins with."""
+    """The rules of a model: `FORBIDDEN`, and the banned tokens and first token of its configuration."""
     return OutputRules((*FORBIDDEN, *config.banned_tokens), config.first_token or None)
 
 
@@ -111,15 +111,15 @@ class Hypothesis:
 def allowed_log_probs(logits: Tensor, rules: OutputRules = DEFAULT_RULES, *, first: bool = False) -> Tensor:
     """Log-softmax over the allowed tokens: forbidden ones are set to -inf first, so the others sum to 1.
 
-    `first` says that these are logits of the first target token.
+    `first`: whether these are the logits of the first target token.
 
     Shapes:
         logits: [.., vocab]; returns the same shape.
     """
     if first and rules.first is not None:
-        certain = torch.full_like(logits, -torch.inf)
-        certain[..., rules.first] = 0.0
-        return certain
+        forced = torch.full_like(logits, -torch.inf)
+        forced[..., rules.first] = 0.0
+        return forced
     if rules.never:
         logits = logits.index_fill(-1, _indices(rules.never, logits.device), -torch.inf)
     return logits.log_softmax(dim=-1)
@@ -127,7 +127,7 @@ def allowed_log_probs(logits: Tensor, rules: OutputRules = DEFAULT_RULES, *, fir
 
 @lru_cache(maxsize=16)
 def _indices(ids: tuple[int, ...], device: torch.device) -> Tensor:
-    with torch.inference_mode(False):  # may be used anywhere
+    with torch.inference_mode(False):  # the cached tensor may be used outside inference mode
         return torch.tensor(ids, device=device)
 
 
@@ -157,7 +157,7 @@ def length_penalty(name: LengthPenalty, alpha: float, length: int) -> float:
 def filter_top(log_probs: Tensor, top_k: int, top_p: float) -> Tensor:
     """Set all but the `top_k` most probable tokens to -inf, then all but the fewest with total probability `top_p`.
 
-    (Fan et al. 2018; Holtzman et al. 2020.) The most probable token always remains. Shape: [batch, vocab].
+    The most probable token always remains. Shape: [batch, vocab]. Sources: Fan et al. 2018; Holtzman et al. 2020.
     """
     if top_k:
         kth = log_probs.topk(min(top_k, log_probs.size(-1)), dim=-1).values[..., -1:]
@@ -182,7 +182,7 @@ def greedy(
 
     `limit` is one number, or one per sentence of the batch.
     """
-    return _walk(step, state, lambda log_probs: log_probs.argmax(dim=-1), limit, prefix, rules)
+    return _choose_tokens(step, state, lambda log_probs: log_probs.argmax(dim=-1), limit, prefix, rules)
 
 
 def sample(
@@ -194,7 +194,7 @@ def sample(
     prefix: Sequence[int] = (),
     rules: OutputRules = DEFAULT_RULES,
 ) -> Iterator[PathStep]:
-    """Sample tokens with `config`'s temperature, top_k, top_p and seed after `prefix`; limits as in greedy."""
+    """Sample tokens after `prefix` with `config`'s temperature, top_k, top_p and seed; `limit` as in :func:`greedy`."""
     generator = torch.Generator().manual_seed(config.seed)
 
     def draw(log_probs: Tensor) -> Tensor:
@@ -202,10 +202,10 @@ def sample(
         filtered = filter_top(log_probs.cpu() / config.temperature, config.top_k, config.top_p)
         return torch.multinomial(filtered.softmax(dim=-1), 1, generator=generator)[:, 0]
 
-    return _walk(step, state, draw, limit, prefix, rules)
+    return _choose_tokens(step, state, draw, limit, prefix, rules)
 
 
-def _walk(
+def _choose_tokens(
     step: StepFn[AnyState],
     state: AnyState,
     choose: Callable[[Tensor], Tensor],
@@ -213,14 +213,14 @@ def _walk(
     prefix: Sequence[int],
     rules: OutputRules,
 ) -> Iterator[PathStep]:
+    """Choose one token per sentence and step with `choose`, until all sentences have ended."""
     n = state.batch_size
     rows, tokens = torch.arange(n), torch.full((n,), SOS)
     limits = [limit] * n if isinstance(limit, int) else limit
     finished = tuple(most < 1 for most in limits)
     for index in range(max(limits)):
         logits, state = step(tokens, state)
-        # Stays on the model's device; only tokens move to the CPU.
-        log_probs = allowed_log_probs(logits, rules, first=index == 0)
+        log_probs = allowed_log_probs(logits, rules, first=index == 0)  # on the model's device; only tokens leave it
         forced = index < len(prefix)
         chosen = [prefix[index]] * n if forced else choose(log_probs).tolist()
         chosen = [PAD if done else token for token, done in zip(chosen, finished, strict=True)]
@@ -234,21 +234,18 @@ def _walk(
             return
 
 
-def _of_tokens(log_probs: Tensor, tokens: Tensor) -> Tensor:
-    """The log-probabilities [batch] of one token per row of [batch, vocab]."""
-    return log_probs.gather(1, tokens[:, None].to(log_probs.device))[:, 0]
-
-
 def follow(steps: Iterable[PathStep]) -> list[Hypothesis]:
     """The result of greedy search or sampling for each sentence; its score is the log-probability, without penalty."""
-    # Of each step only the chosen tokens are kept, and not the log-probabilities of the whole vocabulary.
-    chosen = [(step.tokens, _of_tokens(step.log_probs, step.tokens)) for step in steps]
+    # Keep only the log-probabilities of the chosen tokens, not of the whole vocabulary.
+    chosen = [
+        (step.tokens, step.log_probs.gather(1, step.tokens[:, None].to(step.log_probs.device))[:, 0]) for step in steps
+    ]
     if not chosen:
         return []
-    tokens = torch.stack([ids for ids, _ in chosen], dim=1).tolist()  # [batch, step]
-    gained = torch.stack([log_probs for _, log_probs in chosen], dim=1).tolist()
+    all_tokens = torch.stack([tokens for tokens, _ in chosen], dim=1).tolist()  # [batch, step]
+    all_log_probs = torch.stack([log_probs for _, log_probs in chosen], dim=1).tolist()
     results = []
-    for path, log_probs in zip(tokens, gained, strict=True):
+    for path, log_probs in zip(all_tokens, all_log_probs, strict=True):
         length = path.index(EOS) + 1 if EOS in path else [*path, PAD].index(PAD)
         ended = EOS in path
         total = sum(log_probs[:length])

@@ -1,8 +1,8 @@
-"""The temperature of a softmax: what it makes of the probabilities that a model gives, without the whole vocabulary.
+"""Probabilities at other temperatures of the softmax, without the logits of the whole vocabulary.
 
 At temperature T the probability of token v is p_v^(1/T) / Σ_u p_u^(1/T), with p at temperature 1 (Ackley, Hinton and
-Sejnowski 1985, eq. 3). The sum runs over the whole vocabulary; with its logarithm at hand, the probability of any
-single token follows from the token's own p, exactly.
+Sejnowski 1985, eq. 3). The sum runs over the whole vocabulary; given its logarithm, the probability of any single
+token follows exactly from the token's own p.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ def log_sums(log_probs: Tensor) -> Tensor:
         log_probs: [tgt, vocab] in nats, -inf for tokens that are never predicted.
         returns: [tgt, temperature] float32, on the CPU.
     """
-    import torch  # a notebook that only shows attention needs the temperatures alone
+    import torch  # here, since a notebook that only shows attention needs nothing but TEMPERATURES
 
     log_probs = log_probs.float().cpu()
     largest = log_probs.amax(dim=-1, keepdim=True)
     below = log_probs - largest  # at most 0, so that no power overflows
-    # Powers of p^(1/3) cost a tenth of an exponential each.
-    third = (below / 3).exp()
-    square = third * third
-    cube = square * third  # p
-    tenth = (square * square).square() * square  # p^(10/3)
+    # A product costs a tenth of an exponential, so most powers are products of p^(1/3).
+    p_1_3 = (below / 3).exp()
+    p_2_3 = p_1_3 * p_1_3
+    p = p_2_3 * p_1_3
+    p_10_3 = (p_2_3 * p_2_3).square() * p_2_3
     powers = {
-        0.1: tenth * tenth * tenth,
-        0.3: tenth,
-        0.5: cube * cube,
+        0.1: p_10_3 * p_10_3 * p_10_3,
+        0.3: p_10_3,
+        0.5: p * p,
         0.7: (below / 0.7).exp(),
-        1.5: square,
-        2.0: cube.sqrt(),
-        3.0: third,
+        1.5: p_2_3,
+        2.0: p.sqrt(),
+        3.0: p_1_3,
     }
     sums = [
         powers[temperature].sum(dim=-1).log() + largest[:, 0] / temperature

@@ -1,7 +1,7 @@
-"""Linear layers that multiply in bf16 on a CPU, as autocast does on a GPU.
+"""Linear layers that compute their matmul in bf16 on a CPU, as autocast does on a GPU.
 
-Autocast on a CPU would round the small operations between the matmuls as well, which costs more than the matmuls
-gain. Here everything between them stays in float32.
+Autocast on a CPU would also round the small operations between the matmuls, which costs more time than the matmuls
+save. Here everything between the matmuls stays in float32.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from torch import Tensor, nn
 
 
 class _LastCast:
-    """The last tensor that was cast to bf16, with its cast: queries, keys and values come from the same one."""
+    """Cache of one cast to bf16: queries, keys and values are projected from the same tensor."""
 
     def __init__(self) -> None:
         self._last: tuple[ReferenceType[Tensor], int, Tensor] | None = None
 
     def rows(self, x: Tensor) -> Tensor:
-        """The tensor [.., in] as rows of bf16, [token, in]."""
+        """Cast a tensor [.., in] to bf16 rows [token, in]."""
         if torch.compiler.is_compiling():
             return x.detach().flatten(0, -2).bfloat16()
         last = self._last
@@ -35,10 +35,7 @@ _last_cast = _LastCast()
 
 
 class _Bf16LinearFunction(torch.autograd.Function):
-    """x · weightᵀ + bias, with x, the weight and the gradient of the result rounded to bf16 for the matmuls.
-
-    `rows` is x as rows of bf16.
-    """
+    """x · weightᵀ + bias with matmuls in bf16, forward and backward; `rows` is x as bf16 rows."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -54,18 +51,18 @@ class _Bf16LinearFunction(torch.autograd.Function):
         rows, weight = ctx.saved_tensors
         grad = grad_outputs[0].flatten(0, -2)  # [token, out]
         grad_bias = grad.sum(dim=0) if ctx.biased else None
-        half = grad.bfloat16()
-        grad_x = torch.mm(half, weight).to(grad.dtype).view(ctx.shape)
-        return grad_x, None, torch.mm(half.T, rows).to(grad.dtype), grad_bias
+        grad_bf16 = grad.bfloat16()
+        grad_x = torch.mm(grad_bf16, weight).to(grad.dtype).view(ctx.shape)
+        return grad_x, None, torch.mm(grad_bf16.T, rows).to(grad.dtype), grad_bias
 
 
 class Bf16Linear(nn.Linear):
-    """A linear layer that rounds to bf16 on a CPU where autocast to bf16 is on; elsewhere `nn.Linear` itself."""
+    """A linear layer that uses bf16 matmuls on a CPU under bf16 autocast; otherwise the same as `nn.Linear`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """[..., in] -> [..., out]."""
-        rounds = input.device.type == "cpu" and torch.is_autocast_enabled("cpu")
-        if not rounds or input.dtype != torch.float32 or torch.get_autocast_dtype("cpu") != torch.bfloat16:
+        autocast = input.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+        if not autocast or input.dtype != torch.float32 or torch.get_autocast_dtype("cpu") != torch.bfloat16:
             return super().forward(input)
         output: Tensor = _Bf16LinearFunction.apply(input, _last_cast.rows(input), self.weight, self.bias)
         return output

@@ -1,7 +1,7 @@
-"""The output projection, its softmax and the cross-entropy together, a slice of rows at a time.
+"""Compute the output projection, its softmax and the cross-entropy together, one slice of rows at a time.
 
 Projection, softmax and their gradients dominate the cost of a small model. They are computed for one slice of rows,
-forward and backward, while it is in the processor's cache, and the [token, vocab] logits are never stored as a whole.
+forward and backward, while it is in the processor's cache, so the [token, vocab] logits are never stored as a whole.
 The reference is :func:`model.loss.label_smoothed_cross_entropy`.
 """
 
@@ -12,15 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-SLICE_NUMBERS = {
-    "cpu": 750_000,
-    "cuda": 100_000_000,
-}  # logits per slice, sized for the cache of a CPU and the memory of a GPU
+SLICE_LOGITS = {"cpu": 750_000, "cuda": 100_000_000}  # sized for the cache of a CPU and the memory of a GPU
 
 
 def slice_rows(device: str, vocabulary: int) -> int:
-    """The number of rows whose logits are computed at a time, each of the length of the vocabulary."""
-    return max(64, SLICE_NUMBERS.get(device, SLICE_NUMBERS["cuda"]) // vocabulary)
+    """Number of rows, of one logit per token of the vocabulary, that are computed at a time."""
+    return max(64, SLICE_LOGITS.get(device, SLICE_LOGITS["cuda"]) // vocabulary)
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
@@ -37,26 +34,26 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         nll = torch.zeros_like(total)
         size = slice_rows(kind, len(weight))
         for at in range(0, len(labels), size):
-            rows, wanted = hidden[at : at + size].to(dtype), labels[at : at + size, None]
+            rows, targets = hidden[at : at + size].to(dtype), labels[at : at + size, None]
             logits = rows @ table.T  # [token, vocab]
             logits = logits if logits.dtype == torch.float64 else logits.float()
-            right = logits.gather(1, wanted)
+            target_logits = logits.gather(1, targets)
             probabilities = torch.softmax(logits, dim=1)
-            # log Σ exp(logit) from the largest of both: with log_softmax and exp it would take twice as long.
+            # log Σ exp(logit) from the largest logit and probability: log_softmax and exp would take twice as long.
             log_sum = logits.amax(dim=1, keepdim=True) - probabilities.amax(dim=1, keepdim=True).log()
-            total += (log_sum - (1 - smoothing) * right).sum(dtype=total.dtype)
-            nll += (log_sum - right).sum(dtype=total.dtype)
-            # The gradient of the logits is softmax - labels; the uniform part of the smoothing follows for all slices.
-            probabilities.scatter_add_(1, wanted, probabilities.new_full((len(rows), 1), smoothing - 1))
+            total += (log_sum - (1 - smoothing) * target_logits).sum(dtype=total.dtype)
+            nll += (log_sum - target_logits).sum(dtype=total.dtype)
+            # The gradient of the logits is softmax - labels; the uniform part of the labels is subtracted at the end.
+            probabilities.scatter_add_(1, targets, probabilities.new_full((len(rows), 1), smoothing - 1))
             probabilities = probabilities.to(dtype)
             grad_hidden[at : at + size] = probabilities @ table
             grad_weight += probabilities.T @ rows
         grad_hidden -= smoothing * mean_row
-        summed = hidden.sum(dim=0)
-        grad_weight -= smoothing / len(weight) * summed
+        hidden_sum = hidden.sum(dim=0)
+        grad_weight -= smoothing / len(weight) * hidden_sum
         ctx.save_for_backward(grad_hidden, grad_weight)
         ctx.mark_non_differentiable(nll)
-        return (total - smoothing * (summed @ mean_row)).to(weight.dtype), nll
+        return (total - smoothing * (hidden_sum @ mean_row)).to(weight.dtype), nll
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:

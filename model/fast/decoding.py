@@ -1,12 +1,12 @@
-"""Decoding steps in fewer operations than the layers' plain lines, for search and recording.
+"""Decoding steps with fewer operations than the plain layers, for search and recording.
 
-A step on one token consists of many small operations whose cost is their number. Here the projections to queries, keys
-and values are one product, 1/√d_head is part of the product of queries and keys, and keys and values are written into
-memory that is reserved ahead. The reference is :meth:`model.transformer.Transformer.step`; logits and weights agree
-with it to rounding (tests/model/fast/test_decoding.py).
+A step on one token consists of many small operations, whose number decides the time. Here the projections to queries,
+keys and values are one matmul, 1/√d_head is part of the matmul of queries and keys, and keys and values are written
+into memory that is reserved ahead. The reference is :meth:`model.transformer.Transformer.step`; logits and weights
+agree with it to rounding (tests/model/fast/test_decoding.py).
 
-Attention is explicit as everywhere: the weights that pass the tap are the very tensor that multiplies the values, and
-recording changes no bit. A tap sees the points of `STEP_POINTS`; for any other point, run the model itself.
+Attention is explicit as everywhere: the weights that pass through the tap are the very tensor that multiplies the
+values, and recording changes no bit. A tap sees the points of `STEP_POINTS`; for others, run the model itself.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ RESERVED = 32  # positions for which memory is reserved at first
 
 
 class KeysValues:
-    """Keys and values of the tokens read so far, of all decoder layers, with room for more.
+    """Keys and values of the tokens read so far in all decoder layers, with room for more.
 
-    Several states may share it. Each reads the positions before its own and only one of them may write the next one:
-    :meth:`for_position` gives the others a copy, so that old states stay valid.
+    Several states may share one object. Each reads the positions before its own, and only one of them may write the
+    next one: :meth:`for_position` gives the others a copy, so that old states stay valid.
     """
 
     def __init__(self, memory: Tensor, filled: int) -> None:
@@ -51,7 +51,7 @@ class KeysValues:
         self._lock = threading.Lock()
 
     def for_position(self, position: int) -> KeysValues:
-        """Return memory that holds the positions before `position` and in which `position` may be written."""
+        """Return an object with the positions before `position` in which `position` may be written."""
         room = self.memory.size(3)
         with self._lock:
             if self._filled == position < room:
@@ -74,7 +74,7 @@ class KeysValues:
 
 @dataclass(frozen=True)
 class StepState:
-    """What the decoder needs to read one more token; a step makes a new state, and old ones stay valid.
+    """The decoder's state between two steps; a step makes a new state, and old ones stay valid.
 
     Shapes:
         cross: per layer, keys and values of the source, two [batch · head, src, d_head]; src_mask: [batch, 1, 1, src]
@@ -91,12 +91,12 @@ class StepState:
 
     @property
     def batch_size(self) -> int:
-        """How many hypotheses are decoded side by side."""
+        """Number of hypotheses that are decoded in parallel."""
         return self.tokens.size(0)
 
     @property
     def position(self) -> int:
-        """How many tokens have been read, which is the position of the next one."""
+        """Number of tokens read, which is the position of the next one."""
         return self.tokens.size(1)
 
     def select(self, rows: Tensor) -> StepState:
@@ -119,7 +119,7 @@ class StepState:
 
 
 class _Taps(NamedTuple):
-    """The tap at each of the points that a step has, None where it does not concern the tap."""
+    """The tap at each point of a step; None at points that the tap does not use."""
 
     tokens: Tap | None = None
     scores: Tap | None = None
@@ -144,9 +144,9 @@ Affine = tuple[Tensor, Tensor | None]
 
 
 class _Attention(NamedTuple):
-    """One attention block: what projects its queries (and in self-attention keys and values), and its variant's parts.
+    """One attention block; `project` gives queries, and in self-attention also keys and values.
 
-    `gate` and `rotates` are as in :class:`AttentionVariant`; ALiBi's bias is that of a step.
+    `gate` and `rotates` are as in :class:`AttentionVariant`; ALiBi's bias belongs to the step (:class:`_Place`).
     """
 
     name: str
@@ -172,7 +172,7 @@ class _Layer(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """The newest position, from 0; ALiBi's bias [batch · head, 1, key] there, and RoPE's rotation [pair], complex."""
+    """The newest position (from 0), with ALiBi's bias [batch · head, 1, key] and RoPE's complex rotation [pair]."""
 
     position: int
     bias: Tensor | None
@@ -180,7 +180,7 @@ class _Place(NamedTuple):
 
 
 class FastDecoder:
-    """The decoding steps of one Transformer with a causal decoder; make it by :func:`fast_decoder`."""
+    """Computes the decoding steps of a Transformer with a causal decoder; create it with :func:`fast_decoder`."""
 
     def __init__(self, model: Transformer) -> None:
         self._encode, self._project = model.encode, model.decoder.project_memory
@@ -242,13 +242,13 @@ class FastDecoder:
         return logits, replace(state, past=past, tokens=read)
 
     def _place(self, position: int, x: Tensor) -> _Place:
-        """Where the newest token stands, for all layers."""
+        """The place of the newest token, shared by all layers."""
         bias = rotation = None
         if self._scheme == "alibi":  # [head, 1, key] -> [batch · head, 1, key]
             bias = alibi_bias(self._n_heads, 1, position + 1).to(x).repeat(len(x), 1, 1)
         elif self._scheme == "rope":
-            numbers = torch.complex128 if x.dtype == torch.float64 else torch.complex64
-            rotation = rotary_table(position + 1, self._d_head, numbers, x.device)[position]
+            dtype = torch.complex128 if x.dtype == torch.float64 else torch.complex64
+            rotation = rotary_table(position + 1, self._d_head, dtype, x.device)[position]
         return _Place(position, bias, rotation)
 
     def _run(
@@ -261,7 +261,7 @@ class FastDecoder:
         src_mask: Tensor | None,
         taps: _Taps,
     ) -> Tensor:
-        """One layer for the newest position: x [batch, d_model], keys_values [2, batch · head, position, d_head]."""
+        """Run one layer on the newest position: x [batch, d_model], keys_values [2, batch · head, position, d_head]."""
         norm1, norm2, norm3 = layer.norms
         y = norm1(x) if layer.norm_first else x
         y = self._self_attention(layer.self_attn, y, keys_values, place, taps)
@@ -280,7 +280,7 @@ class FastDecoder:
         return x if layer.norm_first else norm3(x)
 
     def _self_attention(self, block: _Attention, y: Tensor, keys_values: Tensor, place: _Place, taps: _Taps) -> Tensor:
-        """Write the newest key and value, then attend to all that were written."""
+        """Write the newest key and value, then attend to all so far."""
         batch, position = y.size(0), place.position
         projected = F.linear(y, *block.project)  # [batch, 3 · d_model]: query, key, value
         if batch > 1:
@@ -313,11 +313,11 @@ class FastDecoder:
         if mask is not None:
             if taps.mask is not None:
                 mask = taps.mask(f"{block.name}.mask", mask)
-            closed, by_row = ~mask, scores.view(-1, block.n_heads, 1, scores.size(-1))
-            scores = by_row.masked_fill(closed, torch.finfo(scores.dtype).min).view_as(scores)
+            hidden, by_head = ~mask, scores.view(-1, block.n_heads, 1, scores.size(-1))
+            scores = by_head.masked_fill(hidden, torch.finfo(scores.dtype).min).view_as(scores)
         weights = scores.softmax(-1)
         if mask is not None:  # changes only rows without any visible key
-            weights = weights.view_as(by_row).masked_fill(closed, 0.0).view_as(scores)
+            weights = weights.view_as(by_head).masked_fill(hidden, 0.0).view_as(scores)
         if taps.weights is not None:
             weights = self._through(taps.weights, block, "weights", weights)
         output = torch.bmm(weights, value)  # [batch · head, 1, d_head]
@@ -331,9 +331,9 @@ class FastDecoder:
     @staticmethod
     def _through(tap: Tap, block: _Attention, name: str, tensor: Tensor) -> Tensor:
         """Pass [batch · head, 1, …] through the tap as [batch, head, 1, …]."""
-        seen = tensor.view(-1, block.n_heads, 1, tensor.size(-1))
-        after = tap(f"{block.name}.{name}", seen)
-        return tensor if after is seen else after.reshape(tensor.shape)
+        by_head = tensor.view(-1, block.n_heads, 1, tensor.size(-1))
+        output = tap(f"{block.name}.{name}", by_head)
+        return tensor if output is by_head else output.reshape(tensor.shape)
 
 
 def _affine(linear: nn.Module) -> Affine:
@@ -344,9 +344,9 @@ def _affine(linear: nn.Module) -> Affine:
 def _attention(block: MultiHeadAttention, *, with_keys: bool) -> _Attention:
     weight, bias = _affine(block.q_proj)
     if with_keys:
-        linears = [_affine(each) for each in (block.q_proj, block.k_proj, block.v_proj)]
-        weight = column_major(torch.cat([each for each, _ in linears]))
-        bias = torch.cat([each for _, each in linears if each is not None])
+        projections = [_affine(linear) for linear in (block.q_proj, block.k_proj, block.v_proj)]
+        weight = column_major(torch.cat([weight for weight, _ in projections]))
+        bias = torch.cat([bias for _, bias in projections if bias is not None])
     plain = _Attention(block.name, block.n_heads, block.d_head**-0.5, (weight, bias), _affine(block.out_proj))
     if not isinstance(block, AttentionVariant):
         return plain
@@ -358,7 +358,7 @@ def _attention(block: MultiHeadAttention, *, with_keys: bool) -> _Attention:
 
 
 def _norm(module: nn.Module) -> Callable[[Tensor], Tensor]:
-    """A norm as a function: the operation itself where it is the usual one, without a module's call."""
+    """A norm as a function; the usual layer norm without the overhead of calling its module."""
     if not isinstance(module, nn.LayerNorm):
         return module
     shape, weight, bias, eps = module.normalized_shape, module.weight, module.bias, module.eps
@@ -379,24 +379,24 @@ def _layer(layer: DecoderLayer) -> _Layer:
     )
 
 
-# With the model's parameters: to look for them among its modules takes longer than a step.
-_made: WeakKeyDictionary[Transformer, tuple[FastDecoder, tuple[Tensor, ...]]] = WeakKeyDictionary()
+# Each with the model's parameters, since collecting them from its modules takes longer than a step.
+_decoders: WeakKeyDictionary[Transformer, tuple[FastDecoder, tuple[Tensor, ...]]] = WeakKeyDictionary()
 
 
 def fast_decoder(model: Transformer) -> FastDecoder:
-    """Return the fast twin of a model's decoder; that of a model whose weights are frozen is made once.
+    """Return the fast twin of a model's decoder; it is cached if the model's weights are frozen.
 
     Raises:
-        ValueError: the decoder is not causal, or the model is being trained (its dropout is not computed here).
+        ValueError: the decoder is not causal, or the model is in training mode (dropout is not computed here).
     """
     if not model.config.causal:
         raise ValueError("a decoder that is not causal reads all tokens again at each step: use the model's own step.")
     if model.training:
         raise ValueError("this computes no dropout: call eval() first.")
-    made = _made.get(model)
-    parameters = tuple(model.parameters()) if made is None else made[1]
+    cached = _decoders.get(model)
+    parameters = tuple(model.parameters()) if cached is None else cached[1]
     if any(parameter.requires_grad for parameter in parameters):
-        return FastDecoder(model)  # its weights may change, and the projections are copies of them
-    if made is None:
-        made = _made[model] = FastDecoder(model), parameters
-    return made[0]
+        return FastDecoder(model)  # not cached: it copies projections, and the weights may change
+    if cached is None:
+        cached = _decoders[model] = FastDecoder(model), parameters
+    return cached[0]

@@ -1,4 +1,4 @@
-"""Dropout with faster random numbers: on a CPU, drawing them takes most of its time."""
+"""Dropout with faster random numbers, which take most of its time on a CPU."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ class _Drop(torch.autograd.Function):
 
 
 def keep_factors(shape: torch.Size, p: float, dtype: torch.dtype = torch.float32) -> Tensor:
-    """0 with probability `p` < 1, rounded to a multiple of 2⁻¹⁶, and otherwise 1 / (1 - p).
+    """Draw dropout factors: 0 with probability `p` < 1, rounded to a multiple of 2⁻¹⁶, and otherwise 1 / (1 - p).
 
-    One 64-bit random number decides four elements. The comparison gives numbers, not bools, since a CPU multiplies
-    numbers by bools in five times the time.
+    One 64-bit random number decides four elements. The comparison yields numbers, not bools, since a CPU takes five
+    times as long to multiply by bools.
 
     Shapes:
         returns: `shape`, of `dtype`.
     """
     count = shape.numel()
     bits = torch.empty(-(-count // 4), dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
-    wide = torch.promote_types(dtype, torch.float32)  # holds every int16
-    kept = bits[:count].to(wide).ge_(round(p * _LEVELS) - _LEVELS // 2)  # 1 or 0
-    return kept.mul_(1.0 / (1.0 - p)).to(dtype).view(shape)
+    exact = torch.promote_types(dtype, torch.float32)  # represents every int16
+    keep = bits[:count].to(exact).ge_(round(p * _LEVELS) - _LEVELS // 2)  # 1 or 0
+    return keep.mul_(1.0 / (1.0 - p)).to(dtype).view(shape)
 
 
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     """Zero each element with probability `p` and scale the others by 1 / (1 - p); returns x outside training.
 
-    Equivalent to F.dropout, in a fifth of the time on a CPU; on other devices it calls F.dropout.
+    Equivalent to F.dropout and five times as fast on a CPU; on other devices it calls F.dropout.
 
     Shapes:
         x: any; returns the same shape.
@@ -58,8 +58,8 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
 
 
 class FastDropout(nn.Dropout):
-    """`nn.Dropout` by :func:`dropout`."""
+    """`nn.Dropout` that uses :func:`dropout`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Any shape, kept."""
+        """Any shape -> the same shape."""
         return dropout(input, self.p, self.training)

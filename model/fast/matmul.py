@@ -1,9 +1,8 @@
-"""Float32 matmuls on a CPU by oneDNN, which is faster than MKL on some processors.
+"""Use oneDNN for float32 matmuls on a CPU, which is faster than MKL on some processors.
 
-PyTorch gives float32 matmuls to MKL, which does not use the widest instructions, AVX-512, on processors that are not
-Intel's. oneDNN uses them everywhere, but PyTorch calls it only if it may round the factors to bf16. oneDNN does
-round them on processors with AMX; on others it multiplies the float32 numbers as they are. So each process allows it
-only if a trial shows that nothing is rounded.
+PyTorch uses MKL for float32 matmuls, which does not use AVX-512 on processors other than Intel's. oneDNN does, but
+PyTorch calls it only if the operands may be rounded to bf16. oneDNN rounds them only on processors with AMX. So each
+process allows rounding only if a trial shows that oneDNN does not round.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import torch
 
 @cache
 def onednn_keeps_float32() -> bool:
-    """Whether this CPU has AVX-512, and oneDNN does not round float32 numbers here although it may."""
+    """Whether this CPU has AVX-512 and oneDNN does not round float32 operands although it is allowed to."""
     if not torch.backends.mkldnn.is_available() or torch.backends.cpu.get_cpu_capability() != "AVX512":
         return False
     capabilities = torch.cpu.get_capabilities()
@@ -27,12 +26,12 @@ def onednn_keeps_float32() -> bool:
 
 
 def _rounds(batch: int) -> bool:
-    """Whether a matmul, or `batch` of them at once, rounds its factors when it may."""
-    fine = 1 + 2.0**-12  # which bf16 does not have
-    lead = (batch,) if batch else ()
-    a, b = torch.full((*lead, 96, 64), fine), torch.ones(*lead, 64, 80)
+    """Whether a matmul, or `batch` matmuls at once, rounds its operands when allowed to."""
+    number = 1 + 2.0**-12  # not a bf16 number
+    batch_shape = (batch,) if batch else ()
+    a, b = torch.full((*batch_shape, 96, 64), number), torch.ones(*batch_shape, 64, 80)
     with _rounding_allowed():
-        return not torch.equal(a @ b, torch.full((*lead, 96, 80), 64 * fine))
+        return not torch.equal(a @ b, torch.full((*batch_shape, 96, 80), 64 * number))
 
 
 @contextmanager
@@ -48,7 +47,7 @@ def _rounding_allowed() -> Iterator[None]:
 
 @contextmanager
 def fast_matmul() -> Iterator[None]:
-    """Inside, float32 matmuls on the CPU take the fastest library that rounds no factor."""
+    """Use the fastest library for float32 matmuls on the CPU that does not round their operands."""
     if not onednn_keeps_float32():
         yield
         return

@@ -1,7 +1,7 @@
-"""Attention over short sequences on a CPU, forward and backward, in less time than by the fused kernel.
+"""Attention over short sequences on a CPU, forward and backward, faster than the fused kernel.
 
-That kernel is made for long sequences, where the weights would not fit into a cache. For a few words, most of its time,
-and of PyTorch's softmax over so few keys, goes into rows that do not fill the processor's vector registers.
+The fused kernel is made for long sequences, whose weights would not fit into a cache. With a few keys, it spends most
+of its time on rows that do not fill the processor's vector registers, and so does PyTorch's softmax.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 LONGEST = 40
-"""Keys up to which this is the faster way."""
+"""Number of keys up to which this is faster."""
 
 
 class _ShortAttention(torch.autograd.Function):
-    """softmax(Q·Kᵀ / √d_head + mask)·V, with the softmax made of operations that run over all rows at once."""
+    """softmax(Q·Kᵀ / √d_head + mask)·V, with the softmax composed of operations on all rows at once."""
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
@@ -26,10 +26,10 @@ class _ShortAttention(torch.autograd.Function):
         scores = torch.baddbmm(q.new_zeros(()), q, k.transpose(1, 2), beta=0, alpha=d_head**-0.5)
         if mask is not None:
             scores.view(batch, head, length, -1).add_(mask)
-        # The bounds are for a row without any visible key, whose weights are 0.
-        bounds = torch.finfo(scores.dtype)
-        weights = scores.sub_(scores.amax(dim=-1, keepdim=True).clamp_(min=bounds.min)).exp_()  # [.., query, key]
-        weights.div_(weights.sum(dim=-1, keepdim=True).clamp_(min=bounds.tiny))
+        # Both clamps concern rows without any visible key, whose weights become 0.
+        info = torch.finfo(scores.dtype)
+        weights = scores.sub_(scores.amax(dim=-1, keepdim=True).clamp_(min=info.min)).exp_()  # [.., query, key]
+        weights.div_(weights.sum(dim=-1, keepdim=True).clamp_(min=info.tiny))
         ctx.save_for_backward(q, k, v, weights)
         return torch.bmm(weights, v).view(batch, head, length, d_head)
 
@@ -40,7 +40,7 @@ class _ShortAttention(torch.autograd.Function):
         batch, head, _, d_head = grad.shape
         grad = grad.reshape(batch * head, -1, d_head)
         grad_v = torch.bmm(weights.transpose(1, 2), grad)
-        # Of the softmax: weights · (gradient - the row's mean gradient under its weights).
+        # Gradient of the softmax: weights · (gradient - the row's mean gradient under its weights).
         grad_scores = torch.bmm(grad, v.transpose(1, 2))
         grad_scores.sub_((grad_scores * weights).sum(dim=-1, keepdim=True)).mul_(weights)
         zero, scale = q.new_zeros(()), d_head**-0.5
@@ -51,7 +51,7 @@ class _ShortAttention(torch.autograd.Function):
 
 
 def short_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """The heads' outputs, as from F.scaled_dot_product_attention; those of a query without any visible key are 0.
+    """Compute the heads' outputs like F.scaled_dot_product_attention, but 0 for a query without any visible key.
 
     Shapes:
         query: [batch, head, query, d_head]; key, value: [batch, head, key, d_head]; mask: additive, broadcastable to

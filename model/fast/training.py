@@ -1,7 +1,7 @@
-"""Training with fast attention that shows no weights: PyTorch's fused kernel, or our own for few keys on a CPU.
+"""Fast attention for training, which yields no weights: PyTorch's fused kernel, or our own for few keys on a CPU.
 
-Evaluation is always explicit and in full precision: the model that is saved, evaluated and shown is unchanged. Training
-runs a twin of it with the very same parameters.
+Training runs a twin of the model with the very same parameters. The model that is saved, evaluated and shown is
+unchanged: its attention is always explicit and in full precision.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AnyModel = TypeVar("AnyModel", bound=nn.Module)
 
 
 class FusedAttention(MultiHeadAttention):
-    """Multi-head attention whose weights never exist: no intermediate that a tap could see."""
+    """Multi-head attention that never forms its weights, so a tap cannot see any intermediate."""
 
     causal = False
     """Whether a call without a mask means that each query sees only the keys up to its own position."""
@@ -44,11 +44,11 @@ class FusedAttention(MultiHeadAttention):
     ) -> tuple[Tensor, Any]:
         """The output of :func:`model.attention.scaled_dot_product_attention`, and None in place of weights.
 
-        The mask may also be additive, see :func:`additive`. In place of a mask, a causal block lets a GPU choose its
-        fastest kernel.
+        The mask may also be additive, see :func:`additive`. `causal` instead of a mask lets a GPU choose its fastest
+        kernel.
         """
         causal, on_cpu = self.causal and mask is None, query.device.type == "cpu"
-        # On a CPU, its matmuls are too small to gain by bf16.
+        # On a CPU, these matmuls are too small to gain from bf16.
         with torch.autocast("cpu", enabled=False) if on_cpu else contextlib.nullcontext():
             if on_cpu and not dropout_p and not causal and key.size(2) <= LONGEST:
                 return short_attention(query, key, value, additive(mask, query.dtype)), None
@@ -61,15 +61,15 @@ class FusedAttention(MultiHeadAttention):
         """Return the tensor as it is.
 
         Raises:
-            ValueError: the call has a tap, but the weights never exist.
+            ValueError: the call has a tap.
         """
         if not torch.compiler.is_compiling() and current_tap() is not None:
-            raise ValueError("the fused kernel does not show its weights: give a tap to the explicit model.")
+            raise ValueError("the fused kernel does not yield its weights: pass a tap to the explicit model instead.")
         return tensor
 
 
 class FusedAttentionVariant(AttentionVariant, FusedAttention):
-    """The same for attention that differs from the paper's: a bias on the scores joins the mask."""
+    """Fused attention for the variants; a bias on the scores is added to the mask."""
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Mask) -> Tensor:
         """The heads' outputs, [batch, head, query, d_head]."""
@@ -82,13 +82,13 @@ class FusedAttentionVariant(AttentionVariant, FusedAttention):
 
 
 def training_twin(model: AnyModel, *, fused: bool) -> AnyModel:
-    """A twin of the model for training: new modules around the very same parameters and buffers.
+    """A twin of the model for training: new modules with the very same parameters and buffers.
 
-    Its dropout draws its numbers faster (:mod:`model.fast.dropout`). If `fused`, its attention shows no weights, and
-    its linear layers multiply in bf16 on a CPU where autocast is on (:mod:`model.fast.bf16`).
+    Its dropout draws random numbers faster (:mod:`model.fast.dropout`). If `fused`, its attention does not form weights
+    (:class:`FusedAttention`), and its linear layers use bf16 on a CPU under autocast (:mod:`model.fast.bf16`).
     """
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
-    twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied
+    twin = copy.deepcopy(model, shared)  # tensors in `shared` are not copied
     causal = isinstance(twin, Transformer) and twin.config.causal
     for name, module in twin.named_modules():
         if type(module) is nn.Dropout:
@@ -111,9 +111,9 @@ def additive(mask: None, dtype: torch.dtype) -> None: ...
 
 
 def additive(mask: Mask, dtype: torch.dtype) -> Mask:
-    """A mask as the kernel takes it without converting it in every layer: 0 where True, -inf elsewhere.
+    """Convert a mask to the form that kernels add to the scores: 0 where True, -inf elsewhere.
 
-    One that is so already stays as it is.
+    Done once, it need not be converted in every layer. A mask that is already additive is returned unchanged.
     """
     if mask is None or mask.dtype != torch.bool:
         return mask

@@ -1,4 +1,4 @@
-"""Byte-level BPE of a model made elsewhere, as in GPT-2 and BART: merges of bytes, so that nothing is unknown.
+"""Byte-level BPE of imported models, as in GPT-2 and BART: it merges bytes, so that no text is unknown.
 
 The `tokenizers` library splits and merges. Every byte is written as one printable letter (Radford et al. 2019, §2.2);
 a piece of such letters may begin or end inside a character.
@@ -23,17 +23,17 @@ _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 LETTERS = {byte: chr(byte) for byte in _PRINTABLE} | {byte: chr(256 + n) for n, byte in enumerate(_OTHERS)}
 """The letter that each byte is written as."""
 _BYTES = {letter: byte for byte, letter in LETTERS.items()}
-_SILENT = frozenset({"<s>", "<mask>"})  # vocabulary entries that stand for no text
-_APART = "<"  # any symbol: a piece that no text contains is a word of its own
+_SILENT = frozenset({"<s>", "<mask>"})  # vocabulary entries without text
+_SYMBOL = "<"  # stands for pieces that no text contains: a symbol is a word of its own
 
 
-def _named(error: UnicodeError) -> tuple[str, int]:
-    """Bytes that are no character, by their numbers."""
+def _byte_names(error: UnicodeError) -> tuple[str, int]:
+    """Error handler of `decode` that writes undecodable bytes as ``<0xC3>``."""
     assert isinstance(error, UnicodeDecodeError)
     return "".join(f"<0x{byte:02X}>" for byte in error.object[error.start : error.end]), error.end
 
 
-codecs.register_error("headlight-named-bytes", _named)
+codecs.register_error("headlight-named-bytes", _byte_names)
 
 
 class _Stored(Stored):
@@ -43,10 +43,10 @@ class _Stored(Stored):
 
 
 class ByteLevelTokenizer(Tokenizer):
-    """Pieces made by merging bytes, and entries that no text contains, such as ``<s>`` and ``<mask>``.
+    """Byte-level BPE, with entries that no text contains, such as ``<s>`` and ``<mask>``.
 
-    `begin` is the entry that stands before every text, or empty; `prefix_space` puts a space before a text that has
-    none. `pieces` are spelt in letters for bytes; :meth:`piece` returns them as text.
+    `begin` is the entry put before every text, or empty; `prefix_space` puts a space before a text that has none.
+    `pieces` are spelt in letters for bytes; :meth:`piece` returns them as text.
     """
 
     kind = "bytelevel"
@@ -65,30 +65,30 @@ class ByteLevelTokenizer(Tokenizer):
         self.merges = tuple(merges)
         self.begin = begin
         self.prefix_space = prefix_space
-        made = made_pieces(merges)
-        lacking = [piece for piece in made if piece not in self._ids]
-        if lacking:
+        merged = merged_pieces(merges)
+        missing = [piece for piece in merged if piece not in self._ids]
+        if missing:
             raise TokenizerError(
-                f"the vocabulary lacks {lacking[0]!r:.60}, which the merges of bytes make; copy the model folder again."
+                f"the vocabulary lacks {missing[0]!r:.60}, a result of its merges; copy the model folder again."
             )
-        if begin and (begin in made or begin not in self._ids):
+        if begin and (begin in merged or begin not in self._ids):
             raise TokenizerError(f"texts cannot begin with {begin!r:.60}, which is no special entry of the vocabulary.")
-        self._bytes = {self._ids[piece]: bytes(_BYTES[letter] for letter in piece) for piece in made}
-        self._splitter = tokenizers.Tokenizer(models.BPE({piece: self._ids[piece] for piece in made}, list(merges)))
+        self._bytes = {self._ids[piece]: bytes(_BYTES[letter] for letter in piece) for piece in merged}
+        self._splitter = tokenizers.Tokenizer(models.BPE({piece: self._ids[piece] for piece in merged}, list(merges)))
         self._splitter.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
         self._splitter.post_processor = processors.ByteLevel(add_prefix_space=prefix_space, trim_offsets=True)
 
     def _cut(self, text: str) -> Iterator[Piece]:
         if not text:
             return
-        found = self._splitter.encode(text)
+        encoding = self._splitter.encode(text)
         begin = [self._ids[self.begin]] if self.begin else []
-        ids, spans = begin + found.ids, [(0, 0)] * len(begin) + found.offsets
-        for i, (start, end), word in zip(ids, spans, word_groups(self._begun(ids)), strict=True):
+        ids, spans = begin + encoding.ids, [(0, 0)] * len(begin) + encoding.offsets
+        for i, (start, end), word in zip(ids, spans, word_groups(self._first_characters(ids)), strict=True):
             yield Piece(super().piece(i), start, end, word)
 
     def piece(self, i: int) -> str:
-        """An entry as text, with the space before it; bytes that are no whole character are named, as in ``<0xC3>``.
+        """An entry as text, with the space before it; bytes of an incomplete character are written as ``<0xC3>``.
 
         Raises:
             TokenizerError: an id outside the vocabulary.
@@ -99,27 +99,27 @@ class ByteLevelTokenizer(Tokenizer):
     def _texts(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
         """The text of each id; a byte adds nothing until its character is complete."""
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        begun = not self.prefix_space
-        for i, after in pairwise([*ids, -1]):
+        has_begun = not self.prefix_space
+        for i, following in pairwise([*ids, -1]):
             content = self._bytes.get(i)
             if content is not None:
-                text = decoder.decode(content, final=after not in self._bytes)
+                text = decoder.decode(content, final=following not in self._bytes)
             else:
                 text = unknown if i == UNK else "" if i < UNK or super().piece(i) in _SILENT else super().piece(i)
-            text = text if begun else text.removeprefix(" ")
-            begun = begun or bool(text)
+            text = text if has_begun else text.removeprefix(" ")
+            has_begun = has_begun or bool(text)
             yield text
 
     def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """As for every tokenizer; a word ends at a space, at punctuation, and, in scripts without spaces, anywhere."""
-        words = word_groups(self._begun([i for i in ids if i >= UNK]))
+        """See :meth:`Tokenizer.words_of`; for the limits of words see :func:`word_groups`."""
+        words = word_groups(self._first_characters([i for i in ids if i >= UNK]))
         return tuple(-1 if i < UNK else next(words) for i in ids)
 
-    def _begun(self, ids: Sequence[int]) -> Iterator[str]:
-        """The characters that begin in each piece, of which it may hold only the first bytes."""
-        contents = [self._bytes.get(i, _APART.encode()) for i in ids]
+    def _first_characters(self, ids: Sequence[int]) -> Iterator[str]:
+        """The characters that begin in each piece, including one that ends in a later piece."""
+        contents = [self._bytes.get(i, _SYMBOL.encode()) for i in ids]
         whole = b"".join(contents)
-        starts = [at for at, byte in enumerate(whole) if byte & 0xC0 != 0x80]  # other bytes continue a character
+        starts = [at for at, byte in enumerate(whole) if byte & 0xC0 != 0x80]  # not a continuation byte
         characters = {at: whole[at:end].decode("utf-8", "replace") for at, end in pairwise([*starts, len(whole)])}
         at = 0
         for content in contents:
@@ -129,8 +129,12 @@ class ByteLevelTokenizer(Tokenizer):
     def to_dict(self) -> dict[str, Any]:
         """JSON values from which :meth:`from_dict` builds an equal tokenizer."""
         merges = [" ".join(merge) for merge in self.merges]
-        own = {"counts": [], "merges": merges, "begin": self.begin, "prefix_space": self.prefix_space}
-        return super().to_dict() | own
+        return super().to_dict() | {
+            "counts": [],
+            "merges": merges,
+            "begin": self.begin,
+            "prefix_space": self.prefix_space,
+        }
 
     @classmethod
     def _restored(cls, stored: _Stored) -> ByteLevelTokenizer:
@@ -138,16 +142,16 @@ class ByteLevelTokenizer(Tokenizer):
         return cls(stored.pieces, merges, lang=stored.lang, begin=stored.begin, prefix_space=stored.prefix_space)
 
 
-def made_pieces(merges: Iterable[Merge]) -> tuple[str, ...]:
+def merged_pieces(merges: Iterable[Merge]) -> tuple[str, ...]:
     """The letters of all bytes and the results of merges, each once."""
     return tuple(dict.fromkeys((*LETTERS.values(), *(left + right for left, right in merges))))
 
 
 def read_byte_merges(lines: Iterable[str]) -> list[Merge]:
-    """Merges, "left right" each; both parts must be known by then.
+    """Read merges, one "left right" each.
 
     Raises:
-        TokenizerError: anything else.
+        TokenizerError: a part is neither a byte nor the result of an earlier merge.
     """
     merges = [(left, right) for left, _, right in (line.partition(" ") for line in lines)]
     check_merges(merges, LETTERS.values())

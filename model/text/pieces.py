@@ -1,9 +1,9 @@
-"""Pieces of text: reversible segmentation, and how a piece is displayed.
+"""Pieces of text: reversible segmentation, and the display of a piece.
 
-A piece is a stretch of text without whitespace; when exactly one space stood before it (or it begins the text, or
-follows other whitespace) it carries a *mark*: a leading space. Since no piece has a space inside, the mark needs no
-escaping. Any other whitespace (doubled, trailing, tab, newline, no-break) is one piece per character. So "I  don't"
-is ``" I"``, ``" "``, ``" "``, ``" do"``, ``"n't"``; joined, a mark writes its space only where no whitespace piece has.
+A piece is a stretch of text without whitespace. If exactly one space precedes it, or it begins the text or follows
+other whitespace, it carries a *mark*: a leading space. Since no piece has a space inside, the mark needs no escaping.
+Any other whitespace (doubled, trailing, tab, newline, no-break) is one piece per character. So "I  don't" is
+``" I"``, ``" "``, ``" "``, ``" do"``, ``"n't"``; when pieces are joined, a mark adds no space after a whitespace piece.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _UNSPACED = re.compile(
 
 
 def word_groups(pieces: Iterable[str]) -> Iterator[int]:
-    """The index of the word that each piece belongs to; pieces write a space as a space or as "▁".
+    """The index of the word that each piece belongs to; a space in a piece is a space or "▁".
 
-    A word begins at a space, at punctuation or a symbol, which is a word of its own, and, in scripts without spaces,
-    anywhere. An empty piece belongs to the word before it.
+    A word begins at a space and at punctuation or a symbol, which is a word of its own; in scripts without spaces, at
+    any character. An empty piece belongs to the word before it.
     """
     word, joins = -1, False
     for piece in pieces:
@@ -37,11 +37,10 @@ def word_groups(pieces: Iterable[str]) -> Iterator[int]:
             continue
         spaced = piece[0] in SPACES
         bare = piece[1:] if spaced else piece
-        marks = bool(bare) and all(unicodedata.category(c)[0] in "PS" for c in bare)
-        if word < 0 or not joins or spaced or marks or _UNSPACED.match(bare):
+        punctuation = bool(bare) and all(unicodedata.category(c)[0] in "PS" for c in bare)
+        if word < 0 or not joins or spaced or punctuation or _UNSPACED.match(bare):
             word += 1
-        # A lone space belongs to what comes after it.
-        joins = not marks
+        joins = not punctuation  # so a lone space belongs to the word after it
         yield word
 
 
@@ -49,7 +48,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 MAX_PIECES = 1_000_000
 MAX_MERGED = 1000  # characters; without a limit, each merge could double the longest piece
-MAX_PIECE = 5000  # characters; as many as a sentence of a person's own data has
+MAX_PIECE = 5000  # characters; as many as a sentence of your own data may have
 _CHUNK = re.compile(r"\S+")
 _VISIBLE = {" ": "␣", "\t": "⇥", "\n": "↵", "\r": "␍", "\u00a0": "⍽"}
 
@@ -72,7 +71,7 @@ class Piece(NamedTuple):
 
 
 def mark_spaces(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[Piece]:
-    """Pieces for the `spans` of `text` (its words, in order) and for the whitespace that no mark can stand for."""
+    """Pieces for the `spans` of `text` (its words, in order) and for whitespace that no mark can represent."""
     end = word = 0
     for start, stop in spans:
         gap = text[end:start]
@@ -124,13 +123,13 @@ def word_spans(text: str, lang: str) -> Iterator[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=16)
 def _spacy(lang: str) -> Any:
-    """The spaCy tokenizer of a language; imported here because it takes a second, and most pages do not need it."""
+    """The spaCy tokenizer of a language; spaCy takes a second to import, and most pages do not need it."""
     if not _LANGUAGE.fullmatch(lang):
         raise TokenizerError(f"'{lang}' is not a language code; use two or three small letters, such as en or de.")
     import spacy
 
     try:
-        # `spacy.blank` makes the same one, after checking a configuration that has nothing to do with words.
+        # `spacy.blank` makes the same tokenizer, but first checks a configuration that does not concern it.
         return spacy.util.get_lang_class(lang)().tokenizer
     except ImportError as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
@@ -146,7 +145,7 @@ def clean(text: str) -> str:
 
 
 def lower(text: str) -> tuple[str, list[int] | None]:
-    """Lower-cased text and, where its length changed ("İ" becomes two), the original position of each character."""
+    """The lower-cased text and, if its length has changed ("İ" becomes two), each character's original position."""
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered, None
@@ -176,19 +175,19 @@ def _show_character(character: str, *, alone: bool) -> str:
 
 
 def check_lang(lang: Any) -> None:
-    """Refuse anything but a language code (it becomes part of a module's name in spaCy)."""
+    """Refuse anything but a language code, since it becomes part of the name of a spaCy module."""
     if not isinstance(lang, str) or not _LANGUAGE.fullmatch(lang):
         raise TokenizerError(f"the tokenizer's 'lang' is {lang!r}, but must be a language code such as 'en'.")
 
 
 def check_merges(merges: Sequence[Merge], alphabet: Iterable[str]) -> None:
-    """Refuse merges of pieces that do not exist by then, or into pieces that no word can hold."""
+    """Refuse merges of pieces that no earlier merge makes, or into pieces that no word can hold."""
     if len(merges) > MAX_PIECES:
         raise TokenizerError(f"the tokenizer has {len(merges)} merges; at most {MAX_PIECES} are read.")
-    known = set(alphabet)
+    pieces = set(alphabet)
     for n, (left, right) in enumerate(merges, start=1):
-        if left not in known or right not in known:
-            raise TokenizerError(f"merge {n} of the tokenizer is {(left, right)!r:.80}, not two pieces known by then.")
+        if left not in pieces or right not in pieces:
+            raise TokenizerError(f"merge {n} of the tokenizer is {(left, right)!r:.80}, not two earlier pieces.")
         if len(left) + len(right) > MAX_MERGED or " " in right:
             raise TokenizerError(f"merge {n} of the tokenizer makes a piece that no word can hold.")
-        known.add(left + right)
+        pieces.add(left + right)

@@ -1,7 +1,6 @@
-"""The Moses normalisation of punctuation, with the position that each character comes from.
+"""The Moses normalisation of punctuation, with the original position of each character.
 
-The rules are those of `sacremoses`; it returns only the new text, and the attention of a token must be drawn over the
-text that a person typed.
+The rules are those of `sacremoses`, which returns only the new text; attention must be drawn over the typed text.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ Rule = tuple[re.Pattern[str], str]
 
 @functools.lru_cache(maxsize=16)
 def _rules(lang: str) -> tuple[Rule, ...]:
-    """The rules of a language, in their order."""
+    """The rules of a language, in order."""
     normalizer = _rules_module().MosesPunctNormalizer(lang)
     return tuple((re.compile(pattern), template) for pattern, template in normalizer.substitutions)
 
 
 @functools.cache
 def _rules_module() -> Any:
-    """`sacremoses.normalize` alone: importing the whole package compiles its tokenizer's tables for a second."""
+    """Import `sacremoses.normalize` alone: the whole package takes a second to compile its tokenizer's tables."""
     package = importlib.util.find_spec("sacremoses")
     if package is None or not package.submodule_search_locations:
         raise TokenizerError("sacremoses, which normalises punctuation, is not installed; install requirements.txt.")
@@ -41,9 +40,9 @@ def _rules_module() -> Any:
 
 
 def normalize_punctuation(text: str, lang: str) -> tuple[str, array[int]]:
-    """The text with its punctuation as Moses writes it and without whitespace at its ends.
+    """Normalise the punctuation of a text and strip whitespace at its ends.
 
-    Returned with it: for each of its characters, and for its end, the position in `text` that it comes from.
+    Returns the new text and, for each of its characters and for its end, the original position in `text`.
     """
     origins = array("l", range(len(text) + 1))
     for pattern, template in _rules(lang):
@@ -55,25 +54,24 @@ def normalize_punctuation(text: str, lang: str) -> tuple[str, array[int]]:
 
 
 def _substitute(pattern: re.Pattern[str], template: str, text: str, origins: array[int]) -> tuple[str, array[int]]:
-    """`pattern.sub(template, text)`; what a replacement shares with its match at either end keeps its position."""
+    """`pattern.sub(template, text)`; characters common to a match and its replacement keep their positions."""
     parts: list[str] = []
-    places = array("l")
+    positions = array("l")
     end = 0
     for match in pattern.finditer(text):
         old, new = match.group(), match.expand(template)
-        head = _shared(old, new)
-        tail = _shared(old[head:][::-1], new[head:][::-1])
+        head = _common_prefix(old, new)
+        tail = _common_prefix(old[head:][::-1], new[head:][::-1])
         parts += (text[end : match.start()], new)
-        places += origins[end : match.start() + head]
-        places += array("l", [origins[match.start() + head]]) * (len(new) - head - tail)
-        places += origins[match.end() - tail : match.end()]
+        positions += origins[end : match.start() + head]
+        positions += array("l", [origins[match.start() + head]]) * (len(new) - head - tail)
+        positions += origins[match.end() - tail : match.end()]
         end = match.end()
     parts.append(text[end:])
-    places += origins[end:]
-    return "".join(parts), places
+    positions += origins[end:]
+    return "".join(parts), positions
 
 
-def _shared(one: str, other: str) -> int:
-    """How many characters two strings share at the beginning."""
-    pairs = zip(one, other, strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+def _common_prefix(a: str, b: str) -> int:
+    """Number of characters that two strings have in common at their beginning."""
+    return next((n for n, pair in enumerate(zip(a, b, strict=False)) if pair[0] != pair[1]), min(len(a), len(b)))

@@ -1,7 +1,7 @@
-"""SentencePiece tokens of a model made elsewhere: a Unigram segmentation, and a vocabulary of its own beside it.
+"""SentencePiece tokenizers of imported models: a Unigram segmentation and a separate vocabulary.
 
-The library `sentencepiece` reads the file and segments (Kudo 2018). A file is not trusted: what the library would not
-read, or segments otherwise than this program shows it, is refused.
+The library `sentencepiece` reads the file and segments (Kudo 2018). Files are not trusted: one that is damaged, or
+that the library would segment in a way that is not supported here, is refused.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ _MODEL_TYPES = {2: "BPE", 3: "word", 4: "character"}
 
 
 class UnigramModel(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a Unigram model says about segmentation.
+    """The parts of a Unigram model that segmentation needs.
 
-    `pieces` are those that text can be cut into, each with its log-probability in `scores`; control symbols, unused
-    pieces and the unknown piece are left out. `charsmap` is the normalisation as SentencePiece compiles it, empty where
-    there is none.
+    `pieces` are those that text can be cut into, with their log-probabilities in `scores`; control symbols, unused
+    pieces and the unknown piece are left out. `charsmap` is the normalisation compiled by SentencePiece, or empty.
     """
 
     pieces: Annotated[tuple[_Piece, ...], Meta(min_length=1, max_length=MAX_PIECES)]
@@ -44,10 +43,10 @@ class UnigramModel(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_unigram_model(content: bytes, name: str = "the file") -> UnigramModel:
-    """Read the bytes of a .spm file; `name` is how messages call it.
+    """Read the bytes of a .spm file; messages call it `name`.
 
     Raises:
-        TokenizerError: it is torn or something else, not a Unigram model, or uses what is not supported here.
+        TokenizerError: it is damaged, not a Unigram model, or uses a feature that is not supported here.
     """
     from google.protobuf.message import DecodeError
     from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
@@ -80,7 +79,7 @@ def read_unigram_model(content: bytes, name: str = "the file") -> UnigramModel:
     if sum(piece.type == kinds.UNKNOWN for piece in model.pieces) != 1:
         raise TokenizerError(f"{name} must have exactly one unknown piece.")
     usable = [piece for piece in model.pieces if piece.type == kinds.NORMAL]
-    found = {
+    values = {
         "pieces": [piece.piece for piece in usable],
         "scores": [piece.score for piece in usable],
         "charsmap": normalizer.precompiled_charsmap,
@@ -88,7 +87,7 @@ def read_unigram_model(content: bytes, name: str = "the file") -> UnigramModel:
         "remove_extra_whitespaces": normalizer.remove_extra_whitespaces,
     }
     try:
-        return checked(found, UnigramModel)[0]
+        return checked(values, UnigramModel)[0]
     except FormatError as error:
         raise TokenizerError(f"{name} {error}") from None
 
@@ -97,7 +96,7 @@ class Unigram:
     """A Unigram model ready to cut text; immutable.
 
     Raises:
-        TokenizerError: a piece stands in it twice or has no score, or the library refuses it.
+        TokenizerError: a piece is listed twice or has no score, or the library refuses the model.
     """
 
     def __init__(self, model: UnigramModel) -> None:
@@ -123,16 +122,16 @@ class Unigram:
             raise TokenizerError(f"the SentencePiece model is damaged: {error}.") from None
 
     def cut(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """The pieces of `text`, "▁" for a space, with start and end in `text`; these spans leave nothing out.
+        """The pieces of `text`, with "▁" for a space, and the start and end of each; together they cover the text.
 
-        A stretch of unknown characters is one piece, spelt as it is.
+        A stretch of unknown characters is one piece, spelt unchanged.
         """
-        places = array("l")  # the character of each byte
+        characters = array("l")  # the character of each byte
         for n, character in enumerate(text):
-            places.extend([n] * len(character.encode()))
-        places.append(len(text))
-        for each in self._library.encode(text, return_type="proto").pieces:
-            yield each.piece, places[each.begin], places[each.end]
+            characters.extend([n] * len(character.encode()))
+        characters.append(len(text))
+        for piece in self._library.encode(text, return_type="proto").pieces:
+            yield piece.piece, characters[piece.begin], characters[piece.end]
 
 
 _LABEL = re.compile(r">>[^<>\s]{1,32}<<")
@@ -147,7 +146,7 @@ class SentencePieceTokenizer(Tokenizer):
     """Pieces of a Unigram model, looked up in a vocabulary that may contain fewer or more of them.
 
     A text may begin with a target label such as ``>>fra<<``, which is one token (see :attr:`labels`). `punctuation` is
-    the language whose punctuation is normalised first, or None. There is no training: such a model comes from elsewhere
+    the language whose punctuation is normalised first, or None. It cannot be trained, only imported
     (:mod:`model.importing`).
     """
 
@@ -165,7 +164,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The target labels of the vocabulary, such as ``>>fra<<``, sorted; a text begins with one of them."""
+        """The target labels of the vocabulary, such as ``>>fra<<``, sorted; see :attr:`Tokenizer.labels`."""
         return self._labels
 
     def _cut(self, text: str) -> Iterator[Piece]:
@@ -174,35 +173,35 @@ class SentencePieceTokenizer(Tokenizer):
         if label:
             yield Piece(label, 0, len(label), 0)
             at, word = len(label), 1
-        spoken, origins = text[at:], None
+        sentence, origins = text[at:], None
         if self.punctuation is not None:
-            spoken, origins = normalize_punctuation(spoken, self.punctuation)
-        found = list(self._segmentation.cut(spoken))
-        words = word_groups(piece for piece, _, _ in found)
-        for (piece, start, end), own in zip(found, words, strict=True):
+            sentence, origins = normalize_punctuation(sentence, self.punctuation)
+        pieces = list(self._segmentation.cut(sentence))
+        words = word_groups(piece for piece, _, _ in pieces)
+        for (piece, start, end), group in zip(pieces, words, strict=True):
             if origins is not None:
                 start, end = origins[start], origins[end]
             covered = text[at + start : at + end]
             start += len(covered) - len(covered.lstrip())
-            yield Piece(piece.replace(SPACE, " "), at + start, at + end, word + own)
+            yield Piece(piece.replace(SPACE, " "), at + start, at + end, word + group)
 
     def _texts(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
-        begun = False
+        has_begun = False
         for i in ids:
             text = self._spelling(i, unknown)
-            text = text if begun else text.removeprefix(" ")
-            begun = begun or bool(text)
+            text = text if has_begun else text.removeprefix(" ")
+            has_begun = has_begun or bool(text)
             yield text
 
     def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """As for every tokenizer; a word ends at a space, at punctuation, and, in scripts without spaces, anywhere."""
+        """See :meth:`Tokenizer.words_of`; for the limits of words see :func:`word_groups`."""
         words = word_groups(" \ufffd" if i == UNK else self.piece(i) for i in ids if i >= UNK)
         return tuple(-1 if i < UNK else next(words) for i in ids)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values from which :meth:`from_dict` builds an equal tokenizer."""
-        own = {"counts": [], "punctuation": self.punctuation, "unigram": msgspec.to_builtins(self.unigram)}
-        return super().to_dict() | own
+        unigram = msgspec.to_builtins(self.unigram)
+        return super().to_dict() | {"counts": [], "punctuation": self.punctuation, "unigram": unigram}
 
     @classmethod
     def _restored(cls, stored: _Stored) -> SentencePieceTokenizer:

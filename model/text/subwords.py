@@ -1,9 +1,9 @@
 """Subwords: spaCy words segmented by byte-pair encoding, with bytes for rare characters, so that nothing is unknown.
 
-The merges are learned by the ``tokenizers`` library and applied here by :class:`Merges`, which keeps the marks for
-preceding spaces and the offsets exact, loads a model without the library, and draws BPE-dropout from a seed, which the
-library cannot. A mark that merges with nothing becomes a token of its own, a space between two words; where the text
-has no space (at its start, or after other whitespace) it is dropped.
+The ``tokenizers`` library learns the merges. :class:`Merges` applies them: it keeps the marks for preceding spaces and
+the offsets exact, needs no library to load a model, and draws BPE-dropout from a seed, which the library cannot. A mark
+that is not merged becomes a token of its own, a space between two words; where the text has no space (at its start, or
+after other whitespace) it is dropped.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ FIRST_BYTE = len(SPECIALS)
 FIRST_PIECE = FIRST_BYTE + N_BYTES
 RARE_CHARACTER = 3  # a character seen less often than this is represented by its bytes
 LONGEST_WORD = 100  # characters; longer words are merged in parts, because merging takes quadratic time
-_MEMORY = 500_000  # partly merged words in the cache
+_MAX_NODES = 500_000  # partly merged words in the cache
 
 Ids = tuple[int, ...]
 
 
 class _Node:
-    """A partly merged word, and the results of one more merge as far as they have come up."""
+    """A partly merged word, its possible next merges, and their results so far."""
 
     __slots__ = ("merges", "next", "symbols")
 
@@ -55,7 +55,7 @@ class _Node:
 
 
 class Merges:
-    """An alphabet and its merges in the order learned. Ids: the 256 bytes, the alphabet, the results of merges."""
+    """An alphabet and its merges in the order learned. Ids: the 256 bytes, then the alphabet, then merged pieces."""
 
     def __init__(self, alphabet: Sequence[str], merges: Sequence[Merge]) -> None:
         self.alphabet = tuple(alphabet)
@@ -94,8 +94,8 @@ class Merges:
     def apply_dropout(self, word: str, dropout: float, rng: random.Random) -> Ids:
         """The word's ids under BPE-dropout: each possible merge is skipped with probability `dropout` at every step.
 
-        (Provilkov et al. 2020, §3.1.) The merges of each partly merged word are cached, so that common words cost
-        little; the ids depend on `rng` alone.
+        The merges of each partly merged word are cached, so that common words cost little; the ids depend on `rng`
+        alone. Source: Provilkov et al. 2020, §3.1.
         """
         if len(word) > LONGEST_WORD:
             return tuple(i for part in _parts(word) for i in self.apply_dropout(part, dropout, rng))
@@ -104,18 +104,18 @@ class Merges:
             node = self._roots[word] = self._node(self.symbols(word))
         draw = rng.random
         while True:
-            for n, following in enumerate(node.next):
+            for n, merged in enumerate(node.next):
                 if draw() >= dropout:
-                    if following is None:
-                        following = node.next[n] = self._node(_merged(node.symbols, node.merges[n]))
-                    node = following
+                    if merged is None:
+                        merged = node.next[n] = self._node(_merged(node.symbols, node.merges[n]))
+                    node = merged
                     break
             else:
                 return node.symbols
 
     def _node(self, symbols: Ids) -> _Node:
         """The node of these symbols, created if it is new; a full cache is cleared first."""
-        if len(self._nodes) >= _MEMORY:
+        if len(self._nodes) >= _MAX_NODES:
             self._nodes.clear()
             self._roots.clear()
         node = self._nodes.get(symbols)
@@ -126,17 +126,17 @@ class Merges:
     def _options(self, symbols: Ids) -> list[tuple[int, int, int]]:
         """The possible merges in the order in which they are tried: (rank, position, merged id)."""
         options = []
-        for place, pair in enumerate(itertools.pairwise(symbols)):
+        for position, pair in enumerate(itertools.pairwise(symbols)):
             merge = self._table.get(pair)
             if merge is not None:
-                options.append((merge[0], place, merge[1]))
+                options.append((merge[0], position, merge[1]))
         options.sort()
         return options
 
 
 def _merged(symbols: Ids, merge: tuple[int, int, int]) -> Ids:
-    _, place, merged = merge
-    return (*symbols[:place], merged, *symbols[place + 2 :])
+    _, position, merged = merge
+    return (*symbols[:position], merged, *symbols[position + 2 :])
 
 
 def _parts(word: str) -> list[str]:
@@ -169,8 +169,8 @@ def learn_merges(words: Mapping[str, int], vocab_size: int) -> Merges:
     trainer = BpeTrainer(
         vocab_size=vocab_size - FIRST_PIECE, initial_alphabet=alphabet, min_frequency=2, show_progress=False
     )
-    known = set(alphabet)
-    repeated = (word for word, n in sorted(words.items()) if known.issuperset(word) for _ in range(n))
+    letters = set(alphabet)
+    repeated = (word for word, n in sorted(words.items()) if letters.issuperset(word) for _ in range(n))
     library.train_from_iterator(repeated, trainer)
     merges = json.loads(library.to_str())["model"]["merges"]
     return Merges(alphabet, [(left, right) for left, right in merges])
@@ -186,7 +186,7 @@ class _Stored(Stored):
 
 
 class SubwordTokenizer(Tokenizer):
-    """Pieces of spaCy words. Ids: `SPECIALS`, the 256 bytes, the alphabet, then the results of merges."""
+    """Pieces of spaCy words. Ids: `SPECIALS`, the 256 bytes, the alphabet, then merged pieces."""
 
     kind = "subwords"
     stored = _Stored
@@ -252,36 +252,35 @@ class SubwordTokenizer(Tokenizer):
                 yield decoder.decode(bytes([value]), final=n == len(values))
 
     def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """As for every tokenizer; a word is a spaCy word of the text that the ids spell."""
+        """See :meth:`Tokenizer.words_of`; a word is a spaCy word of the text that the ids spell."""
         texts = list(self._texts(ids, "\ufffd"))
-        spelled = "".join(texts)
-        starts = [0] * (len(spelled) + 1)  # the word of each character; the space before a word belongs to it
+        decoded = "".join(texts)
+        word_at = [0] * (len(decoded) + 1)  # the word of each character; the space before a word belongs to it
         end = last = 0
-        for word in self._words(spelled):
-            starts[end : word.end] = [word.word] * (word.end - end)
+        for word in self._words(decoded):
+            word_at[end : word.end] = [word.word] * (word.end - end)
             end, last = word.end, word.word
-        starts[end:] = [last] * (len(starts) - end)
-        places = itertools.accumulate(map(len, texts), initial=0)
+        word_at[end:] = [last] * (len(word_at) - end)
+        starts = itertools.accumulate(map(len, texts), initial=0)
         return tuple(
-            -1 if i < UNK else starts[place + (len(text) > 1 and text[0] == " ")]
-            for i, text, place in zip(ids, texts, places, strict=False)
+            -1 if i < UNK else word_at[start + (len(text) > 1 and text[0] == " ")]
+            for i, text, start in zip(ids, texts, starts, strict=False)
         )
 
     def keys(self, text: str) -> tuple[str, ...]:
-        """The words of `text` as :meth:`encode_with_dropout` takes them, so that spaCy runs only once."""
+        """The words of `text` in the form that :meth:`encode_with_dropout` takes, so that spaCy runs only once."""
         text = clean(text)
         return tuple(word.key for word in self._words(text.lower() if self.lowercase else text))
 
     def encode_with_dropout(self, keys: Iterable[str], dropout: float, rng: random.Random) -> Ids:
         """The ids of a text whose words are `keys`, with BPE-dropout; with `dropout` 0 the ids of :meth:`encode`."""
         ids: list[int] = []
-        loose = True  # no single space stands before the next word, so a bare mark would mean nothing
+        no_space = True  # whether the next word's mark stands for no space; alone, it is then dropped
         for key in keys:
             word = self.merges.apply_dropout(key, dropout, rng)
-            marked = is_marked(key)
-            bare = marked and loose and word[0] == self.merges.ids[" "]
-            ids.extend(word[1:] if bare else word)
-            loose = key.isspace()
+            bare_mark = is_marked(key) and no_space and word[0] == self.merges.ids[" "]
+            ids.extend(word[1:] if bare_mark else word)
+            no_space = key.isspace()
         return tuple(ids)
 
     def to_dict(self) -> dict[str, Any]:
@@ -307,7 +306,7 @@ class SubwordTokenizer(Tokenizer):
 def train_joint(
     config: DataConfig, sources: Iterable[str], targets: Iterable[str]
 ) -> tuple[SubwordTokenizer, SubwordTokenizer]:
-    """Source and target tokenizer with one vocabulary, learned on both sides together.
+    """Train a source and a target tokenizer with one vocabulary, learned from both sides.
 
     Raises:
         TokenizerError: `config.vocab_size` has no room for the alphabet.

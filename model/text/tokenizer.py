@@ -1,4 +1,4 @@
-"""Text to token ids and back: words (spaCy), characters, whitespace; subwords are in :mod:`model.text.subwords`."""
+"""Convert text to token ids and back: words (spaCy), characters, whitespace; other kinds have modules of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from msgspec import Meta, Struct
 
-from model.config import SPECIALS, UNK
+from model.config import SPECIALS, UNK, UNTRAINED_TOKENIZERS
 from model.file_formats import FormatError, checked
 from model.text.pieces import (
     MAX_PIECE,
@@ -28,9 +28,6 @@ from model.text.pieces import (
     word_spans,
 )
 
-FROM_ELSEWHERE = ("sentencepiece", "bytelevel")
-"""Kinds of tokenizers that come with models from elsewhere and are not trained here."""
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -44,7 +41,7 @@ class Encoding:
 
     @property
     def unknown(self) -> tuple[bool, ...]:
-        """Whether the model reads each token as ``<unk>``; `tokens` holds the original text of those."""
+        """Whether the model reads each token as ``<unk>``; `tokens` has the original text of such a token."""
         return tuple(i == UNK for i in self.ids)
 
     def __len__(self) -> int:
@@ -52,7 +49,7 @@ class Encoding:
 
 
 class Stored(Struct, forbid_unknown_fields=True):
-    """What tokenizer.json says of a tokenizer; most kinds add to it."""
+    """A tokenizer in tokenizer.json; most kinds add fields."""
 
     kind: str
     lang: str
@@ -88,12 +85,10 @@ class Tokenizer(ABC):
         """Count the pieces of `texts` and keep those seen at least `min_frequency` times.
 
         Raises:
-            TokenizerError: tokenizers of this kind come with models from elsewhere.
+            TokenizerError: tokenizers of this kind are only imported.
         """
-        if cls.kind in FROM_ELSEWHERE:
-            raise TokenizerError(
-                f"tokenizer={cls.kind} is of models from elsewhere and not trained here; choose subwords."
-            )
+        if cls.kind in UNTRAINED_TOKENIZERS:
+            raise TokenizerError(f"tokenizer={cls.kind} comes only with imported models; choose subwords.")
         cutter = cls((), (), lang=lang, lowercase=lowercase)
         counts = Counter(piece.key for text in texts for piece in cutter.cut(text))
         entries = sorted(((key, n) for key, n in counts.items() if n >= min_frequency), key=cls._rank)
@@ -204,11 +199,11 @@ class Tokenizer(ABC):
         except FormatError as error:
             raise TokenizerError(f"the tokenizer {error}") from None
         check_lang(stored.lang)
-        if stored.lowercase and cls.kind in FROM_ELSEWHERE:
+        if stored.lowercase and cls.kind in UNTRAINED_TOKENIZERS:
             raise TokenizerError(f"the tokenizer's 'lowercase' must be false, since {cls.kind} keeps capitals.")
         if len(set(stored.pieces)) < len(stored.pieces):
-            twice = next(piece for piece, n in Counter(stored.pieces).items() if n > 1)
-            raise TokenizerError(f"the tokenizer lists {twice!r} twice among its pieces.")
+            repeated = next(piece for piece, n in Counter(stored.pieces).items() if n > 1)
+            raise TokenizerError(f"the tokenizer lists {repeated!r} twice among its pieces.")
         return cls._restored(stored)
 
     @classmethod
@@ -240,7 +235,7 @@ class CharacterTokenizer(Tokenizer):
         return unknown if i == UNK else super()._spelling(i, unknown)
 
     def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """As for every tokenizer: a word is a stretch between whitespace of the text that the ids spell."""
+        """See :meth:`Tokenizer.words_of`; a word is a stretch between whitespace of the text that the ids spell."""
         words = iter(piece.word for piece in self._cut("".join(self._texts(ids, "\ufffd"))))
         return tuple(-1 if i < UNK else next(words) for i in ids)
 

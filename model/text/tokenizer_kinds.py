@@ -1,4 +1,4 @@
-"""All kinds of tokenizers: build them from texts, write them to and read them from a model folder's tokenizer.json."""
+"""Build tokenizers of every kind from texts, and write and read a model folder's tokenizer.json."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from model.config import DataConfig, nearest
+from model.config import UNTRAINED_TOKENIZERS, DataConfig, nearest
 from model.text.pieces import TokenizerError, check_lang
-from model.text.tokenizer import FROM_ELSEWHERE, CharacterTokenizer, Tokenizer, WhitespaceTokenizer, WordTokenizer
+from model.text.tokenizer import CharacterTokenizer, Tokenizer, WhitespaceTokenizer, WordTokenizer
 
 TOKENIZER_FORMAT_VERSION = 1
-_KINDS = ("words", "characters", "whitespace", "subwords", *FROM_ELSEWHERE)
+_KINDS = ("words", "characters", "whitespace", "subwords", *UNTRAINED_TOKENIZERS)
 
 
 def _kind(name: str) -> type[Tokenizer]:
-    """The class of a kind; those that need a library are imported only where they are used."""
+    """The class of a kind; those that need a library are imported on use."""
     if name == "subwords":
         from model.text.subwords import SubwordTokenizer
 
@@ -32,7 +32,7 @@ def _kind(name: str) -> type[Tokenizer]:
 
 
 def build_tokenizers(config: DataConfig, sources: Iterable[str], targets: Iterable[str]) -> tuple[Tokenizer, Tokenizer]:
-    """Source and target tokenizer built from the training pairs; subword tokenizers share one vocabulary."""
+    """Build source and target tokenizer from the training pairs; subword tokenizers share one vocabulary."""
     if config.tokenizer == "subwords":
         from model.text.subwords import train_joint
 

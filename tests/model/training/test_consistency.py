@@ -258,6 +258,6 @@ def test_impossible_settings_are_refused(changes: dict[str, float], said: str) -
 
 
 def test_slices_are_sized_by_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(loss.SLICE_NUMBERS, "cpu", 1300)
+    monkeypatch.setitem(loss.SLICE_LOGITS, "cpu", 1300)
     assert loss.slice_rows("cpu", 13) == 100
     assert loss.slice_rows("cpu", 1300) == 64

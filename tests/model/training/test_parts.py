@@ -61,15 +61,15 @@ def test_the_curve_shows_both_ends_and_the_peak() -> None:
     assert (333, config.learning_rate) in points
 
 
-@given(smoothing=st.sampled_from([0.0, 0.1, 0.5]), seed=st.integers(0, 9), slice_numbers=st.sampled_from([1, 10**6]))
-def test_label_smoothing_is_pytorchs_and_the_formula(smoothing: float, seed: int, slice_numbers: int) -> None:
+@given(smoothing=st.sampled_from([0.0, 0.1, 0.5]), seed=st.integers(0, 9), slice_logits=st.sampled_from([1, 10**6]))
+def test_label_smoothing_is_pytorchs_and_the_formula(smoothing: float, seed: int, slice_logits: int) -> None:
     """Value and both gradients, whether the rows fit into one slice or need several."""
     generator = torch.Generator().manual_seed(seed)
     hidden = torch.randn(150, 5, generator=generator, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(11, 5, generator=generator, dtype=torch.float64, requires_grad=True)
     labels = torch.randint(0, 11, (150,), generator=generator)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(loss.SLICE_NUMBERS, "cpu", slice_numbers)
+        patch.setitem(loss.SLICE_LOGITS, "cpu", slice_logits)
         ours, nll = projected_cross_entropy(hidden, weight, labels, smoothing)
     logits = hidden @ weight.T
     theirs = F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
