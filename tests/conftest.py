@@ -149,7 +149,7 @@ def _tasks_made_once() -> Iterator[None]:
     from model import data
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(data, "_MADE", {name: cache(make) for name, make in data._MADE.items()})
+        patch.setattr(data, "_GENERATED", {name: cache(make) for name, make in data._GENERATED.items()})
         yield
 
 
@@ -174,5 +174,5 @@ def few_sentences() -> Iterator[None]:
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(data, "_MADE", {name: shorter(make) for name, make in data._MADE.items()})
+        patch.setattr(data, "_GENERATED", {name: shorter(make) for name, make in data._GENERATED.items()})
         yield

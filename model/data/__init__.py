@@ -1,4 +1,4 @@
-"""Tasks by name: what a model can be trained and tested on."""
+"""Tasks by name, each with the sentence pairs that a model is trained and tested on."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from model.data.task import DataError, Example, Prompt, Splits, Task
 
 __all__ = ["MADE_HERE", "TASKS", "DataError", "Example", "Prompt", "Splits", "Task", "get_task"]
 
-_MADE: Mapping[str, Callable[[int], Task]] = {
+_GENERATED: Mapping[str, Callable[[int], Task]] = {
     "adjective-swap": adjective_swap,
     **{name: partial(letters, name) for name in LETTER_TASKS},
     "dates": dates,
     "number-words": number_words_task,
     **{name: partial(phrases, name) for name in PHRASE_TASKS},
 }
-MADE_HERE = tuple(_MADE)  # generated tasks: no file and no network needed
+MADE_HERE = tuple(_GENERATED)  # these tasks need no file and no network
 TASKS = (*MADE_HERE, *MULTI30K_TASKS)
 
 
 def get_task(name: str, *, split_seed: int = 0, data_dir: Path | None = None, fetch: bool = False) -> Task:
     """The task of this name; its examples are generated, read or downloaded on the first access to `splits`.
 
-    `data_dir` is the folder of a corpus; without it, a corpus is read from the folder named in HEADLIGHT_DATA or from
-    the user's cache folder, into which it is downloaded only if `fetch` allows it. For the task ``files`` (a person's
-    own data) `data_dir` is the folder of the run that stores them.
+    `data_dir` is the folder of a corpus. Without it, a corpus is read from the folder named in HEADLIGHT_DATA or from
+    the user's cache folder, into which it is downloaded only if `fetch` allows it. For the task ``files`` (your own
+    data), `data_dir` is the folder of the run that stores them.
 
     Raises:
         DataError: there is no such task; the message names the nearest.
     """
-    if name in _MADE:
-        return _MADE[name](split_seed)
+    if name in _GENERATED:
+        return _GENERATED[name](split_seed)
     if name in MULTI30K_TASKS:
         return MULTI30K_TASKS[name](split_seed=split_seed, data_dir=data_dir, fetch=fetch)
     if name == "files":

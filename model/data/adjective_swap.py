@@ -9,7 +9,7 @@ from model.config import DataConfig
 from model.data.task import Example, Prompt, Splits, Task
 
 SUBJECTS = {"I": "je", "you": "tu", "he": "il", "she": "elle", "we": "nous", "they": "ils"}
-# One French form for each of: je and tu, il and elle, nous, ils.
+# The index of the verb form for each pronoun.
 FORM = {"je": 0, "tu": 0, "il": 1, "elle": 1, "nous": 2, "ils": 3}
 VERBS = {
     "read": ("lis", "lit", "lisons", "lisent"),
@@ -22,8 +22,8 @@ NOUNS = {"books": "livres", "apples": "pommes", "cars": "voitures", "houses": "m
 
 N_TEST = 96
 N_VALID = 48
-# Subject and verb keep their positions; adjective and noun swap theirs. The ending of the verb depends on the subject
-# too, but the word that it translates is the verb.
+# Subject and verb keep their positions, adjective and noun swap theirs. The verb's ending depends on the subject, but
+# the verb translates the verb alone.
 ALIGNMENT = ((0,), (1,), (3,), (2,))
 
 DESCRIPTION = (
@@ -64,7 +64,7 @@ Combination = tuple[str, str, str, str]
 
 
 def pair(combination: Combination, *, inflected: bool = True) -> Example:
-    """The sentence pair of a subject, verb, adjective and noun; `inflected`: with the -s of "he reads"."""
+    """The sentence pair of a subject, verb, adjective and noun; `inflected` adds the -s of "he reads"."""
     subject, verb, adjective, noun = combination
     je = SUBJECTS[subject]
     english = verb + "s" if inflected and FORM[je] == 1 else verb

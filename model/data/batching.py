@@ -28,6 +28,10 @@ class EncodedPairs:
     def __len__(self) -> int:
         return len(self.sources)
 
+    def part(self, indices: Sequence[int]) -> EncodedPairs:
+        """The pairs at these indices."""
+        return EncodedPairs(tuple(self.sources[i] for i in indices), tuple(self.targets[i] for i in indices))
+
     @property
     def lengths(self) -> list[tuple[int, int]]:
         """Tokens of each pair as the model reads them: source with ``<eos>``, target with ``<sos>``."""
@@ -65,7 +69,7 @@ def resampling(
     seed: int,
     longest: int,
 ) -> Callable[[int], EncodedPairs]:
-    """The function that segments the pairs anew each epoch (BPE-dropout), from the seed and the epoch alone.
+    """Return a function that segments the pairs anew for an epoch (BPE-dropout), from the seed and the epoch alone.
 
     A side that would be longer than `longest` ids is segmented without dropout, as in `whole`.
 
@@ -81,10 +85,13 @@ def resampling(
         rng = random.Random(f"bpe-dropout {seed} {epoch}")
         sources, targets = (
             tuple(
-                cut if len(cut := side.encode_with_dropout(words, dropout, rng)) <= longest else ids
+                dropped if len(dropped := tokenizer.encode_with_dropout(words, dropout, rng)) <= longest else ids
                 for words, ids in zip(texts, plain, strict=True)
             )
-            for side, texts, plain in ((source, source_words, whole.sources), (target, target_words, whole.targets))
+            for tokenizer, texts, plain in (
+                (source, source_words, whole.sources),
+                (target, target_words, whole.targets),
+            )
         )
         return EncodedPairs(sources, targets)
 
@@ -106,26 +113,25 @@ def batches(
     longest = sizes.max(axis=1)
     # Sorting by the longer side, then by the source, keeps padding small on both sides of a batch.
     order = order[np.lexsort((sizes[order, 0], longest[order]))]
-    cuts: list[tuple[int, ...]] = []
+    filled: list[tuple[int, ...]] = []
     batch: list[int] = []
     for index, size in zip(order.tolist(), longest[order].tolist(), strict=True):
         if batch and (len(batch) + 1) * size > max_tokens:
-            cuts.append(tuple(batch))
+            filled.append(tuple(batch))
             batch = []
         batch.append(index)
     if batch:
-        cuts.append(tuple(batch))
-    return [cuts[i] for i in rng.permutation(len(cuts))] if shuffle else cuts
+        filled.append(tuple(batch))
+    return [filled[i] for i in rng.permutation(len(filled))] if shuffle else filled
 
 
 def collate(pairs: EncodedPairs, indices: Sequence[int]) -> Batch:
     """The pairs with these indices as padded tensors; no indices give tensors of batch size 0."""
-    sources = [pairs.sources[i] for i in indices]
-    targets = [pairs.targets[i] for i in indices]
+    part = pairs.part(indices)
     return Batch(
-        src=pad([(*ids, EOS) for ids in sources]),
-        tgt_in=pad([(SOS, *ids) for ids in targets]),
-        labels=pad([(*ids, EOS) for ids in targets]),
+        src=pad([(*ids, EOS) for ids in part.sources]),
+        tgt_in=pad([(SOS, *ids) for ids in part.targets]),
+        labels=pad([(*ids, EOS) for ids in part.targets]),
     )
 
 

@@ -65,10 +65,10 @@ EXAMPLES = (
 
 
 def spell(when: date, template: str, *, short_month: bool = False, short_weekday: bool = False) -> Example:
-    """The pair for a date written as `template` says, aligned by character.
+    """Spell a date by a template, and align source and target by character.
 
-    A digit of the target is aligned with the source digit that it repeats; a leading zero missing in the source, with
-    the single digit that it precedes; the digits of a month, with all letters of its name. Hyphens are not aligned.
+    A digit of the target is aligned with the source digit that it repeats; a leading zero that the source lacks, with
+    the digit that follows it; the digits of a month, with all letters of its name. Hyphens are not aligned.
     """
     month, weekday = MONTHS[when.month - 1], WEEKDAYS[when.weekday()]
     values = {
@@ -85,8 +85,8 @@ def spell(when: date, template: str, *, short_month: bool = False, short_weekday
             source += values[name]
     year, month_span, day = (spans[field] for field in "ymd")
     digits = [(i,) for i in year]
-    named = "{month}" in template
-    month_digits = [tuple(month_span)] * 2 if named else [(month_span[0],), (month_span[-1],)]
+    has_name = "{month}" in template
+    month_digits = [tuple(month_span)] * 2 if has_name else [(month_span[0],), (month_span[-1],)]
     day_digits = [(day[0],), (day[-1],)]
     return Example(source, when.isoformat(), (*digits, (), *month_digits, (), *day_digits))
 
@@ -100,24 +100,24 @@ def is_spelling(text: str) -> bool:
     """Whether a text is a spelling of a date that exists, from `FIRST` to `LAST`; capitals do not matter."""
     text = text.strip().lower()
     for template, pattern in _patterns().items():
-        found = pattern.fullmatch(text)
-        if not found:
+        match = pattern.fullmatch(text)
+        if not match:
             continue
         try:
-            month = _SHORT_MONTHS.index(found["month"][:3]) + 1 if "{month}" in template else int(found["m"])
-            when = date(int(found["y"]), month, int(found["d"]))
-        except ValueError:  # there is no such month, or no such day
+            month = _SHORT_MONTHS.index(match["month"][:3]) + 1 if "{month}" in template else int(match["m"])
+            when = date(int(match["y"]), month, int(match["d"]))
+        except ValueError:  # there is no such month or no such day
             continue
-        # Spelt again: endings and weekdays have to be those of this date.
-        spelt = (spell(when, template, short_month=m, short_weekday=w) for m, w in product((False, True), repeat=2))
-        if FIRST <= when <= LAST and text in {example.source.lower() for example in spelt}:
+        # The pattern accepts any ending and weekday: compare with the correct spellings of this date.
+        spellings = (spell(when, template, short_month=m, short_weekday=w) for m, w in product((False, True), repeat=2))
+        if FIRST <= when <= LAST and text in {example.source.lower() for example in spellings}:
             return True
     return False
 
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """What a text written as each template says looks like."""
+    """A pattern for the texts of each template; it accepts any ordinal ending and weekday."""
     parts = {
         "d": r"(?P<d>\d{1,2})", "dd": r"(?P<d>\d{2})", "th": "[a-z]{2}", "m": r"(?P<m>\d{1,2})", "mm": r"(?P<m>\d{2})",
         "month": "(?P<month>[a-z]{3,9})", "weekday": "[a-z]{3,9}", "y": r"(?P<y>\d{4})",
@@ -144,7 +144,7 @@ def random_spelling(when: date, rng: random.Random) -> Example:
 
 
 def family_of(example: Example) -> str:
-    """Which of `FAMILIES` a spelling belongs to."""
+    """The name in `FAMILIES` of a spelling's family."""
     text = example.source.lower()
     for weekday in WEEKDAYS:
         text = re.sub(rf"^({weekday}|{weekday[:3]}),? ", "", text, flags=re.IGNORECASE)

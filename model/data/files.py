@@ -1,4 +1,4 @@
-"""Sentence pairs from files: a user's own (read, checked, split, stored with a run), and pairs added to a task."""
+"""Sentence pairs from files: your own data (read, checked, split, stored with a run), and pairs added to a task."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Languages = tuple[str, str]
 
 
 def direction(data: DataConfig, side: str) -> Languages:
-    """The languages that a model reads and writes if it writes the `side` ("target" or "source") of these data."""
+    """The languages that a model reads and writes to produce the `side` ("target" or "source") of these data."""
     return (data.src_lang, data.tgt_lang) if side == "target" else (data.tgt_lang, data.src_lang)
 
 
 def fits(model: Languages, wanted: Languages) -> bool:
-    """Whether a model of these languages may translate in the wanted direction; "xx" is whatever the model has."""
+    """Whether a model of these languages may translate in the wanted direction; "xx" fits any language."""
     return all(want in ("xx", have) for have, want in zip(model, wanted, strict=True))
 
 
@@ -42,7 +42,7 @@ class AddedFile:
 
 
 def read_added(paths: Sequence[Path], task: Task) -> tuple[AddedFile, ...]:
-    """The files of further pairs, in this order; columns are found as in a user's own data.
+    """Read files of further pairs, in this order; columns are found as in your own data.
 
     Raises:
         DataError: a file cannot be read, or fewer than half of its rows can be used.
@@ -53,10 +53,10 @@ def read_added(paths: Sequence[Path], task: Task) -> tuple[AddedFile, ...]:
 
 
 def with_added(task: Task, files: Sequence[AddedFile]) -> tuple[Task, list[dict[str, Any]]]:
-    """The task with the union of its training pairs and those of the files, and what config.json stores about these.
+    """Add the pairs of files to a task's training pairs; returns the new task and the entries for config.json.
 
-    A pair that is there already is left out, and so is one whose source is held out in another split, with whatever
-    capitals and spaces. The entries name each file without its folder, its SHA-256, and how many pairs it brought.
+    A pair is left out if it is already there, or if its source is held out in another split (capitals and spaces do not
+    matter). Each entry has a file's name without its folder, its SHA-256, and the number of pairs that it added.
     """
     if not files:
         return task, []
@@ -80,7 +80,7 @@ def with_added(task: Task, files: Sequence[AddedFile]) -> tuple[Task, list[dict[
 
 
 def check_added(files: Sequence[AddedFile], stored: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse to continue a run with other added files than those that its config.json names.
+    """Refuse to continue a run with other added files than those in its config.json.
 
     Raises:
         DataError: a file is missing, has changed, or is new.
@@ -96,10 +96,10 @@ def check_added(files: Sequence[AddedFile], stored: Sequence[Mapping[str, Any]])
 DATA_FILE = "data.jsonl"
 MAX_VALID = 1000
 VALID_FRACTION = 0.1
-LARGE = 5000  # with this many pairs, a larger model becomes the default
+LARGE = 5000  # with this many pairs, a larger model is the default
 _SOURCE_NAMES = ("source", "src", "input", "original", "question")
 _TARGET_NAMES = ("target", "tgt", "output", "translation", "reference", "answer")
-_NAMED = 5
+_MAX_LISTED = 5  # line numbers or columns in a message
 
 
 @dataclass(frozen=True)
@@ -121,15 +121,15 @@ class Pairs:
         return sum(map(len, self.skipped.values()))
 
     def columns_sentence(self) -> str:
-        """A sentence that says which columns of a table were read; empty if it has no others."""
+        """A sentence on which columns of a table were read; empty if there are no others."""
         if not self.unused:
             return ""
         read = f"The sources are column '{self.source_name}', the targets '{self.target_name}'"
-        more = f" and {len(self.unused) - _NAMED} more" if len(self.unused) > _NAMED else ""
-        return f"{read}; not read: {', '.join(self.unused[:_NAMED])}{more}."
+        more = f" and {len(self.unused) - _MAX_LISTED} more" if len(self.unused) > _MAX_LISTED else ""
+        return f"{read}; not read: {', '.join(self.unused[:_MAX_LISTED])}{more}."
 
     def skipped_sentence(self) -> str:
-        """A sentence that says what was skipped and why, with the first line numbers; empty if nothing was."""
+        """A sentence on which rows were skipped and why, with the first line numbers; empty if none were."""
         if not self.skipped:
             return ""
         reasons = "; ".join(f"{why} ({name_lines(lines)})" for why, lines in self.skipped.items())
@@ -137,10 +137,10 @@ class Pairs:
 
 
 def name_lines(lines: tuple[int, ...]) -> str:
-    """The first few line numbers as text, and how many more there are."""
-    named = ", ".join(map(str, lines[:_NAMED]))
-    more = f" and {len(lines) - _NAMED} more" if len(lines) > _NAMED else ""
-    return f"line{'s' if len(lines) > 1 else ''} {named}{more}"
+    """The first few line numbers as text, and the number of the others."""
+    listed = ", ".join(map(str, lines[:_MAX_LISTED]))
+    more = f" and {len(lines) - _MAX_LISTED} more" if len(lines) > _MAX_LISTED else ""
+    return f"line{'s' if len(lines) > 1 else ''} {listed}{more}"
 
 
 def read_pairs(
@@ -152,10 +152,10 @@ def read_pairs(
     tgt_lang: str = "",
     header: bool | None = None,
 ) -> Pairs:
-    """The pairs in a TSV, CSV or JSONL file; `header` says whether the first row holds headings (None: see there).
+    """Read the pairs in a TSV, CSV or JSONL file; `header` as for :func:`model.data.tables.read_table`.
 
     A column is given by its heading or by its number from 1. Otherwise it is the column named after the language, or
-    one with a common name (source, target, …), or the first column not yet taken that does not only number the rows.
+    one with a common name (source, target, …), or the first free column, except one that only numbers the rows.
 
     Raises:
         DataError: the file cannot be read, has no such column, or fewer than half of its rows can be used.
@@ -182,7 +182,7 @@ def read_pairs(
 
 
 def read_parallel(source: Path, target: Path) -> Pairs:
-    """The pairs in two text files that correspond line by line.
+    """Read the pairs in two text files that correspond line by line.
 
     Raises:
         DataError: a file cannot be read, or the numbers of lines differ.
@@ -192,11 +192,11 @@ def read_parallel(source: Path, target: Path) -> Pairs:
     return _checked(f"{source.name} with {target.name}", rows, source.name, target.name)
 
 
-def _column(table: Table, wanted: str | None, usual: tuple[str, ...]) -> int | None:
-    if wanted:
-        return table.column(wanted)
+def _column(table: Table, name: str | None, common_names: tuple[str, ...]) -> int | None:
+    if name:
+        return table.column(name)
     headings = [heading.casefold() for heading in table.columns]
-    return next((headings.index(name) for name in usual if name.casefold() in headings), None)
+    return next((headings.index(common) for common in common_names if common.casefold() in headings), None)
 
 
 def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str, target_name: str) -> Pairs:
@@ -221,12 +221,12 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
 
 
 def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_seed: int = 0) -> Splits:
-    """Training and validation pairs; pairs with the same source stay in one split, so that validation is unseen.
+    """Split pairs into training and validation; pairs with the same source stay in one split.
 
     Sources are the same if they differ only in capitals and spaces.
 
     Raises:
-        DataError: all sources are the same, so that nothing unseen could be held out.
+        DataError: all sources are the same, so validation would have nothing unseen.
     """
     if not 0 < valid_fraction < 1:
         raise DataError(f"the share of pairs held out for validation is between 0 and 1, not {valid_fraction:g}.")
@@ -250,13 +250,13 @@ def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_s
 
 
 def given_splits(train: Pairs, valid: Pairs) -> Splits:
-    """Training and validation pairs as a person has divided them.
+    """Training and validation pairs that were given as such.
 
     Raises:
         DataError: a validation source is among the training sources, which would make validation too easy.
     """
-    seen = {same_source(example.source) for example in train.examples}
-    leaked = [example.source for example in valid.examples if same_source(example.source) in seen]
+    train_sources = {same_source(example.source) for example in train.examples}
+    leaked = [example.source for example in valid.examples if same_source(example.source) in train_sources]
     if leaked:
         verb = "is" if len(leaked) == 1 else "are"
         raise DataError(
@@ -268,12 +268,12 @@ def given_splits(train: Pairs, valid: Pairs) -> Splits:
 
 
 def same_source(source: str) -> str:
-    """What two sources have in common that differ only in capitals and spaces."""
+    """The key of a source; sources that differ only in capitals and spaces have the same key."""
     return " ".join(source.casefold().split())
 
 
 def save_splits(splits: Splits, folder: Path) -> str:
-    """Store the pairs in a run's folder, so that it can be resumed without the original files; returns the SHA-256."""
+    """Store the pairs in a run's folder, so that it can be resumed without the original files; return the SHA-256."""
     lines = (
         json.dumps({"split": split, "source": example.source, "target": example.target}, ensure_ascii=False) + "\n"
         for split, examples in splits.items()
@@ -285,7 +285,7 @@ def save_splits(splits: Splits, folder: Path) -> str:
 
 
 def load_splits(folder: Path) -> Splits:
-    """The pairs that :func:`save_splits` stored.
+    """Read the pairs that :func:`save_splits` stored.
 
     Raises:
         DataError: the file is missing or damaged.
@@ -310,7 +310,7 @@ def files_preset(n_train: int) -> str:
 
 
 def files_task(splits: Splits | None = None, *, folder: Path | None = None, data: DataConfig | None = None) -> Task:
-    """The task of a user's own pairs: those in `splits`, tokenised as `data` says, or those stored in `folder`.
+    """The task of your own pairs: those in `splits`, tokenised as configured in `data`, or those stored in `folder`.
 
     Raises:
         DataError: neither is given.

@@ -14,8 +14,8 @@ from model.data.task import Alignment, Example, Prompt, Splits, Task
 ALPHABET = string.ascii_lowercase
 MAX_LENGTH = 16
 LONG_LENGTHS = range(17, 33)
-SHORT = 2  # there are few strings up to this length: all are used, and a fifth of them is held out
-HELD_OUT = 5  # one in this many short strings
+SHORT = 2  # up to this length there are few strings, so all are used
+HELD_OUT = 5  # one in this many short strings is held out
 
 TRAIN_PER_LENGTH = 1200
 VALID_PER_LENGTH = 20
@@ -36,8 +36,8 @@ def reversed_(text: str) -> Example:
 def sorted_(text: str) -> Example:
     """The letters in the order of the alphabet.
 
-    Sorting is stable: of equal letters, the first in the source comes first, and its position comes first in each set.
-    The set holds the positions of all equal letters, because attending to any of them gives the correct letter.
+    Sorting is stable: of equal letters, the first in the source comes first. Each letter is aligned with its own
+    position and with those of all equal letters, because attending to any of them gives the correct letter.
     """
     order = sorted(range(len(text)), key=lambda i: text[i])
     alignment: Alignment = tuple(
@@ -61,8 +61,8 @@ def build(name: str, transform: Callable[[str], Example], split_seed: int) -> Sp
         held_out = strings[: len(strings) // HELD_OUT]
         test += held_out[:TEST_PER_LENGTH]
         valid += held_out[TEST_PER_LENGTH:]
-        practised = strings[len(held_out) :]
-        train += practised * (TRAIN_PER_LENGTH // len(practised))
+        others = strings[len(held_out) :]
+        train += others * (TRAIN_PER_LENGTH // len(others))
     for length in range(SHORT + 1, MAX_LENGTH + 1):
         strings = _distinct(rng, length, TEST_PER_LENGTH + VALID_PER_LENGTH + TRAIN_PER_LENGTH)
         test += strings[:TEST_PER_LENGTH]

@@ -31,7 +31,7 @@ SHA256 = {
 }
 
 ORDER_MATTERS = {"en": "A dog chases a man.", "de": "Ein Hund jagt einen Mann."}
-# See Task.most_pieces: 0.0 % of the English and 0.5 % of the German validation sentences have a word of more tokens.
+# See Task.most_pieces: 0.0 % of the English and 0.5 % of the German validation sentences have a longer word.
 MOST_PIECES = {"en": 6, "de": 8}
 CONFIDENCE = {("en", "de"): 0.46, ("de", "en"): 0.46}  # see Task.confidence
 LICENCE = (
@@ -150,7 +150,7 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
 
 
 def _scenes(src_lang: str) -> tuple[Example, ...]:
-    from model.data.scenes import examples  # reads a file that most uses of the task do not need
+    from model.data.scenes import examples  # imported here, since most uses of the task do not need it
 
     return examples(src_lang)
 
@@ -181,9 +181,9 @@ def cache_folder() -> Path:
 
 
 def read_splits(src_lang: str, tgt_lang: str, data_dir: Path | None, *, fetch: bool = False) -> Splits:
-    """The sentence pairs of each split, from `data_dir`, the folder named in HEADLIGHT_DATA, or this user's cache.
+    """Read the sentence pairs of each split from `data_dir`, the folder named in HEADLIGHT_DATA, or the user's cache.
 
-    Nothing is downloaded unless `fetch` says so: looking at a page never speaks to another host.
+    Nothing is downloaded unless `fetch` is set: opening a page never contacts another host.
 
     Raises:
         DataError: a file is missing or damaged, or the numbers of lines differ.
@@ -197,7 +197,7 @@ def _pairs(stem: str, src_lang: str, tgt_lang: str, data_dir: Path | None, fetch
 
 
 def named_folder() -> Path | None:
-    """The folder of corpora that the environment variable HEADLIGHT_DATA names, if it does."""
+    """The folder of corpora in the environment variable HEADLIGHT_DATA, if it is set."""
     folder = os.environ.get("HEADLIGHT_DATA")
     return Path(folder) if folder else None
 
@@ -226,12 +226,12 @@ def _find(name: str, data_dir: Path | None, fetch: bool) -> Path:
 
 
 def download(url: str, path: Path, sha256: str) -> None:
-    """Download `url` to `path` with a progress bar; nothing is stored that does not have this SHA-256.
+    """Download `url` to `path` with a progress bar; content with another SHA-256 is not stored.
 
     Raises:
         DataError: no connection, no space, or unexpected content.
     """
-    import urllib.error  # this takes longer than all of this package's imports
+    import urllib.error  # imported here, since it takes longer than all other imports of this package
     import urllib.request
 
     from tqdm import tqdm

@@ -1,4 +1,4 @@
-"""Numbers in English words and in digits: a task with few pairs, and the sample file of a person's own pairs."""
+"""Numbers in English words and in digits: a task with few pairs, and the sample file for your own pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from model.data.task import Example, Prompt, Splits, Task
 
 FILE_NAME = "number-words.tsv"
 LIMIT = 1000  # numbers are below this
-N_TRAIN, N_VALID = 150, 100  # all others are the test
+N_TRAIN, N_VALID = 150, 100  # all others are for the test
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -41,22 +41,22 @@ def sample_file() -> str:
 def aligned(number: int) -> Example:
     """The pair of a number above 0; each digit is aligned with the letters of its word, both of 13 with "thirteen".
 
-    A 0 that no word says is aligned with nothing.
+    A 0 that is not spoken is aligned with nothing.
     """
     source, digits = in_words(number), str(number)
     words = [(word, range(start, start + len(word))) for word, start in _words(source)]
-    places: dict[int, range] = {}  # by the digit's place from the right
+    letters_of: dict[int, range] = {}  # by the digit's place from the right
     if number >= 100:
-        places[2] = words[0][1]
+        letters_of[2] = words[0][1]
         words = words[2:]
     for word, letters in words:
         if word in _TENS.split():
-            places[1] = letters
+            letters_of[1] = letters
         elif word in _ONES.split()[10:]:
-            places[0] = places[1] = letters
+            letters_of[0] = letters_of[1] = letters
         else:
-            places[0] = letters
-    return Example(source, digits, tuple(tuple(places.get(place, ())) for place in reversed(range(len(digits)))))
+            letters_of[0] = letters
+    return Example(source, digits, tuple(tuple(letters_of.get(place, ())) for place in reversed(range(len(digits)))))
 
 
 def _words(text: str) -> list[tuple[str, int]]:
@@ -65,7 +65,7 @@ def _words(text: str) -> list[tuple[str, int]]:
 
 
 def build(split_seed: int) -> Splits:
-    """Every number above 0 in one split: so few in training that a model can learn them by heart."""
+    """Put every number above 0 into one split, with so few in training that a model can memorise them."""
     numbers = random.Random(f"number words {split_seed}").sample(range(1, LIMIT), LIMIT - 1)
     examples = tuple(map(aligned, numbers))
     held_out = N_TRAIN + N_VALID

@@ -157,7 +157,7 @@ PHRASE_TASKS = tuple(_TASKS)
 
 
 def phrases(name: str, split_seed: int) -> Task:
-    """One of the phrase tasks for one split seed: every phrase, and again with a full stop and in small letters."""
+    """One of the phrase tasks for one split seed; phrases come with and without a full stop, and in lower case."""
     task = _TASKS[name]
     pairs = list(task.pairs)
     pairs += [(source + ".", target + task.stop) for source, target in pairs if source[-1].isalpha()]

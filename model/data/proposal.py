@@ -1,4 +1,4 @@
-"""What suits a person's own pairs: tokens (words, characters or subwords) and settings, proposed from the data."""
+"""Propose tokens (words, characters or subwords) and settings for your own sentence pairs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from model.text.tokenizer import Encoding
 from model.text.tokenizer_kinds import build_tokenizers
 
 KINDS = ("words", "characters", "subwords", "whitespace")
-MOST_TRAIN, MOST_VALID = 5000, 500  # pairs looked at, evenly spaced: more would cost seconds and change little
-UNSPELLABLE, UNREAD = 0.02, 0.05  # shares of answers and of sources that words may fail on and still be proposed
+MOST_TRAIN, MOST_VALID = 5000, 500  # pairs examined, evenly spaced: more would cost seconds and change little
+UNSPELLABLE, UNREAD = 0.02, 0.05  # largest shares of answers and sources with unknown words if words are proposed
 SENTENCE_WORDS = 4  # BLEU counts runs of up to four words
 SHORT = 48  # characters: up to this mean length, texts are learned letter by letter
 LONGEST_CHARACTERS = 127  # characters of the longest text that the smallest models have positions for
 FEWEST_PIECES, MOST_PIECES = 500, 6000
 PAIRS_PER_PIECE = 2
-# With few pairs, a model without dropout learns them by heart, and rotary positions, which scores see as distances,
-# need fewer pairs. Letter by letter, a pair tells less still: dropout of the attention weights and inside the
-# feed-forward layers, with the higher rate that it bears, is the difference between 75 % and 97 % of 500 other words
-# reversed after 270 English ones, and between 79 % and 96 % after as many random ones.
+# With few pairs, a model without dropout memorises them, and rotary positions, which depend on distances, need fewer
+# pairs. With characters, dropout on attention weights and inside the feed-forward layers helps as well, together with
+# the higher learning rate that it allows: after training on 270 English words, it raised the share of 500 other words
+# reversed correctly from 75 % to 97 %, and after as many random strings from 79 % to 96 %.
 FEW_DROPOUT = 0.3
 CHARACTER_STEPS, CHARACTER_RATE = 1300, 8e-3
 SAMPLES = 3
@@ -42,11 +42,11 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class TokenKind:
-    """One kind of tokens, tried on the data: vocabularies from the training pairs, judged on the validation pairs.
+    """One kind of tokens tried on the data, with vocabularies from the training pairs.
 
-    `unspellable` is the share of validation answers that hold something for which there is no token, so that no model
-    could write them; `unread` is that of sources. `src_length` and `tgt_length` are mean numbers of tokens. `samples`
-    are a few validation pairs as tokens.
+    `unspellable` is the share of validation answers with an unknown token, which no model could write; `unread` is that
+    of sources. `src_length` and `tgt_length` are mean numbers of tokens. `samples` are a few validation pairs as
+    tokens.
     """
 
     kind: str
@@ -62,10 +62,10 @@ class TokenKind:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The kinds of tokens that were tried, and what is proposed, with the reason for the tokens in a sentence.
+    """The proposal, with the reason for its tokens as a sentence, and the kinds of tokens that were tried.
 
-    `data` names the tokens. `sentences`: whether the answers are sentences, so that BLEU says something about them.
-    `sampled`: whether only a part of the pairs was looked at. `few`: whether a model soon knows them by heart.
+    `data` names the tokens. `sentences`: whether the answers are sentences, for which BLEU is meaningful. `sampled`:
+    whether only a part of the pairs was examined. `few`: whether there are so few pairs that a model memorises them.
     """
 
     data: DataConfig
@@ -76,8 +76,8 @@ class Proposal:
     few: bool
 
     def of(self, kind: str) -> TokenKind | None:
-        """What was found out about a kind; None where it cannot be used with these data."""
-        return next((each for each in self.kinds if each.kind == kind), None)
+        """The results for a kind; None if it cannot be used with these data."""
+        return next((result for result in self.kinds if result.kind == kind), None)
 
     def adapted(self, preset: Preset) -> Preset:
         """The preset with the settings proposed for these data."""
@@ -85,7 +85,7 @@ class Proposal:
         return replace(preset, model={**preset.model, **model}, training={**preset.training, **training})
 
     def settings(self, preset: Preset) -> dict[str, str]:
-        """The proposal as settings after `--set`, so that a model can be trained again in the same way."""
+        """The proposal as arguments of `--set`, so that a model can be trained again in the same way."""
         tokens: dict[str, str] = {"tokenizer": self.data.tokenizer}
         if self.data.tokenizer == "subwords":
             tokens["vocab_size"] = str(self.data.vocab_size)
@@ -93,7 +93,7 @@ class Proposal:
         return tokens | {key: str(value) for key, value in {**model, **training}.items()}
 
     def _changes(self, preset: Preset) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Settings of the model and of its training that suit these data better than those of the preset."""
+        """Settings of model and training that replace those of the preset for these data."""
         training: dict[str, Any] = {"select_by": "bleu" if self.sentences else "exact_match"}
         if not self.few:
             return {}, training
@@ -110,21 +110,21 @@ class Proposal:
 
 
 def are_sentences(texts: Sequence[str]) -> bool:
-    """Whether at least half of the texts have the four words that BLEU looks for."""
+    """Whether at least half of the texts have four words, which BLEU needs."""
     return bool(texts) and statistics.median(len(text.split()) for text in texts) >= SENTENCE_WORDS
 
 
 def pieces_for(pairs: int) -> int:
-    """The size of a subword vocabulary for this many training pairs: a rare piece is hardly ever practised."""
+    """The size of a subword vocabulary for this many training pairs; more pieces would be too rare to learn."""
     return min(max(pairs // PAIRS_PER_PIECE, FEWEST_PIECES), MOST_PIECES)
 
 
 def propose(splits: Splits, config: DataConfig) -> Proposal:
     """Try every kind of tokens on the data and propose one; `config` has languages and lower-casing."""
-    train, valid = _some(splits["train"], MOST_TRAIN), _some(splits["valid"], MOST_VALID)
+    train, valid = _sample(splits["train"], MOST_TRAIN), _sample(splits["valid"], MOST_VALID)
     config = replace(config, vocab_size=pieces_for(len(splits["train"])))
-    kinds = tuple(tried for kind in KINDS if (tried := _tried(kind, config, train, valid)) is not None)
-    by_name = {each.kind: each for each in kinds}
+    kinds = tuple(result for kind in KINDS if (result := _try_kind(kind, config, train, valid)) is not None)
+    by_name = {result.kind: result for result in kinds}
     sentences = are_sentences([example.target for example in valid])
     lengths = [max(len(example.source), len(example.target)) for example in (*train, *valid)]
     kind, reason = _best_kind(by_name, sentences, statistics.mean(lengths))
@@ -139,7 +139,7 @@ def propose(splits: Splits, config: DataConfig) -> Proposal:
 
 
 def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float) -> tuple[str, str]:
-    """The kind to use, and why."""
+    """The kind of tokens to propose, and the reason."""
     words, characters = kinds.get("words"), kinds["characters"]
     if words is not None and words.unspellable <= UNSPELLABLE and words.unread <= UNREAD:
         return "words", (
@@ -169,7 +169,7 @@ def _problem(words: TokenKind) -> str:
 
 
 def unspellable_sentence(kind: TokenKind) -> str:
-    """How many of the validation answers cannot be spelled with these tokens, and how many sources not read."""
+    """A sentence on how many validation answers cannot be spelled with these tokens, and how many sources not read."""
     answers = "Every validation answer can be spelled with these tokens"
     if kind.unspellable:
         answers = f"{share_text(kind.unspellable)} of the validation answers cannot be spelled with these tokens"
@@ -179,7 +179,7 @@ def unspellable_sentence(kind: TokenKind) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share in whole percent, where only nothing is 0 % and only all is 100 %."""
+    """A share in whole percent; only nothing is 0 %, and only everything is 100 %."""
     return "less than 1 %" if 0 < share < 0.01 else f"{min(round(100 * share), 99) if share < 1 else 100} %"
 
 
@@ -188,8 +188,8 @@ def named(kind: str) -> str:
     return _NAMES[kind]
 
 
-def _tried(kind: str, config: DataConfig, train: Sequence[Example], valid: Sequence[Example]) -> TokenKind | None:
-    """What a kind of tokens does with the data; None if it cannot be built for these languages."""
+def _try_kind(kind: str, config: DataConfig, train: Sequence[Example], valid: Sequence[Example]) -> TokenKind | None:
+    """Tokenise the data with a kind of tokens; None if it cannot be built for these languages."""
     config = replace(config, tokenizer=kind)  # type: ignore[arg-type]  # one of KINDS
     try:
         source, target = build_tokenizers(
@@ -201,15 +201,15 @@ def _tried(kind: str, config: DataConfig, train: Sequence[Example], valid: Seque
     return TokenKind(
         kind=kind,
         unspellable=sum(any(answer.unknown) for _, answer in pairs) / len(pairs),
-        unread=sum(any(asked.unknown) for asked, _ in pairs) / len(pairs),
+        unread=sum(any(question.unknown) for question, _ in pairs) / len(pairs),
         src_vocab_size=len(source),
         tgt_vocab_size=len(target),
-        src_length=statistics.mean(len(asked) for asked, _ in pairs),
+        src_length=statistics.mean(len(question) for question, _ in pairs),
         tgt_length=statistics.mean(len(answer) for _, answer in pairs),
-        longest=max(max(len(asked), len(answer)) for asked, answer in pairs),
+        longest=max(max(len(question), len(answer)) for question, answer in pairs),
         samples=tuple(pairs[i] for i in evenly_spaced(len(pairs), SAMPLES)),
     )
 
 
-def _some(examples: Sequence[Example], most: int) -> Sequence[Example]:
+def _sample(examples: Sequence[Example], most: int) -> Sequence[Example]:
     return [examples[i] for i in evenly_spaced(len(examples), most)]

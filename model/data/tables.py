@@ -1,4 +1,4 @@
-"""Sentence pairs as people bring them: text files and pasted lines, as rows or a sentence that says what is wrong."""
+"""Read tables of sentence pairs from text files and pasted lines; errors are sentences that say what is wrong."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from model.data.task import DataError
 from model.file_formats import FormatError, Headings, checked, decode
 from model.plurals import plural
 
-# Tried in this order: what hardly occurs inside a sentence comes first.
+# Tried in this order; those that hardly occur inside sentences come first.
 _CLEAR = ("\t", "→", "=>", "->", "|||", "|")
 SEPARATORS = (*_CLEAR, ";", "=", ",")
 _NAMES = {"\t": "a tab", ",": "a comma", ";": "a semicolon"}
 
 
 class Pasted(NamedTuple):
-    """Pasted pairs as the text of a file, the ending of its name, and what separates source and target in words."""
+    """Pasted pairs as the text of a file, the ending of its name, and the separator in words."""
 
     text: str
     ending: str
@@ -33,7 +33,7 @@ class Pasted(NamedTuple):
 
 
 def pasted_table(text: str) -> Pasted:
-    """The pasted pairs as the text of a TSV file, or as they are if each line is an object or list of JSON.
+    """Convert pasted pairs to the text of a TSV file; lines of JSON stay as they are.
 
     A line without the separator stays a line of one cell, which reading the table reports with its number.
 
@@ -46,12 +46,12 @@ def pasted_table(text: str) -> Pasted:
         return Pasted("\n".join(lines), ".jsonl", "JSON")
     divided = {mark: sum(_divides(line, mark) for line in filled) for mark in SEPARATORS}
     best = max(SEPARATORS, key=lambda mark: divided[mark])  # the first of equals
-    found = bool(filled) and 2 * divided[best] >= len(filled)
-    if not (found and best in _CLEAR):
+    enough = bool(filled) and 2 * divided[best] >= len(filled)
+    if not (enough and best in _CLEAR):
         for mark in (",", ";"):
-            if (cut := _unquoted(lines, mark)) is not None:
-                return Pasted("\n".join(cut).rstrip("\n") + "\n", ".tsv", _NAMES[mark])
-    if not found:
+            if (unquoted := _unquoted(lines, mark)) is not None:
+                return Pasted("\n".join(unquoted).rstrip("\n") + "\n", ".tsv", _NAMES[mark])
+    if not enough:
         raise DataError(
             "these lines are not pairs: write a pair on each line, first the source, then a tab, a comma or an arrow "
             "(->), then the target."
@@ -70,7 +70,7 @@ def _is_json(line: str) -> bool:
 
 
 def _unquoted(lines: list[str], mark: str) -> list[str] | None:
-    """The lines with tabs between their cells, if most have a quoted cell, as in CSV, and can be cut at this mark."""
+    """The lines with tabs between cells, if most have a quoted cell, as in CSV, and can be split at this mark."""
     filled = [line for line in lines if line.strip()]
     quoted = sum(re.match(rf'\s*"|.*{mark}\s*"', line) is not None for line in filled)
     if not filled or 2 * quoted < len(filled):
@@ -78,7 +78,7 @@ def _unquoted(lines: list[str], mark: str) -> list[str] | None:
     try:
         rows = list(csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=True))
     except csv.Error:
-        return None  # a quotation mark is a part of the text
+        return None  # the quotation marks belong to the text
     cells = [[" ".join(cell.split()) for cell in row] for row in rows]
     if sum(len(row) > 1 for row in cells) < _NEARLY_ALL * len(filled):
         return None
@@ -94,7 +94,7 @@ def _divides(line: str, mark: str) -> bool:
 MAX_BYTES = 100 * 2**20
 _KINDS = {".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _SNIFFED = 50  # rows that decide the number of columns
-# Cells that mark a first row as headings.
+# Cells that identify a first row as headings.
 _HEADINGS = frozenset(
     ("source", "src", "target", "tgt", "input", "output", "text", "translation", "sentence", "original", "reference",
      "question", "answer", "english", "german", "french", "hindi", "spanish", "italian", "portuguese", "dutch",
@@ -130,18 +130,18 @@ class Table:
     rows: tuple[Row, ...]
     has_header: bool
 
-    def column(self, wanted: str) -> int:
+    def column(self, name: str) -> int:
         """The index of a column, given by its heading (in any case) or its number from 1.
 
         Raises:
             DataError: there is no such column.
         """
         headings = [heading.casefold() for heading in self.columns]
-        if wanted.casefold() in headings:
-            return headings.index(wanted.casefold())
-        if wanted.isdecimal() and 1 <= int(wanted) <= len(self.columns):
-            return int(wanted) - 1
-        raise DataError(f"{self.name} has no column '{wanted}'; its columns are {', '.join(self.columns)}.")
+        if name.casefold() in headings:
+            return headings.index(name.casefold())
+        if name.isdecimal() and 1 <= int(name) <= len(self.columns):
+            return int(name) - 1
+        raise DataError(f"{self.name} has no column '{name}'; its columns are {', '.join(self.columns)}.")
 
     @property
     def numbered(self) -> bool:
@@ -154,7 +154,7 @@ class Table:
 
 
 def read_text(path: Path) -> str:
-    r"""The text of a UTF-8 file, plain or (.gz) compressed, without a byte order mark; of \r\n, only \n stays.
+    r"""Read a UTF-8 file, plain or compressed (.gz), without its byte order mark and with \n for \r\n.
 
     Raises:
         DataError: the file is missing, too large, not text, or not UTF-8; the message names the line.
@@ -170,9 +170,9 @@ def read_text(path: Path) -> str:
         ) from error
     if len(data) > MAX_BYTES:
         raise DataError(f"{path.name} is larger than {MAX_BYTES / 2**20:.0f} MB; use a part of it.")
-    for beginning, what in _FOREIGN.items():
-        if data.startswith(beginning):
-            raise DataError(f"{path.name} {what}.")
+    for signature, advice in _FOREIGN.items():
+        if data.startswith(signature):
+            raise DataError(f"{path.name} {advice}.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -187,17 +187,17 @@ def read_text(path: Path) -> str:
 
 
 def read_lines(path: Path, *, exact: bool = False) -> list[str]:
-    """The lines of a text file, without empty ones at the end.
+    """Read the lines of a text file, without empty ones at the end.
 
-    With `exact`, these are kept, and a carriage return alone ends no line. Other characters at which `splitlines` would
-    cut occur inside sentences.
+    With `exact`, these are kept, and a carriage return alone does not end a line. `splitlines` is not used, since it
+    also splits at characters that occur inside sentences.
     """
     text = read_text(path)
     return text.removesuffix("\n").split("\n") if exact else text.replace("\r", "\n").rstrip("\n").split("\n")
 
 
 def parallel(source: Path, target: Path, *, exact: bool = False) -> tuple[list[str], list[str]]:
-    """The lines of two text files that correspond line by line; `exact` as for :func:`read_lines`.
+    """Read the lines of two text files that correspond line by line; `exact` as for :func:`read_lines`.
 
     Raises:
         DataError: a file cannot be read, or the numbers of lines differ.
@@ -212,12 +212,12 @@ def parallel(source: Path, target: Path, *, exact: bool = False) -> tuple[list[s
 
 
 def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None = None) -> Table:
-    """The table in a TSV, CSV or JSONL file.
+    """Read the table in a TSV, CSV or JSONL file.
 
-    `header` says whether the first row holds headings. Without it, the row does if at least two of its cells are common
-    headings or listed in `headings`, or if it looks unlike all other rows. A title or comment above the first row that
-    has two cells is a row that cannot be used. TSV has no quoting; CSV may use semicolons; each line of JSONL is an
-    object or a list of strings and numbers.
+    `header`: whether the first row has headings. If None, it does if at least two of its cells are common headings or
+    listed in `headings`, or if it looks unlike all other rows. A title or comment above the first row with two cells is
+    an unusable row. TSV has no quoting; CSV may use semicolons; each line of JSONL is an object or a list of strings
+    and numbers.
 
     Raises:
         DataError: the file cannot be read as a table.
@@ -236,12 +236,12 @@ def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None 
     width, _ = Counter(len(row.cells) for row in rows[:_SNIFFED]).most_common(1)[0]
     begin = next((n for n, row in enumerate(rows) if any(cell.strip() for cell in row.cells[1:])), 0)
     first = rows[begin].cells
-    known = _HEADINGS | {heading.casefold() for heading in headings}
+    common = _HEADINGS | {heading.casefold() for heading in headings}
     has_header = header
     if has_header is None:
         others = [row.cells for row in rows[begin + 1 :] if len(row.cells) == width]
         has_header = len(first) >= width and (
-            _named(first[:width], known, others) or _looks_like_headings(first[:width], others)
+            _are_common_headings(first[:width], common, others) or _looks_like_headings(first[:width], others)
         )
     names = [str(n + 1) for n in range(width)]
     if has_header:
@@ -250,31 +250,31 @@ def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None 
     return Table(path.name, _headings(path.name, tuple(names)), tuple(_checked(row, width) for row in rows), has_header)
 
 
-def _named(first: Sequence[str], known: frozenset[str], others: Sequence[Sequence[str]]) -> bool:
-    """Whether at least two cells of a first row are known headings that no other row has in the same column."""
-    named = [n for n, cell in enumerate(first) if cell.strip().casefold() in known]
-    again = any(first[n].strip().casefold() == cells[n].strip().casefold() for cells in others for n in named)
-    return len(named) >= 2 and not again
+def _are_common_headings(first: Sequence[str], common: frozenset[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether at least two cells of a first row are common headings that do not recur in their columns."""
+    named = [n for n, cell in enumerate(first) if cell.strip().casefold() in common]
+    recurs = any(first[n].strip().casefold() == cells[n].strip().casefold() for cells in others for n in named)
+    return len(named) >= 2 and not recurs
 
 
 def _looks_like_headings(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
     """Whether a first row is unlike all others: short names above numbers, dates or sentences.
 
-    A column decides if nearly all of its other cells hold a digit, or are longer than any heading, and the first cell
-    does not; a word of the first row that occurs again in its column speaks against it.
+    One column is enough in which nearly all other cells have a digit, or are longer than any heading. The answer is no
+    if a word of the first row recurs in its column.
     """
     names = [cell.strip() for cell in first]
     if len(others) < 2 or not all(map(_may_be_heading, names)):
         return False
-    telling = False
+    differs = False
     for name, column in zip(names, zip(*others, strict=True), strict=True):
         words = {word for cell in column for word in cell.casefold().split()}
         if words & set(name.casefold().split()):
             return False
         digits = sum(any(c.isdigit() for c in cell) for cell in column) >= _NEARLY_ALL * len(column)
         long = sum(len(cell.split()) > _LONGEST_HEADING for cell in column) >= _NEARLY_ALL * len(column)
-        telling = telling or digits or long
-    return telling
+        differs = differs or digits or long
+    return differs
 
 
 def _may_be_heading(cell: str) -> bool:
@@ -283,15 +283,15 @@ def _may_be_heading(cell: str) -> bool:
 
 
 def _headings(name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """The headings, if they can be shown in a box to choose from.
+    """Check headings against their format, and return them.
 
     Raises:
-        DataError: there are too many, or one is too long or holds what changes the text around it.
+        DataError: there are too many, or one is too long or has characters that garble the text around it.
     """
     try:
         checked({"headings": columns}, Headings)
-    except FormatError as unfit:
-        raise DataError(f"{name} {unfit}") from None
+    except FormatError as error:
+        raise DataError(f"{name} {error}") from None
     return columns
 
 
@@ -308,12 +308,13 @@ def _tsv(text: str) -> Iterator[Row]:
 
 
 def _csv(name: str, text: str) -> Iterator[Row]:
-    beginning, _, rest = text.partition("\n")
-    told = _SEPARATOR.match(beginning.strip(" "))
-    if told:
+    first_line, _, rest = text.partition("\n")
+    declared = _SEPARATOR.match(first_line.strip(" "))
+    if declared:
         text = rest
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=told[1] if told else _delimiter(text), strict=True)
-    skipped = 1 if told else 0
+    delimiter = declared[1] if declared else _delimiter(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    skipped = 1 if declared else 0
     line = 1 + skipped
     try:
         for cells in reader:
@@ -327,9 +328,9 @@ def _csv(name: str, text: str) -> Iterator[Row]:
 
 
 def _delimiter(text: str) -> str:
-    """The separator that cuts the most of the first rows into the same number of columns.
+    """The separator that splits most of the first rows into the same number of columns.
 
-    Of two that do so equally often, it is the one that is rarer in texts and numbers: 6;1,5 has a decimal comma.
+    Among equals, it is the one that is rarer in texts and numbers: 6;1,5 has a decimal comma.
     """
     lines = text.split("\n", _SNIFFED)[:_SNIFFED]
 
@@ -370,11 +371,11 @@ def _jsonl(name: str, text: str) -> Table:
 
 def _strings(value: object) -> dict[str, str]:
     """The strings and numbers of a JSON value by name, and those of a nested "translation" object (as in corpora)."""
-    named: Iterable[tuple[object, object]] = ()
+    items: Iterable[tuple[object, object]] = ()
     if isinstance(value, dict):
         inner = value.get("translation")
-        named = ({**value, **inner} if isinstance(inner, dict) else value).items()
+        items = ({**value, **inner} if isinstance(inner, dict) else value).items()
     elif isinstance(value, list):
-        named = enumerate(value, start=1)
-    usable = ((key, cell) for key, cell in named if isinstance(cell, str | int | float) and not isinstance(cell, bool))
+        items = enumerate(value, start=1)
+    usable = ((key, cell) for key, cell in items if isinstance(cell, str | int | float) and not isinstance(cell, bool))
     return {str(key): str(cell) for key, cell in usable}

@@ -1,4 +1,4 @@
-"""A task: sentence pairs in fixed splits, with the title and description that pages and cards show."""
+"""A task: sentence pairs in fixed splits, with its title and description for pages and cards."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WordLinks:
 
 
 IMPORTED = "imported"
-"""The task of a model from elsewhere, whose training data are unknown here."""
+"""The task of an imported model, whose training data are unknown here."""
 
 Alignment = tuple[tuple[int, ...], ...]
 
@@ -42,7 +42,7 @@ class DataError(UserError):
 
 
 class MissingCorpusError(DataError):
-    """A corpus that is not on this machine, where nobody has asked for a download."""
+    """A corpus that is not on this machine and was not to be downloaded."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ class Example:
     """One sentence pair.
 
     `alignment` lists, for each target token (without ``<eos>``), the positions of its source tokens, counted from 0;
-    the list may be empty. It is None where there is no gold alignment. `links` are the sure and possible links between
-    words, where people have drawn them.
+    the list may be empty. It is None if there is no gold alignment. `links` are annotated links between words.
     """
 
     source: str
@@ -64,8 +63,8 @@ class Example:
 class Prompt:
     """An example source sentence, with one line on what to look for in its attention.
 
-    `word` is the predicted token at whose step there is most to see; empty where the closest race between tokens is.
-    The note is shown only with a translation that bears it out: one that contains each of `says`, whose row predicting
+    `word` is the predicted token whose step shows most; if empty, it is the step with the closest race between tokens.
+    The note is shown only with a translation that confirms it: one that contains each of `says`, whose row predicting
     the first of a pair in `looks` attends most to the second, and in which a head of cross-attention has `pattern`.
     """
 
@@ -81,29 +80,29 @@ Splits = Mapping[str, tuple[Example, ...]]
 
 
 def one_group(example: Example) -> str:
-    """The only group of a task whose score is a single number."""
+    """The group of every example in a task without groups."""
     return "all"
 
 
 def same_text(prediction: str, example: Example) -> bool:
-    """Exact match, the measure of every task but those with several right answers."""
+    """Exact match, the measure of every task without several right answers."""
     return prediction == example.target
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a model can be trained on. `splits` is built on first use and cached.
+    """Sentence pairs to train and test on. `splits` is built on first use and cached.
 
-    Every task has the splits ``train`` and ``valid``. All but ``files`` (a person's own data) have ``test``, and some
-    have more (``long``). `group` names the group in which an example is scored, such as its length; `equivalent` says
+    Every task has the splits ``train`` and ``valid``. All but ``files`` (your own data) have ``test``, and some have
+    more (``long``). `group` names the group in which an example is scored, such as its length; `equivalent` decides
     whether a prediction is correct. `story` says in one sentence what a model trained on it does, `trained_on` what its
-    sources are; `order_matters` is a source that means something else when its words change places; `longest` is the
-    largest number of source tokens in training, 0 where that is no matter of principle. `complete` says that the splits
-    hold every source that there is. Where they do not, but it can be decided whether a text is a source, `is_source`
-    decides it, and `not_a_source` is the sentence about one that is not. `confidence` is that (geometric mean of the
-    likeliest tokens' probabilities) which at least 95 % of the validation sentences exceed with the models that come
-    with it; 0 where it is unknown. `most_pieces` is the number of tokens which no word exceeds in 99 % of the
-    validation sentences with those models; 0 where it is unknown or no word is cut.
+    sources are. `order_matters` is a source whose meaning changes with the order of its words. `longest` is the largest
+    number of source tokens in training, or 0 if the task sets no limit. `complete`: whether the splits contain every
+    possible source. If not, `is_source` (if known) decides whether a text is a source, and `not_a_source` is the
+    sentence about one that is not. `confidence` is the confidence (geometric mean of the likeliest tokens'
+    probabilities) that at least 95 % of the validation sentences exceed with the shipped models, or 0 if unknown.
+    `most_pieces` is the number of tokens that no word exceeds in 99 % of the validation sentences with these models, or
+    0 if it is unknown or words are not cut.
     """
 
     name: str
@@ -130,7 +129,7 @@ class Task:
     """Splits that come with Headlight, so that they need no corpus."""
 
     def split(self, name: str) -> tuple[Example, ...] | None:
-        """The examples of a split, one that needs no corpus included; None where there is no split of this name.
+        """The examples of a split (also of `own_splits`); None if there is no split of this name.
 
         Raises:
             DataError: the data cannot be obtained or read.

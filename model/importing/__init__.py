@@ -1,1 +1,1 @@
-"""Translators from elsewhere: folders as Hugging Face `transformers` writes them, made into model folders of ours."""
+"""Import translators: convert folders that Hugging Face `transformers` writes to model folders of ours."""

@@ -1,6 +1,6 @@
-"""BART (Lewis et al. 2020): learned positions, a norm on the embeddings, GELU, and byte-level BPE.
+"""Import BART (Lewis et al. 2020): learned positions, a norm on the embeddings, GELU, and byte-level BPE.
 
-Of the tokenizer's files (tokenizer.json, or vocab.json and merges.txt) only data are taken.
+The tokenizer's files are tokenizer.json, or vocab.json and merges.txt; they are read as data alone.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from model.importing.weights import read_shared, set_norm, settled
 from model.text.bytelevel import ByteLevelTokenizer, read_byte_merges
 from model.text.pieces import Merge
 
-# In the BPE of GPT-2.
+# Options of BPE that GPT-2 does not use.
 _SWITCHED_OFF = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
 BEGIN, END = "<s>", "</s>"  # BART's own, unless the files say otherwise
 
 
 @dataclass(frozen=True)
 class BytePairs:
-    """A vocabulary with their ids, the merges in their order, and what stands before and after every text."""
+    """A vocabulary with its ids, the merges in order, and the tokens before and after every text."""
 
     names: dict[str, Any]
     merges: tuple[Merge, ...]
@@ -72,7 +72,7 @@ def read_byte_pairs(folder: SourceFolder) -> BytePairs:
 
 
 def _from_one_file(values: dict[str, Any]) -> BytePairs:
-    """What tokenizer.json of the `tokenizers` library says, if it is a byte-level BPE."""
+    """Read tokenizer.json of the `tokenizers` library, if it is a byte-level BPE."""
     model, splitter = _part(values, "model"), _part(values, "pre_tokenizer")
     for key, value in model.items():
         if (key in _SWITCHED_OFF and value) or (key == "type" and value != "BPE"):
@@ -82,16 +82,16 @@ def _from_one_file(values: dict[str, Any]) -> BytePairs:
     if splitter.get("type") != "ByteLevel" or splitter.get("use_regex", True) is not True:
         raise _other_kind("text split otherwise")
     names, added = model.get("vocab"), values.get("added_tokens") or []
-    merged = fits(model.get("merges"), list[tuple[str, str] | str])
-    if not isinstance(names, dict) or not merged or not isinstance(added, list):
+    has_merges = fits(model.get("merges"), list[tuple[str, str] | str])
+    if not isinstance(names, dict) or not has_merges or not isinstance(added, list):
         raise ImportFailed(f"{TOKENIZERS} has no vocabulary with merges.")
-    for each in added:
-        match each:
+    for token in added:
+        match token:
             case {"content": str(content), "id": i} if names.setdefault(content, i) == i:
                 continue
-        raise ImportFailed(f"{TOKENIZERS} adds {each!r:.80}, which is no token with the id of its entry.")
+        raise ImportFailed(f"{TOKENIZERS} adds {token!r:.80}, which is no token with the id of its entry.")
     lines = [pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]]
-    begin, end = _around(_part(values, "post_processor"))
+    begin, end = _begin_and_end(_part(values, "post_processor"))
     prefix_space = settings_of(splitter, TokenizerSettings, TOKENIZERS).add_prefix_space
     return BytePairs(names, tuple(read_byte_merges(lines)), begin, end, prefix_space, TOKENIZERS)
 
@@ -107,7 +107,7 @@ def _other_kind(what: str) -> ImportFailed:
     return ImportFailed(f"{TOKENIZERS} has {what}; only the byte-level BPE of GPT-2 and BART can be read.")
 
 
-def _around(processor: Mapping[str, Any]) -> tuple[str, str]:
+def _begin_and_end(processor: Mapping[str, Any]) -> tuple[str, str]:
     """The special tokens before and after every text."""
     match processor:
         case {"type": "RobertaProcessing", "cls": [str(begin), *_], "sep": [str(end), *_]}:
@@ -130,7 +130,7 @@ _SWITCHES = {
     "extra_pos_embeddings": 2,
 }
 POSITIONS_OFFSET = 2
-"""Row of the first position: fairseq counted positions from the id of padding on, and the rows below stay unused."""
+"""Row of the first position: fairseq counts positions from the id after padding, and the rows before it are unused."""
 
 
 class _Settings(Settings, kw_only=True):
@@ -158,18 +158,18 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
     vocabulary = reorder(pairs.names, size, pad=pad, start=start, eos=pairs.end, unk=_UNK, file=pairs.file)
     tokenizer = ByteLevelTokenizer(vocabulary.pieces, pairs.merges, begin=pairs.begin, prefix_space=pairs.prefix_space)
 
-    order = torch.arange(settings.d_model)  # no table to agree with, so dimensions stay as they are
+    order = torch.arange(settings.d_model)  # dimensions keep their order: there is no sinusoidal table to match
     ledger, model, search, remarks = read_shared(
         folder, config, settings, (vocabulary, vocabulary), order, positions="learned", norm_embeddings=True
     )
     for side, stack in (("src", "encoder"), ("tgt", "decoder")):
-        places = ledger.take(f"model.{stack}.embed_positions.weight")
-        if places.shape != (model.max_positions + POSITIONS_OFFSET, model.d_model):
+        table = ledger.take(f"model.{stack}.embed_positions.weight")
+        if table.shape != (model.max_positions + POSITIONS_OFFSET, model.d_model):
             raise ImportFailed(
-                f"model.{stack}.embed_positions.weight has shape {list(places.shape)}, but {CONFIG} asks for "
+                f"model.{stack}.embed_positions.weight has shape {list(table.shape)}, but {CONFIG} asks for "
                 f"{[model.max_positions + POSITIONS_OFFSET, model.d_model]}."
             )
-        ledger.parameters[f"positions_{side}.embedding.weight"] = places[POSITIONS_OFFSET:]
+        ledger.parameters[f"positions_{side}.embedding.weight"] = table[POSITIONS_OFFSET:]
         set_norm(ledger, f"norm_{side}", f"model.{stack}.layernorm_embedding", order)
 
     return ImportedTranslator(
@@ -181,7 +181,6 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
         parameters=settled(ledger, model),
         search=search,
         licence=folder.licence(),
-        changes="The ids of its tokens stand in another order than in the files that were read; what it computes is "
-        "the same.",
+        changes="The ids of its tokens are in another order than in the imported files; its results are the same.",
         remarks=remarks,
     )

@@ -1,4 +1,4 @@
-"""The import of a folder: choose the family, read it, and write an ordinary model folder."""
+"""Import a folder: choose the family, read the translator, and write an ordinary model folder."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from model.importing.bart import read_bart
 from model.importing.marian import read_marian
 from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder
 from model.importing.translator import ImportedTranslator
-from model.transformer import Transformer
 
 FAMILIES = {"marian": read_marian, "bart": read_bart}
 
 
 def read_translator(folder: SourceFolder) -> ImportedTranslator:
-    """Read a translator of any family known here.
+    """Read a translator of any supported family.
 
     Raises:
         ImportFailed, CheckpointError, TokenizerError, ConfigError: one sentence on what is wrong or not supported.
@@ -38,16 +37,16 @@ def read_translator(folder: SourceFolder) -> ImportedTranslator:
 
 
 def holds_translator(path: Path) -> bool:
-    """Whether a folder says that it holds a translator: its config.json can be read and names a type of model."""
+    """Whether a folder claims to hold a translator: its config.json can be read and names a type of model."""
     try:
         config = SourceFolder(path).json(CONFIG)
-    except (OSError, ValueError):  # a UserError is a ValueError, and so is what Python says to a path with a zero byte
+    except (OSError, ValueError):  # includes UserError, and Python's error for a path with a zero byte
         return False
     return isinstance(config.get("model_type"), str) or "format_version" in config
 
 
 def import_folder(path: Path, target: Path, *, overwrite: bool = False) -> ImportedTranslator:
-    """Write the model in the folder `path` as the model folder `target`; nothing is written if anything is wrong.
+    """Convert the model in the folder `path` to the model folder `target`; on an error, nothing is written.
 
     Raises:
         ImportFailed, CheckpointError, TokenizerError, ConfigError: one sentence on what is wrong or not supported.
@@ -56,60 +55,55 @@ def import_folder(path: Path, target: Path, *, overwrite: bool = False) -> Impor
     if target.exists() and not overwrite:
         raise CheckpointError(f"there is a model '{target.name}' already; choose another name or pass --overwrite.")
     folder = SourceFolder(path)
-    found = read_translator(folder)
-    model = _assemble(found)
+    translator = read_translator(folder)
+    model = empty_transformer(translator.model)
+    assign_weights(model, translator.parameters)
     save_model(
         target,
         model,
-        found.source,
-        found.target,
-        data=found.data,
+        translator.source,
+        translator.target,
+        data=translator.data,
         training=TrainConfig(),
-        card=_card(target.name, folder, found, count_parameters(model)),
+        card=_card(target.name, folder, translator, count_parameters(model)),
         extra={
             "title": folder.name,
             "imported": {
-                "family": found.family,
+                "family": translator.family,
                 "source": folder.name,
-                "licence": found.licence,
-                "labels": list(found.source.labels),
+                "licence": translator.licence,
+                "labels": list(translator.source.labels),
                 "sha256": folder.hashes,
             },
-            "search": dataclasses.asdict(found.search),
+            "search": dataclasses.asdict(translator.search),
         },
         overwrite=overwrite,
     )
-    return found
+    return translator
 
 
-def _assemble(found: ImportedTranslator) -> Transformer:
-    model = empty_transformer(found.model)
-    assign_weights(model, found.parameters)
-    return model.eval().requires_grad_(False)
-
-
-def _card(name: str, folder: SourceFolder, found: ImportedTranslator, n_parameters: int) -> str:
-    config, search = found.model, found.search
-    licence = "None is stated in the folder that was read; its authors say what is allowed."
-    if found.licence:
-        stated = (
+def _card(name: str, folder: SourceFolder, translator: ImportedTranslator, n_parameters: int) -> str:
+    config, search = translator.model, translator.search
+    licence = "None is stated in the imported folder; ask the model's authors."
+    if translator.licence:
+        origin = (
             "as stated in its folder" if folder.licence() else "that of OPUS-MT models; its authors may state another"
         )
-        licence = f"{found.licence}, {stated}."
+        licence = f"{translator.licence}, {origin}."
     lines = [
         f"# {name}",
         "",
-        f"A {found.family} translator, imported from the folder `{folder.name}` and computed by this program's own "
-        f"Transformer. It was trained elsewhere: on which data and with which scores, its authors say.",
+        f"A {translator.family} translator, imported from the folder `{folder.name}` and computed by this program's "
+        f"own Transformer. It was trained elsewhere; for its data and scores, see its authors' description.",
         "",
         "## Model",
         "",
         f"- {n_parameters:,} parameters, {config.n_encoder_layers} + {config.n_decoder_layers} layers, "
         f"d_model {config.d_model}",
         f"- beam search as its authors set it: {search.beam_size} beams, length penalty α = {search.alpha:g}",
-        *(f"- {remark}" for remark in found.remarks),
+        *(f"- {remark}" for remark in translator.remarks),
         "",
-        found.changes,
+        translator.changes,
         "",
         "## Source",
         "",

@@ -1,4 +1,4 @@
-"""MarianMT (OPUS-MT): the Transformer of the paper, post-norm, with a bias on the logits."""
+"""Import MarianMT (OPUS-MT): the Transformer of the paper, post-norm, with a bias on the logits."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
     refuse_other_kinds(config, _SWITCHES, "MarianMT")
     settings = settings_of(config, _Settings, CONFIG)
     texts = settings_of(folder.optional_json(TOKENIZER), TokenizerSettings, TOKENIZER)
-    separate, one = texts.separate_vocabs, settings.share_encoder_decoder_embeddings
-    if one and separate:
+    separate, shared = texts.separate_vocabs, settings.share_encoder_decoder_embeddings
+    if shared and separate:
         raise ImportFailed(f"{TOKENIZER} has two vocabularies, but {CONFIG} shares one embedding.")
     source_size = settings.vocab_size
-    target_size = source_size if one else settings.decoder_vocab_size or source_size
+    target_size = source_size if shared else settings.decoder_vocab_size or source_size
     pad, eos, start = settings.pad_token_id, settings.eos_token_id, settings.decoder_start_token_id
     start = pad if start is None else start
     target_file = "target_vocab.json" if separate else VOCABULARY
@@ -59,7 +59,7 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
     source_pad = names.get("<pad>", pad)
     source = reorder(names, source_size, pad=source_pad, start=source_pad, eos=_EOS, unk=_UNK, file=VOCABULARY)
     target = reorder(target_names, target_size, pad=pad, start=start, eos=_EOS, unk=_UNK, file=target_file)
-    if one:
+    if shared:
         source = target
 
     order = interleaved(settings.d_model)
@@ -81,8 +81,8 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
         parameters=settled(ledger, model),
         search=search,
         licence=folder.licence() or LICENCE,
-        changes="The dimensions of its vectors stand in another order than in the files that were read (sine and "
-        "cosine of a position side by side), and so do the ids of its tokens; what it computes is the same.",
+        changes="The dimensions of its vectors are in another order than in the imported files (sine and cosine of a "
+        "position side by side), and so are the ids of its tokens; its results are the same.",
         remarks=remarks,
     )
 
@@ -90,10 +90,10 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
 def _tokenizer(
     folder: SourceFolder, file: str, vocabulary: Vocabulary, lang: str, *, punctuation: bool
 ) -> SentencePieceTokenizer:
-    known = re.fullmatch(r"[A-Za-z_]{2,16}", lang)
+    is_name = re.fullmatch(r"[A-Za-z_]{2,16}", lang)
     return SentencePieceTokenizer(
         vocabulary.pieces,
         read_unigram_model(folder.read(file), file),
         lang=language_code(lang),
-        punctuation=(lang if known else "xx") if punctuation else None,
+        punctuation=(lang if is_name else "xx") if punctuation else None,
     )

@@ -1,4 +1,4 @@
-"""A folder to import: which files are read, what is refused unread, and the hashes that say what it was."""
+"""A folder to import: the files that may be read, those that are refused, and the hashes of those that were read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ImportFailed(UserError):
 
 
 class SourceFolder:
-    """The files of one folder. Only names that this program gives are opened, and no link to elsewhere."""
+    """The files of one folder. Only files of known names are opened, and no links out of the folder."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -52,10 +52,10 @@ class SourceFolder:
         return (self.folder / name).is_file()
 
     def path(self, name: str, limit: int = MAX_FILE_BYTES) -> Path:
-        """The path of a file that exists, is no link to elsewhere, and has at most `limit` bytes.
+        """The path of a file.
 
         Raises:
-            ImportFailed: one of these does not hold.
+            ImportFailed: it does not exist, is a link out of the folder, or has more than `limit` bytes.
         """
         path = self.folder / name
         if not path.is_file():
@@ -67,7 +67,7 @@ class SourceFolder:
         return path
 
     def read(self, name: str) -> bytes:
-        """The content of a small file, remembered in :meth:`hashes`."""
+        """Read a small file, and add its hash to :attr:`hashes`."""
         try:
             content = self.path(name).read_bytes()
         except OSError as error:
@@ -76,7 +76,7 @@ class SourceFolder:
         return content
 
     def json(self, name: str) -> dict[str, Any]:
-        """The JSON object in a file.
+        """Read the JSON object in a file.
 
         Raises:
             ImportFailed: it is missing, too large, or not a JSON object.
@@ -90,15 +90,15 @@ class SourceFolder:
         return values
 
     def optional_json(self, name: str) -> dict[str, Any]:
-        """The JSON object in a file, or an empty one where there is no such file."""
+        """Read the JSON object in a file; empty if there is no such file."""
         return self.json(name) if self.has(name) else {}
 
     def weights(self) -> Path:
-        """The path of the weights, checked to be one whole safetensors file.
+        """The path of the weights, checked to be one complete safetensors file.
 
         Raises:
             ImportFailed: there are only pickled weights (the message says how to convert them), or none.
-            CheckpointError: the file is torn, or not safetensors.
+            CheckpointError: the file is damaged, or not safetensors.
         """
         if not self.has(WEIGHTS):
             if self.has(SHARDS):
@@ -120,21 +120,19 @@ class SourceFolder:
         return dict(sorted(self._hashes.items()))
 
     def licence(self) -> str:
-        """The licence that the folder's card states in its front matter, or an empty string."""
+        """The licence in the front matter of the folder's card, or an empty string."""
         if not self.has(CARD):
             return ""
         head = self.read(CARD)[:10_000].decode("utf-8", "replace")
-        match = re.match(r"---\s*\n(.*?)\n---", head, re.DOTALL)
-        found = (
-            re.search(r"^license:\s*['\"]?([A-Za-z0-9.+-]{1,40})['\"]?\s*$", match.group(1), re.MULTILINE)
-            if match
-            else None
-        )
-        return found.group(1) if found else ""
+        front_matter = re.match(r"---\s*\n(.*?)\n---", head, re.DOTALL)
+        if front_matter is None:
+            return ""
+        licence = re.search(r"^license:\s*['\"]?([A-Za-z0-9.+-]{1,40})['\"]?\s*$", front_matter.group(1), re.MULTILINE)
+        return licence.group(1) if licence else ""
 
 
 def settings_of(values: dict[str, Any], kind: type[Kind], file: str) -> Kind:
-    """The JSON object of a file as what its class says.
+    """Convert the JSON object of a file to its class.
 
     Raises:
         ImportFailed: a part of it is missing, has another type, or is out of range; the message names it.

@@ -1,4 +1,4 @@
-"""What an import reads of a translator of any family: sizes, order of ids, search, tokenizers, parameters."""
+"""The parts of an imported translator that all families share: sizes, order of ids, search, tokenizers, parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.text.pieces import MAX_PIECES
 from model.text.sentencepiece import SPACE
 from model.text.tokenizer import Tokenizer
 
-_SHORT = {"eng": "en", "deu": "de", "ger": "de"}  # the languages of which sentences come with this program
+_SHORT = {"eng": "en", "deu": "de", "ger": "de"}  # the languages of this program's own sentences
 _MAX_WIDTH = 16_384
 _Layers = Annotated[int, Meta(ge=1, le=64)]
 _Heads = Annotated[int, Meta(ge=1, le=_MAX_WIDTH)]
@@ -28,7 +28,7 @@ Id = Annotated[int, Meta(ge=0, le=2**31)]
 
 
 class _Sizes(Struct, kw_only=True):
-    """What ModelConfig has too, under another name in config.json."""
+    """Settings of ModelConfig that have other names in config.json."""
 
     d_model: Annotated[int, Meta(ge=2, le=_MAX_WIDTH)]
     d_ff: _Units = field(name="encoder_ffn_dim")
@@ -45,7 +45,7 @@ class _Sizes(Struct, kw_only=True):
 
 
 class Settings(_Sizes, kw_only=True):
-    """config.json of a translator, as far as all families have it; other keys are left alone."""
+    """The part of a translator's config.json that all families share; other keys are ignored."""
 
     decoder_ffn_dim: _Units
     tie_word_embeddings: bool = True
@@ -55,7 +55,7 @@ class Settings(_Sizes, kw_only=True):
 
 
 class TokenizerSettings(Struct):
-    """tokenizer_config.json, as far as it is read."""
+    """The part of tokenizer_config.json that is used."""
 
     separate_vocabs: bool = False
     add_prefix_space: bool = False
@@ -64,7 +64,7 @@ class TokenizerSettings(Struct):
 
 
 class _Generation(Struct):
-    """generation_config.json, as far as search goes; older folders have the same in config.json."""
+    """The settings of search in generation_config.json; older folders have them in config.json."""
 
     num_beams: Annotated[int, Meta(ge=1, le=64)] = 1
     length_penalty: Annotated[float, Meta(ge=-10, le=10)] = 1.0
@@ -95,10 +95,10 @@ def sizes(settings: Settings) -> dict[str, Any]:
 
 
 def refuse_other_kinds(config: Mapping[str, Any], expected: Mapping[str, Any], kind: str) -> None:
-    """Refuse a configuration that sets one of these switches, by which families of models differ, otherwise.
+    """Refuse a configuration in which a switch has another value than all models of this `kind` have.
 
     Raises:
-        ImportFailed: the message names the switch.
+        ImportFailed: there is one; the message names it.
     """
     for key, value in expected.items():
         if config.get(key, value) != value:
@@ -106,34 +106,35 @@ def refuse_other_kinds(config: Mapping[str, Any], expected: Mapping[str, Any], k
 
 
 def language_code(lang: str) -> str:
-    """A language as our tokenizers name it: `xx` for several languages, or one without a short code."""
+    """The code of a language in our tokenizers; `xx` for several languages, or one without a short code."""
     lang = _SHORT.get(lang, lang)
     return lang if re.fullmatch(r"[a-z]{2,3}", lang) else "xx"
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A vocabulary in our order: `rows[i]` is their id of our id i, and `pieces` are the spellings from id 4 on.
+    """A vocabulary in our order: `rows[i]` is the original id of our id i, and `pieces` are the spellings from id 4 on.
 
-    Ours begin with ``<pad> <sos> <eos> <unk>``. The row of ``<sos>`` is a copy of the token that their decoder starts
-    from, which for Marian is the padding token: so padding can be told apart from the start of a sentence.
+    Our ids begin with ``<pad> <sos> <eos> <unk>``. The row of ``<sos>`` is a copy of the token that the original
+    decoder starts from. For Marian this is the padding token; the copy distinguishes padding from the start of a
+    sentence.
     """
 
     rows: tuple[int, ...]
     pieces: tuple[str, ...]
 
-    def ours(self, theirs: int) -> int:
-        """Our id of their id; the copy at ``<sos>`` does not count."""
-        return next(i for i, row in enumerate(self.rows) if row == theirs and i != 1)
+    def ours(self, original: int) -> int:
+        """Our id of an original id; never that of ``<sos>``, whose row is a copy."""
+        return next(i for i, row in enumerate(self.rows) if row == original and i != 1)
 
 
 def reorder(names: Mapping[str, Any], size: int, *, pad: int, start: int, eos: str, unk: str, file: str) -> Vocabulary:
-    """The vocabulary in our order. `names` are their ids by spelling, as in `file`; `size` is the number of rows.
+    """Put a vocabulary into our order. `names` are the original ids by spelling; `size` is the number of rows.
 
-    A row without a name gets one that no text can contain.
+    A row without a name gets one that no text can contain. `file` is the name of the vocabulary in messages.
 
     Raises:
-        ImportFailed: the ids are no ids, are given twice or exceed the table, or a special token is missing.
+        ImportFailed: an id is invalid, given twice or exceeds the table, or a special token is missing.
     """
     if size > MAX_PIECES or len(names) > MAX_PIECES:
         raise ImportFailed(f"{file} has more than {MAX_PIECES} entries; it is refused.")
@@ -162,7 +163,7 @@ def reorder(names: Mapping[str, Any], size: int, *, pad: int, start: int, eos: s
 
 
 def _spelling(name: str | None, i: int) -> str:
-    """A piece as our tokenizers spell it: with a space for "▁"; never empty, and never one of our special tokens."""
+    """A piece in the spelling of our tokenizers: with a space for "▁", never empty or one of our special tokens."""
     if not name:
         return f"<row {i}>"
     if name in SPECIALS:
@@ -172,7 +173,7 @@ def _spelling(name: str | None, i: int) -> str:
 
 @dataclass(frozen=True)
 class OwnSearch:
-    """How the model's authors search: settings of beam search that the pages and commands offer."""
+    """The settings of beam search that the model's authors chose; pages and commands offer them."""
 
     beam_size: int = 4
     length_penalty: LengthPenalty = "mean"
@@ -181,10 +182,10 @@ class OwnSearch:
 
 @dataclass(frozen=True, eq=False)
 class ImportedTranslator:
-    """A translator read from elsewhere.
+    """An imported translator.
 
-    `licence` is empty where none is stated; `changes` says what stands in another order than in the files read;
-    `remarks` are sentences about what was converted or left out.
+    `licence` is empty if none is stated; `changes` says what was reordered; `remarks` are sentences about what was
+    converted or left out.
     """
 
     family: str
@@ -202,14 +203,14 @@ class ImportedTranslator:
 def read_search(
     folder: SourceFolder, config: dict[str, Any], target: Vocabulary
 ) -> tuple[OwnSearch, tuple[int, ...], int, list[str]]:
-    """Beam search as generation_config.json sets it, or config.json in older folders.
+    """Read the settings of beam search from generation_config.json, or from config.json in older folders.
 
-    Returns it, the banned target ids in our order, our id of the token that every translation is made to begin with (0
+    Returns them, our ids of banned target tokens, our id of the token that every translation is forced to begin with (0
     if none is), and remarks. `forced_eos_token_id` is not read: it concerns only translations that are cut off, and
     these are shown as cut off.
 
     Raises:
-        ImportFailed: a setting has a value that it cannot have.
+        ImportFailed: a setting has an invalid value.
     """
     values = settings_of({**config, **folder.optional_json(GENERATION)}, _Generation, GENERATION)
     size = len(target.rows) - 1
@@ -227,14 +228,14 @@ def read_search(
         )
     if values.min_length:
         remarks.append(f"min_length={values.min_length} is not applied: a translation may be shorter.")
-    theirs = values.forced_bos_token_id
-    if theirs is None and values.force_bos_token_to_be_generated:
-        theirs = values.bos_token_id  # as older files say it
-    if theirs is not None:
-        first = target.ours(theirs) if theirs < size else 0
+    forced = values.forced_bos_token_id
+    if forced is None and values.force_bos_token_to_be_generated:  # in older files
+        forced = values.bos_token_id
+    if forced is not None:
+        first = target.ours(forced) if forced < size else 0
         if first < len(SPECIALS):
-            raise ImportFailed(f"{GENERATION} has forced_bos_token_id={theirs}, which cannot begin a translation.")
+            raise ImportFailed(f"{GENERATION} has forced_bos_token_id={forced}, which cannot begin a translation.")
         piece = target.pieces[first - len(SPECIALS)]
         remarks.append(f"Every translation begins with {piece}, as the model's authors set it, with probability 1.")
-    found = OwnSearch(beam_size=values.num_beams, length_penalty="mean", alpha=values.length_penalty)
-    return found, tuple(sorted({i for i in banned if i > 1})), first, remarks
+    search = OwnSearch(beam_size=values.num_beams, length_penalty="mean", alpha=values.length_penalty)
+    return search, tuple(sorted({i for i in banned if i > 1})), first, remarks

@@ -1,4 +1,4 @@
-"""Weights from elsewhere into our parameters, with a ledger of the tensors that nothing has used yet."""
+"""Convert imported weights to our parameters, with a ledger of the tensors that have not been used yet."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ATTENTION = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
 def interleaved(d_model: int) -> Tensor:
-    """The order in which Marian's dimensions become ours: [sin … sin cos … cos] -> [sin cos sin cos …].
+    """The permutation of Marian's dimensions to ours: [sin … sin cos … cos] -> [sin cos sin cos …].
 
-    A model does not change if the basis of its residual stream is permuted everywhere. With this order, Marian's
-    positions, sine halves before cosine halves, are those of the paper (§3.5), which our positions are too.
+    A model does not change if the basis of its residual stream is permuted everywhere. This permutation turns Marian's
+    positions, with all sines before all cosines, into those of the paper (§3.5), which we use.
     """
     half = d_model // 2
     return torch.stack((torch.arange(half), half + torch.arange(half)), dim=1).flatten()  # [pair, 2] -> [d_model]
@@ -40,12 +40,12 @@ class Ledger:
         self.file = path.name
         self.parameters: dict[str, Tensor] = {}
         try:
-            # Tensors are read one by one: pages of a mapped file would stay in memory beside what is made of them.
+            # Tensors are read one by one: the pages of a mapped file would stay in memory beside the new tensors.
             self._file = safetensors.safe_open(path, framework="pt", backend="pread")
             stored = frozenset(self._file.keys())
         except (SafetensorError, OSError) as error:
             raise ImportFailed(f"{path.name} cannot be read: {error}.") from None
-        # A model that was saved without its output projection has names without this prefix.
+        # The names lack this prefix if the model was saved without its output projection.
         self._prefix = "" if any(name.startswith(_PREFIX) for name in stored) else _PREFIX
         self.names = frozenset(self._prefix + name for name in stored)
         self.left = set(self.names)
@@ -57,10 +57,10 @@ class Ledger:
         return name if name in self.names else None
 
     def read(self, name: str) -> Tensor:
-        """One tensor of the file, as float32.
+        """Read one tensor of the file, as float32.
 
         Raises:
-            ImportFailed: it holds numbers that are no weights.
+            ImportFailed: it has numbers that cannot be weights.
         """
         tensor = self._file.get_tensor(name.removeprefix(self._prefix))
         if not tensor.is_floating_point():
@@ -74,26 +74,26 @@ class Ledger:
         """Use and read a tensor.
 
         Raises:
-            ImportFailed: there is none, or it holds numbers that are no weights.
+            ImportFailed: there is none, or it has numbers that cannot be weights.
         """
         if self.use(name) is None:
             raise ImportFailed(f"{self.file} has no tensor {name}, which a model of this configuration needs.")
         return self.read(name)
 
     def take_optional(self, name: str) -> Tensor | None:
-        """Use and read a tensor that not every file has; None if there is none."""
+        """Use and read an optional tensor; None if there is none."""
         return self.take(name) if name in self.names else None
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """A sentence on what was converted, if anything was."""
+        """A sentence on the tensors that were converted, if any."""
         if not self._halves:
             return ()
         return (f"{self._halves} of {len(self.names)} tensors were stored with 16 bits a number and are 32 here.",)
 
 
 def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
-    """The parameters of a model, once no tensor is left and all shapes fit.
+    """Check that every tensor was used and all shapes fit, and return the parameters of a model.
 
     Raises:
         ImportFailed: a tensor was not used, or a parameter has another shape; the message names it.
@@ -115,9 +115,9 @@ def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class Tables:
-    """The names of the embeddings [vocabulary, d_model] of source, target and output, and which of them are one.
+    """The names of the embeddings [vocabulary, d_model] of source, target and output, and which of them are `shared`.
 
-    `unused` names tensors that the file holds and no part of its model reads.
+    `shared` is a value of ModelConfig.share_embeddings; `unused` names tensors that no part of the model reads.
     """
 
     source: str
@@ -128,7 +128,7 @@ class Tables:
 
 
 def use_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool) -> Tables:
-    """Find the three tables of a model. A file may store a shared one under several names: then they must be equal.
+    """Find the three tables of a model. A shared table stored under several names must be equal under all of them.
 
     Raises:
         ImportFailed: a table is missing, or tables differ that the configuration says are one.
@@ -140,8 +140,8 @@ def use_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool) -> Tables:
     if source is None or target is None or output is None:
         raise ImportFailed("the weights lack an embedding table or the output projection.")
 
-    def same(one: str, other: str) -> bool:
-        return one == other or torch.equal(ledger.read(one), ledger.read(other))
+    def same(a: str, b: str) -> bool:
+        return a == b or torch.equal(ledger.read(a), ledger.read(b))
 
     same_output, same_source = same(target, output), same(source, target)
     if tied and not same_output:
@@ -165,10 +165,10 @@ def read_shared(
     order: Tensor,
     **architecture: Any,
 ) -> tuple[Ledger, ModelConfig, OwnSearch, tuple[str, ...]]:
-    """Read what Marian and BART have alike: search, embeddings, layers, and the bias on the logits.
+    """Read the parts that Marian and BART share: search, embeddings, layers, and the bias on the logits.
 
-    Returns the weights with these parameters set, our configuration, how its authors search, and remarks. `sides` are
-    one vocabulary twice if both share it; `order` is that of the dimensions.
+    Returns the ledger with these parameters set, our configuration, the authors' search settings, and remarks. `sides`
+    is the same vocabulary twice if both sides share it; `order` permutes the dimensions.
 
     Raises:
         ImportFailed, CheckpointError, ConfigError: one sentence on what is wrong or not supported.
@@ -199,7 +199,7 @@ def read_shared(
 
 
 def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Sequence[int], order: Tensor) -> None:
-    """Set embeddings and output projection, with rows in the order of our vocabularies and columns in ours.
+    """Set embeddings and output projection, with rows and columns permuted to our order.
 
     Raises:
         ImportFailed: a table has fewer rows than its vocabulary.
@@ -209,7 +209,7 @@ def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Se
         table = ledger.read(name)
         if table.dim() != 2 or table.size(1) != len(order) or table.size(0) <= max(rows):
             raise ImportFailed(f"an embedding of shape {list(table.shape)} does not fit {len(rows) - 1} tokens.")
-        return table[torch.tensor(rows)[:, None], order]  # rows and columns at once, without a copy in between
+        return table[torch.tensor(rows)[:, None], order]  # permutes rows and columns in one copy
 
     ledger.parameters["tgt_embedding.weight"] = arranged(tables.target, target)
     if tables.shared != "all":
@@ -231,10 +231,10 @@ def set_layers(ledger: Ledger, n_encoder: int, n_decoder: int, order: Tensor) ->
     for stack, n in (("encoder", n_encoder), ("decoder", n_decoder)):
         for i in range(n):
             ours, theirs = f"{stack}.layers.{i}", f"model.{stack}.layers.{i}"
-            for own, their in blocks[stack].items():
+            for block, their in blocks[stack].items():
                 for name in ATTENTION:
                     set_linear(
-                        ledger, f"{ours}.{own}.{name}", f"{theirs}.{their}.{name}", order, writes=name == "out_proj"
+                        ledger, f"{ours}.{block}.{name}", f"{theirs}.{their}.{name}", order, writes=name == "out_proj"
                     )
             set_linear(ledger, f"{ours}.feed_forward.linear1", f"{theirs}.fc1", order, writes=False)
             set_linear(ledger, f"{ours}.feed_forward.linear2", f"{theirs}.fc2", order, writes=True)
@@ -262,10 +262,10 @@ def set_norm(ledger: Ledger, ours: str, theirs: str, order: Tensor) -> None:
 
 
 def check_positions(ledger: Ledger, d_model: int) -> None:
-    """A file may hold Marian's table of positions, which is not learned: it has to be the sinusoidal one.
+    """Check that Marian's table of positions, if the file has one, is the sinusoidal table; it is not learned.
 
     Raises:
-        ImportFailed: it is another.
+        ImportFailed: it is not.
     """
     for stack in ("encoder", "decoder"):
         name = f"model.{stack}.embed_positions.weight"

@@ -1,7 +1,7 @@
 """Scenes: English–German sentence pairs of our own with word alignments, annotated twice.
 
-`scenes.tsv` holds the pairs and both annotations, `README.md` says how they were made and how far the two agree. The
-sentences describe everyday scenes, as Multi30k's do, and none of them occurs there.
+`scenes.tsv` has the pairs and both annotations; `README.md` says how they were made and how far they agree. The
+sentences describe everyday scenes, as those of Multi30k do, and none of them occurs there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Links = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Annotation:
-    """One person's links of a pair: those without doubt, and those that others may draw differently (disjoint)."""
+    """One annotation of a pair: links without doubt, and links that others may draw differently (disjoint)."""
 
     sure: Links
     possible: Links
@@ -46,11 +46,12 @@ class Scene:
 
     @property
     def possible(self) -> Links:
-        """All links that either annotation has, the sure ones included (ibid.: P is the union)."""
-        return frozenset[tuple[int, int]]().union(*(each.sure | each.possible for each in self.annotations))
+        """The links of either annotation, sure ones included (ibid.: P is the union)."""
+        first, second = self.annotations
+        return first.sure | first.possible | second.sure | second.possible
 
     def example(self, src_lang: str) -> Example:
-        """The pair as an example with its links, read from "en" to "de" or from "de" to "en"."""
+        """The pair as an example with links, from "en" to "de" or from "de" to "en"."""
         english, german = tuple(word_spans(self.english)), tuple(word_spans(self.german))
         links = WordLinks(english, german, self.sure, self.possible)
         if src_lang == "en":
@@ -59,12 +60,12 @@ class Scene:
 
 
 def word_spans(sentence: str) -> list[tuple[int, int]]:
-    """Start and end of each word as the annotations count them; a punctuation mark is a word of its own."""
+    """Start and end of each word, as counted in the annotations; a punctuation mark is a word of its own."""
     return [match.span() for match in _WORD.finditer(sentence)]
 
 
 def examples(src_lang: str) -> tuple[Example, ...]:
-    """All pairs as examples that are read from `src_lang`."""
+    """All pairs as examples with sources in `src_lang`."""
     return tuple(scene.example(src_lang) for scene in scenes())
 
 
@@ -72,11 +73,11 @@ def examples(src_lang: str) -> tuple[Example, ...]:
 def scenes() -> tuple[Scene, ...]:
     """All pairs, in the order of the file."""
     _, *lines = FILE.read_text(encoding="utf-8").splitlines()
-    return tuple(_scene(*line.split("\t")) for line in lines)
-
-
-def _scene(name: str, english: str, german: str, first: str, second: str) -> Scene:
-    return Scene(name, english, german, (_annotation(first), _annotation(second)))
+    rows = (line.split("\t") for line in lines)
+    return tuple(
+        Scene(name, english, german, (_annotation(first), _annotation(second)))
+        for name, english, german, first, second in rows
+    )
 
 
 def _annotation(text: str) -> Annotation:
