@@ -1,1 +1,1 @@
-"""Experiments: small runs that compare design choices, as data; `python -m model.experiments` makes them."""
+"""Experiments: small runs that compare design choices; `python -m model.experiments` carries them out."""

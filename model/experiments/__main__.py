@@ -19,8 +19,8 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     command_line = OneSentenceParser(
         prog=typed("model.experiments"),
-        description="Run all experiments, or those named, as far as their results are not stored yet, and store their "
-        "curves and scores.",
+        description="Run all experiments, or the named ones, unless their results are already stored, and store "
+        "their curves and scores.",
         epilog="experiments:\n"
         + "\n".join(f"  {experiment.name:<20} {experiment.title}" for experiment in EXPERIMENTS.values()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
         "--data-dir", type=Path, metavar="DIR", help="folder of corpora, for experiments that read one"
     )
     command_line.add_argument(
-        "--made", type=Path, metavar="DIR", help="folder of the models and pairs that some runs start from; kept there"
+        "--made", type=Path, metavar="DIR", help="folder for the models and pairs that some runs start from"
     )
     command_line.add_argument(
         "--dry-run", action="store_true", help="print what would be run and how long it would take"
@@ -41,26 +41,22 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns its exit code.
-
-    Raises:
-        ConfigError: there is no experiment of that name.
-    """
+    """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
     chosen = [get_experiment(name) for name in options.names] or list(EXPERIMENTS.values())
-    lacking = {experiment.name: _lacks(experiment, options) for experiment in chosen}
-    for name, lack in lacking.items():
-        if lack:
-            _say(f"{name} is skipped: {lack}.")
-    return _run([experiment for experiment in chosen if not lacking[experiment.name]], options)
+    missing = {experiment.name: _missing_option(experiment, options) for experiment in chosen}
+    for name, reason in missing.items():
+        if reason:
+            _say(f"{name} is skipped: {reason}.")
+    return _run([experiment for experiment in chosen if not missing[experiment.name]], options)
 
 
-def _lacks(experiment: Experiment, options: argparse.Namespace) -> str:
-    """Which option an experiment cannot run without; empty if none."""
+def _missing_option(experiment: Experiment, options: argparse.Namespace) -> str:
+    """Why an experiment cannot run without a further option; empty if it can."""
     if experiment.reads_corpus and not options.data_dir:
         return "it reads a corpus, so it needs --data-dir"
     if experiment.base.chain and not options.made:
-        return f"it starts from what leads to {experiment.base.chain}, so it needs --made, a folder for that"
+        return f"it starts from models that lead to {experiment.base.chain}, so it needs --made, a folder for them"
     return ""
 
 
@@ -68,9 +64,9 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
     from model.experiments.runner import Stopped, expected_seconds, jobs_of, make
     from model.training.terminal import clock
 
-    wanted = jobs_of(chosen, options.results, again=True)
+    every = jobs_of(chosen, options.results, again=True)
     jobs = jobs_of(chosen, options.results, again=options.again)
-    _say(f"{plural(len(wanted), 'run')} in {plural(len(chosen), 'experiment')}, {len(wanted) - len(jobs)} stored.")
+    _say(f"{plural(len(every), 'run')} in {plural(len(chosen), 'experiment')}, {len(every) - len(jobs)} stored.")
     if not jobs:
         return 0
     _say("estimating how long it takes …")
@@ -93,7 +89,7 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
             _say(f"stopped; {plural(number - 1, 'run')} stored. The same command continues from here.")
             return 130
         write_run(job.recipe, run, options.results)
-        outcome = run.error or _scored(run.score(job.recipe.base.metric) or 0.0, job.recipe.base.metric)
+        outcome = run.error or _score_text(run.score(job.recipe.base.metric) or 0.0, job.recipe.base.metric)
         _say(f"{outcome} after {clock(run.seconds)}")
     _say(f"{plural(len(jobs), 'run')} took {clock(time.monotonic() - began)}.")
     for experiment in chosen:
@@ -102,16 +98,16 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
 
 
 def _report(experiment: Experiment, folder: Path) -> None:
-    """Report an arm that was required to reach its target and did not."""
+    """Report the arm that must reach the target if it did not."""
     recipe = experiment.recipe(experiment.reaching)
     metric, runs = recipe.base.metric, read_runs(recipe, folder)
-    short = [run.seed for run in runs if (run.score(metric) or 0) < recipe.base.target]
-    if short:
-        target = _scored(recipe.base.target, metric)
-        _say(f"{experiment.name}: '{experiment.reaching.label}' stays below its target of {target} with seeds {short}.")
+    below = [run.seed for run in runs if (run.score(metric) or 0) < recipe.base.target]
+    if below:
+        target = _score_text(recipe.base.target, metric)
+        _say(f"{experiment.name}: '{experiment.reaching.label}' stays below its target of {target} with seeds {below}.")
 
 
-def _scored(value: float, metric: str) -> str:
+def _score_text(value: float, metric: str) -> str:
     return f"BLEU {value:.1f}" if metric == "bleu" else f"{100 * value:.1f} % right"
 
 

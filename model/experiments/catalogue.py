@@ -1,4 +1,4 @@
-"""The experiments, read from `experiments.toml`. Any that is added there is run by `python -m model.experiments`."""
+"""The experiments, read from `experiments.toml`; `python -m model.experiments` runs every experiment listed there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CATALOGUE = Path(__file__).parent / "experiments.toml"
 
 
 def _read(path: Path) -> dict[str, Experiment]:
-    """The experiments of a file by name, each with its base in place of the base's name."""
-    held = tomllib.loads(path.read_text(encoding="utf-8"))
-    bases = {name: {"name": name, **values} for name, values in held["base"].items()}
-    entries = [{**entry, "base": bases[entry["base"]]} for entry in held["experiment"]]
-    return {each.name: each for each in msgspec.convert(entries, list[Experiment])}
+    """Read the experiments of a file by name, with each base's name replaced by the base."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    bases = {name: {"name": name, **values} for name, values in content["base"].items()}
+    entries = [{**entry, "base": bases[entry["base"]]} for entry in content["experiment"]]
+    return {experiment.name: experiment for experiment in msgspec.convert(entries, list[Experiment])}
 
 
 EXPERIMENTS = _read(CATALOGUE)
@@ -28,7 +28,7 @@ def get_experiment(name: str) -> Experiment:
     """The experiment of this name.
 
     Raises:
-        ConfigError: there is none; the nearest is named.
+        ConfigError: there is none; the message names the nearest.
     """
     if name not in EXPERIMENTS:
         raise ConfigError(f"there is no experiment '{name}'{nearest(name, EXPERIMENTS)}")

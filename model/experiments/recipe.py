@@ -14,21 +14,21 @@ SEEDS = (1, 2, 3)
 _MAX_WORDS = 44  # maximum characters of changes in a name, leaving room for base and seed
 _TRAIN = ("python", "-m", "model.train")
 _REPRODUCE = ("python", "-m", "model.reproduce")
-MADE = "made"  # the folder, in commands, of what a chain makes and of the runs that start from it
-# Settings that save time and change no weight: a run that is to be watched leaves them out.
+MADE = "made"  # the folder, in stored commands, of a chain's models and pairs and of the runs that start from them
+# Settings that save time and change no weights; a run that somebody wants to watch leaves them out.
 SPARING = ("snapshots", "save_every")
-# The same runtime for every stored run of a base, so that the same command gives the same weights bit for bit.
+# The runtime of every stored run, so that the same command gives the same weights, bit for bit.
 DEVICE, THREADS = "cpu", 1
 
 
 @dataclass(frozen=True)
 class Base:
-    """A setting that several experiments start from: a task, a preset, and what is changed in it.
+    """The setting that several experiments start from: a task, a preset, and changes to the preset.
 
     `settings` are arguments of `--set`. `target` is the required score by `metric`: the share of exactly correct test
-    sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `rests`: where the attention of
-    the trained Transformers rests is measured, too. `start`: the runs go on from this model, which is made on the way
-    to the shipped model `chain`, see :mod:`model.reproduce`.
+    sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `rests`: whether
+    :mod:`model.analysis.attention_rests` is measured. `start`: the model from whose weights the runs start, which the
+    chain of the shipped model `chain` makes (:mod:`model.reproduce`).
     """
 
     name: str
@@ -47,10 +47,9 @@ class Base:
 
 @dataclass(frozen=True)
 class Arm:
-    """One condition: `changes` to the base's settings, as arguments of `--set`, another preset, or further pairs.
+    """One condition: `changes` to the base's settings (arguments of `--set`), another preset, or further pairs.
 
-    The base itself has none of them. `added` names files of pairs that the base's chain makes, see
-    :mod:`model.relabel`.
+    `added` names files of pairs that the base's chain makes (:mod:`model.relabel`). The baseline has none of these.
     """
 
     label: str
@@ -87,7 +86,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a run, apart from its seed, and the files of further pairs that it learns from."""
+    """The settings of a run, apart from its seed, and the files of further training pairs."""
 
     base: Base
     changes: str
@@ -96,23 +95,23 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.added and not self.base.chain:
-            raise ConfigError(f"the base '{self.base.name}' names no chain that would make {', '.join(self.added)}")
+            raise ConfigError(f"the base '{self.base.name}' has no chain that makes {', '.join(self.added)}.")
 
     @property
     def name(self) -> str:
-        """A name that is also a file's and a model's: the base's, with the changes, or their hash if they are long."""
+        """A valid name for files and models: the base's name and the changes, or a hash of long changes."""
         return self._named(self.changes.split())
 
     @property
     def former_name(self) -> str:
-        """The name under which an earlier version stored results, when settings had other names."""
+        """The name under which an earlier version, with other names of settings, stored results."""
         changes = with_former_names(dict(word.split("=", 1) for word in self.changes.split()))
         return self._named([f"{key}={value}" for key, value in changes.items()])
 
     def _named(self, changes: Sequence[str]) -> str:
         preset = [] if self.preset == self.base.preset else [self.preset]
-        made = ["more-pairs"] if self.added else []
-        words = [*preset, *(re.sub(r"[^\w.-]", "-", word) for word in changes), *made]
+        added = ["more-pairs"] if self.added else []
+        words = [*preset, *(re.sub(r"[^\w.-]", "-", word) for word in changes), *added]
         if sum(map(len, words)) + len(words) > _MAX_WORDS:
             words = [hashlib.sha256(" ".join(words).encode()).hexdigest()[:8]]
         return ".".join([self.base.name, *words])
@@ -125,11 +124,11 @@ class Recipe:
 
     @property
     def from_chain(self) -> tuple[str, ...]:
-        """What a run reads of what the base's chain makes: the model that it starts from, and files of pairs."""
+        """The results of the base's chain that a run reads: the model that it starts from, and files of pairs."""
         return (self.base.start, *self.added) if self.base.chain else ()
 
     def command(self, seed: int) -> tuple[str, ...]:
-        """The complete training command of the run with this seed; what it starts from must have been made."""
+        """The complete training command of the run with this seed; the results of the chain must exist."""
         words = [*_TRAIN, "--task", self.base.task, "--preset", self.preset, "--name", f"{self.name}-{seed}"]
         if self.base.chain:
             words += ["--checkpoints", MADE, "--init", self.base.start]
@@ -140,11 +139,11 @@ class Recipe:
         return (*words, *runtime, "--set", *changes, f"seed={seed}")
 
     def commands(self, seed: int) -> tuple[tuple[str, ...], ...]:
-        """All commands of the run, in their order: the first of two makes what the run starts from."""
+        """All commands of the run, in order; with a chain, the first one makes the results that the run reads."""
         if not self.base.chain:
             return (self.command(seed),)
-        made = (*_REPRODUCE, self.base.chain, "--checkpoints", MADE, "--only", *self.from_chain)
-        return made, self.command(seed)
+        chain = (*_REPRODUCE, self.base.chain, "--checkpoints", MADE, "--only", *self.from_chain)
+        return chain, self.command(seed)
 
     @property
     def steps(self) -> int:

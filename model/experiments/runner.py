@@ -1,4 +1,4 @@
-"""Run experiments one after another in this process, by the same commands that are stored with each run."""
+"""Run experiments one after another in this process, with the same commands that are stored with each run."""
 
 from __future__ import annotations
 
@@ -40,20 +40,17 @@ class Job:
 
 def jobs_of(experiments: Iterable[Experiment], folder: Path, *, again: bool) -> list[Job]:
     """The runs that experiments need, each once: those not stored yet, or with `again` all of them."""
-    wanted: dict[Job, None] = {}
+    jobs: dict[Job, None] = {}
     for experiment in experiments:
         for arm in experiment.arms:
             recipe = experiment.recipe(arm)
-            stored = () if again else _seeds(recipe, folder)
-            wanted |= dict.fromkeys(Job(recipe, seed) for seed in recipe.base.seeds if seed not in stored)
-    return list(wanted)
+            stored = set() if again else {run.seed for run in _stored(recipe, folder)}
+            jobs |= dict.fromkeys(Job(recipe, seed) for seed in recipe.base.seeds if seed not in stored)
+    return list(jobs)
 
 
-def _seeds(recipe: Recipe, folder: Path) -> set[int]:
-    return {run.seed for run in _readable(recipe, folder)}
-
-
-def _readable(recipe: Recipe, folder: Path) -> tuple[StoredRun, ...]:
+def _stored(recipe: Recipe, folder: Path) -> tuple[StoredRun, ...]:
+    """The usable stored runs of a recipe."""
     try:
         return read_runs(recipe, folder)
     except ResultError:
@@ -66,24 +63,22 @@ def expected_seconds(jobs: Sequence[Job], folder: Path, data_dir: Path | None = 
     for job in jobs:
         recipe = job.recipe
         if recipe not in seconds:
-            seconds[recipe] = _taken(recipe, folder) or _expected(job, folder, data_dir)
+            plain = Recipe(recipe.base, "", recipe.base.preset)
+            seconds[recipe] = (
+                _stored_seconds(recipe, folder)
+                or _stored_seconds(plain, folder) * recipe.steps / plain.steps
+                or _dry_run(job, data_dir)
+            )
     return {job: seconds[job.recipe] for job in jobs}
 
 
-def _expected(job: Job, folder: Path, data_dir: Path | None) -> float:
-    """Expected seconds of a run of which none is stored."""
-    recipe = job.recipe
-    plain = Recipe(recipe.base, "", recipe.base.preset)
-    return _taken(plain, folder) * recipe.steps / plain.steps or _dry_run(job, data_dir)
-
-
-def _taken(recipe: Recipe, folder: Path) -> float:
+def _stored_seconds(recipe: Recipe, folder: Path) -> float:
     """Median seconds of the stored runs of this recipe; 0 if there are none."""
-    return statistics.median([run.seconds for run in _readable(recipe, folder)] or [0.0])
+    return statistics.median([run.seconds for run in _stored(recipe, folder)] or [0.0])
 
 
 def _dry_run(job: Job, data_dir: Path | None) -> float:
-    """Expected seconds of a training, of which those from other weights or with further pairs have as many updates."""
+    """Expected seconds of a run, by a dry run without the chain's model and pairs, which do not change the updates."""
     recipe = job.recipe
     alone = replace(recipe, base=replace(recipe.base, chain="", start=""), added=())
     with tempfile.TemporaryDirectory() as folder:
@@ -96,19 +91,19 @@ def _train(command: Sequence[str], folder: Path, data_dir: Path | None, *more: s
     from model import train
 
     _, _, _, *options = command
-    where = ["--checkpoints", str(folder), *(["--data-dir", str(data_dir)] if data_dir else [])]
+    folders = ["--checkpoints", str(folder), *(["--data-dir", str(data_dir)] if data_dir else [])]
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
-        train.main([*options, *where, *more])
+        train.main([*options, *folders, *more])
     return output.getvalue()
 
 
 def _command(job: Job, folder: Path, data_dir: Path | None, made_in: Path | None) -> tuple[str, ...]:
-    """The training command of a run, for `folder`, which has what the run starts from and is made first if need be.
+    """The training command of a run in `folder`; missing results of its chain are made and copied there first.
 
     Raises:
-        Stopped: that was asked to stop.
-        CommandError and this project's other errors: it cannot be made.
+        Stopped: the chain was asked to stop.
+        UserError: the chain cannot be carried out.
     """
     from model.reproduce import CHAINS, carry_out, needed
 
@@ -116,7 +111,7 @@ def _command(job: Job, folder: Path, data_dir: Path | None, made_in: Path | None
     if not recipe.from_chain:
         return command
     if made_in is None:
-        raise CommandError(f"{recipe.name} starts from what other commands make; name a folder for it with --made DIR.")
+        raise CommandError(f"{recipe.name} starts from a model made first; name a folder for it with --made DIR.")
     steps = needed(CHAINS[recipe.base.chain], recipe.from_chain, made_in)
     if carry_out([step for step in steps if not step.is_done(made_in)], made_in, data_dir) != 0:
         raise Stopped
@@ -126,45 +121,49 @@ def _command(job: Job, folder: Path, data_dir: Path | None, made_in: Path | None
 
 
 def make(job: Job, data_dir: Path | None = None, made_in: Path | None = None) -> StoredRun:
-    """Train and score one run; a run that fails is a result, too.
+    """Train and score one run; a failed run is a result, too.
 
-    `made_in`: the folder of what runs start from; what is missing there is made and kept.
+    `made_in` is the folder of the models and pairs that runs start from; missing ones are made there.
 
     Raises:
         Stopped: it was asked to stop.
-        CommandError and this project's other errors: the command cannot be run.
+        UserError: the command cannot be run.
     """
+    import torch
+
+    from model.folder import summarize
     from model.training.failure import TrainingError
     from model.training.runfolder import read_metrics, read_status
 
     recipe, error = job.recipe, ""
-    with tempfile.TemporaryDirectory() as where:
-        folder = Path(where) / f"{recipe.name}-{job.seed}"
-        command = _command(job, Path(where), data_dir, made_in)
+    with tempfile.TemporaryDirectory() as temporary:
+        checkpoints = Path(temporary)
+        folder = checkpoints / f"{recipe.name}-{job.seed}"
+        command = _command(job, checkpoints, data_dir, made_in)
         began = time.monotonic()
         try:
-            _train(command, Path(where), data_dir, "--now")
-        except TrainingError as failed:
-            error = str(failed)
+            _train(command, checkpoints, data_dir, "--now")
+        except TrainingError as failure:
+            error = str(failure)
         if not error and read_status(folder).get("state") != "finished":
             raise Stopped
         lines = read_metrics(folder / "metrics.jsonl")
-        scored: dict[str, Any] = {} if error else _score(folder, recipe, data_dir)
-        parameters = _parameters(folder)
+        scores: dict[str, Any] = {} if error else _score(folder, recipe, data_dir)
+        parameters = int(summarize(folder)["parameters"])
     train = [line for line in lines if line["kind"] == "train"]
     evals = [line for line in lines if line["kind"] == "eval"]
     return StoredRun(
         seed=job.seed,
         command="\n".join(map(shlex.join, recipe.commands(job.seed))),
-        machine=_machine(),
-        torch=_torch_version(),
+        machine=f"{platform.system()} {platform.machine()}, {plural(os.cpu_count() or 1, 'core')}, 1 used",
+        torch=str(torch.__version__),
         seconds=round(time.monotonic() - began, 1),
         parameters=parameters,
         tokens_per_s=round(core_speed(job, data_dir)) if not error else 0,
         train=_columns(train, TRAIN),
         valid=_columns(evals, (*VALID, BLEU) if recipe.base.metric == BLEU else VALID),
         error=error,
-        **scored,
+        **scores,
     )
 
 
@@ -189,9 +188,9 @@ def core_speed(job: Job, data_dir: Path | None = None) -> float:
     settings = make_settings(task.data, get_preset(recipe.preset), parse_assignments(words))
     settings = replace(settings, training=replace(settings.training, max_steps=10**9))
     setup = prepare(recipe.name, task, settings, Runtime(precision=recipe.base.precision, threads=1))
-    fitted = choose_runtime(setup.model, setup.corpus, setup.runtime, settings.training)
+    runtime = choose_runtime(setup.model, setup.corpus, setup.runtime, settings.training)
     torch.set_num_threads(1)
-    trainer = Trainer(replace(setup, runtime=fitted), World(), None)
+    trainer = Trainer(replace(setup, runtime=runtime), World(), None)
     trainer.update()  # the first update allocates memory
     began, tokens = time.process_time(), trainer.progress.tokens
     while time.process_time() - began < SPEED_SECONDS:
@@ -200,8 +199,8 @@ def core_speed(job: Job, data_dir: Path | None = None) -> float:
 
 
 def _columns(lines: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, list[float]]:
-    whole = [line for line in lines if all(line.get(name) is not None for name in names)]
-    return {name: rounded([line[name] for line in whole]) for name in names}
+    complete = [line for line in lines if all(line.get(name) is not None for name in names)]
+    return {name: rounded([line[name] for line in complete]) for name in names}
 
 
 def _score(folder: Path, recipe: Recipe, data_dir: Path | None) -> dict[str, Any]:
@@ -215,7 +214,7 @@ def _score(folder: Path, recipe: Recipe, data_dir: Path | None) -> dict[str, Any
 
     loaded = load_model(folder)
     task = get_task(loaded.data_config.task, split_seed=loaded.data_config.split_seed, data_dir=data_dir, fetch=True)
-    words = loaded.data_config.tokenizer != "characters"
+    has_words = loaded.data_config.tokenizer != "characters"
     scores: dict[str, dict[str, float]] = {}
     groups: dict[str, dict[str, float]] = {}
     samples: tuple[tuple[str, str, str], ...] = ()
@@ -230,7 +229,7 @@ def _score(folder: Path, recipe: Recipe, data_dir: Path | None) -> dict[str, Any
             equivalent=task.equivalent,
             group=task.group,
         )
-        flat = split_scores.flat(with_bleu=words)
+        flat = split_scores.flat(with_bleu=has_words)
         flat |= {"different": len(set(split_scores.predictions)), "empty": split_scores.predictions.count("")}
         scores[split] = {name: rounded([flat[name]], 6)[0] for name in SCORES if flat.get(name) is not None}
         if len(split_scores.groups) > 1:
@@ -240,22 +239,8 @@ def _score(folder: Path, recipe: Recipe, data_dir: Path | None) -> dict[str, Any
             samples = tuple((examples[i].source, examples[i].target, split_scores.predictions[i]) for i in chosen)
     rests = {}
     if recipe.base.rests and isinstance(loaded.model, Transformer):
-        found = attention_rests(loaded.model, loaded.source, loaded.target, task.splits["test"])
-        rests = {kind: {name: rounded(layers) for name, layers in of.items()} for kind, of in found.items()}
+        measured = attention_rests(loaded.model, loaded.source, loaded.target, task.splits["test"])
+        rests = {
+            kind: {name: rounded(layers) for name, layers in numbers.items()} for kind, numbers in measured.items()
+        }
     return {"scores": scores, "groups": groups, "samples": samples, "rests": rests}
-
-
-def _parameters(folder: Path) -> int:
-    from model.folder import summarize
-
-    return int(summarize(folder)["parameters"])
-
-
-def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {plural(os.cpu_count() or 1, 'core')}, 1 used"
-
-
-def _torch_version() -> str:
-    import torch
-
-    return str(torch.__version__)

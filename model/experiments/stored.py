@@ -19,14 +19,14 @@ from model.user_error import UserError
 
 SHIPPED_RESULTS = Path(__file__).parent / "results"
 RESULTS = user_data_path("headlight", appauthor=False) / "experiments" if INSTALLED else SHIPPED_RESULTS
-"""Where results are stored: an installed package is not the place for a person's own."""
+"""The folder where results are stored; your own do not belong into an installed package."""
 
-_PYTHON = "python -m "  # what recorded commands begin with
+_PYTHON = "python -m "  # the beginning of recorded commands
 
 TRAIN = ("step", "loss")
 VALID = ("step", "loss", "exact_match", "token_accuracy")
 BLEU = "bleu"
-FROM_CHAIN = "from_chain"  # key of a file of runs that start from what a chain of commands makes
+FROM_CHAIN = "from_chain"  # key of the results of a chain that the runs of a file start from
 # The last two: the numbers of distinct and of empty predictions.
 SCORES = ("exact_match", "token_accuracy", "loss", "bleu", "sentences", "different", "empty")
 
@@ -39,12 +39,12 @@ class ResultError(UserError):
 class StoredRun:
     """One run: its command and machine, its curves, and its scores.
 
-    `command` has a line for each command if it takes several; curves and scores are those of the last.
+    `command` has one line per command; curves and scores belong to the last one.
     `train` and `valid` are columns, named by `TRAIN` and `VALID`: steps, loss in nats per target token, shares from 0
     to 1; `valid` also has `BLEU` (0 to 100) if that is the metric of the task. `scores` and `groups` (exact match by
     group) are by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` is per
     second of CPU time on one core, 0 if the run failed; `seconds` is the wall-clock time of the run with all scoring.
-    `rests` says where attention rests, see :mod:`model.analysis.attention_rests`; empty where it was not measured.
+    `rests` is the result of :mod:`model.analysis.attention_rests`; empty if it was not measured.
     `error` says why a run failed; such a run has no scores.
     """
 
@@ -65,7 +65,7 @@ class StoredRun:
 
     @property
     def typed_command(self) -> str:
-        """The command as one types it here: `headlight train …` where Headlight is installed; or several, in lines."""
+        """The commands as they are typed here, one a line: `headlight train …` if Headlight is installed."""
         return as_typed(self.command)
 
     def score(self, name: str, split: str = "test") -> float | None:
@@ -74,7 +74,7 @@ class StoredRun:
 
 
 def as_typed(commands: str) -> str:
-    """Recorded commands, one a line, as one types them here."""
+    """Recorded commands, one a line, as they are typed here."""
     return "\n".join(map(_typed_line, commands.split("\n")))
 
 
@@ -89,30 +89,30 @@ def path_of(recipe: Recipe, folder: Path = RESULTS) -> Path:
 
 
 def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
-    """The stored runs of a recipe, sorted by seed; empty if it has not been run.
+    """Read the stored runs of a recipe, sorted by seed; empty if it has not been run.
 
-    What is missing in `RESULTS` is read from the results that came with Headlight.
+    Results that are missing in `RESULTS` are read from those that came with Headlight.
 
     Raises:
-        ResultError: the file is damaged, or holds the runs of another recipe than its name says.
+        ResultError: the file is damaged, or its runs belong to another recipe than its name says.
     """
     path = _find(recipe, folder)
     if path is None:
         return ()
     try:
-        held = read_json(path)
-        runs = tuple(_run(values) for values in held["runs"])
-        made_with = (
-            held["task"],
-            held["preset"],
-            with_current_names(held["settings"]),
-            tuple(held.get(FROM_CHAIN, ())),
+        content = read_json(path)
+        runs = tuple(_run(values) for values in content["runs"])
+        stored_recipe = (
+            content["task"],
+            content["preset"],
+            with_current_names(content["settings"]),
+            tuple(content.get(FROM_CHAIN, ())),
         )
     except CheckpointError as error:
         raise ResultError(str(error)) from None
     except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
         raise ResultError(f"{path.name} does not hold runs of an experiment ({error}); delete it.") from None
-    if made_with != (recipe.base.task, recipe.preset, recipe.settings, recipe.from_chain):
+    if stored_recipe != (recipe.base.task, recipe.preset, recipe.settings, recipe.from_chain):
         raise ResultError(
             f"{path.name} was made with other settings than the catalogue has now; run the experiment again."
         )
@@ -120,22 +120,22 @@ def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
 
 
 def _find(recipe: Recipe, folder: Path) -> Path | None:
-    """The file with the runs of a recipe, which earlier versions may have named otherwise."""
+    """The file with the runs of a recipe, under its current or its former name."""
     folders = (folder, SHIPPED_RESULTS) if folder == RESULTS else (folder,)
-    paths = (where / f"{name}.json" for where in folders for name in (recipe.name, recipe.former_name))
+    paths = (parent / f"{name}.json" for parent in folders for name in (recipe.name, recipe.former_name))
     return next((path for path in paths if path.is_file()), None)
 
 
 def write_run(recipe: Recipe, run: StoredRun, folder: Path = RESULTS) -> None:
     """Store a run in its recipe's file; it replaces a run with the same seed and all runs with other settings."""
     try:
-        others = [known for known in read_runs(recipe, folder) if known.seed != run.seed]
+        others = [stored for stored in read_runs(recipe, folder) if stored.seed != run.seed]
     except ResultError:
         others = []  # unusable results are replaced
-    runs = sorted([*others, run], key=lambda known: known.seed)
+    runs = sorted([*others, run], key=lambda stored: stored.seed)
     head = {"task": recipe.base.task, "preset": recipe.preset, "settings": recipe.settings}
     head |= {FROM_CHAIN: recipe.from_chain} if recipe.from_chain else {}
-    lines = [json.dumps(asdict(known), ensure_ascii=False, allow_nan=False) for known in runs]
+    lines = [json.dumps(asdict(stored), ensure_ascii=False, allow_nan=False) for stored in runs]
     text = json.dumps(head, ensure_ascii=False)[:-1] + ', "runs": [\n' + ",\n".join(lines) + "\n]}\n"
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(path_of(recipe, folder), text.encode())
@@ -149,8 +149,8 @@ def rounded(values: Sequence[float], digits: int = 4) -> list[float]:
 
 
 def _run(values: dict[str, Any]) -> StoredRun:
-    """One run from JSON, checked as far as pages rely on it; keys that are not fields are left out."""
-    msgspec.convert(values, StoredRun)  # raises at a field that is missing or of another type
+    """Read one run from JSON and check it as far as pages rely on it; keys that are not fields are ignored."""
+    msgspec.convert(values, StoredRun)  # raises if a field is missing or of another type
     run = StoredRun(**{item.name: values[item.name] for item in fields(StoredRun) if item.name in values})
     for curve, names in ((run.train, TRAIN), (run.valid, (*VALID, BLEU) if BLEU in run.valid else VALID)):
         if len({len(curve[name]) for name in names}) != 1:

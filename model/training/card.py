@@ -14,16 +14,15 @@ from model.training.device import Runtime
 from model.training.settings import Settings
 
 REPEATED = (
-    "Carried out again on the same CPU, with the same versions of this program and of PyTorch, it gives the same\n"
-    "weights bit for bit; elsewhere, weights that differ by rounding, and about the same scores."
+    "On the same CPU, with the same versions of this program and of PyTorch, it gives the same weights, bit for bit.\n"
+    "Elsewhere, the weights differ by rounding, and the scores are about the same."
 )
 
 
 def reproduce_command(name: str, task: Task, origin: Mapping[str, Any], runtime: Runtime | None = None) -> str:
     """The command line that trains this model again; DIR stands for the folder of the corpus.
 
-    What `auto` was resolved to stands there, so that the weights are the same on a machine of another kind, too, as far
-    as its processor rounds alike.
+    It contains the resolved values of `auto`, so that it does the same on another machine, apart from rounding.
     """
     processes = runtime.processes if runtime is not None else 1
     start = ["python", "-m"] if processes == 1 else ["torchrun", f"--nproc-per-node={processes}", "-m"]
@@ -56,7 +55,7 @@ def write_card(
     *,
     runtime: Runtime | None = None,
 ) -> str:
-    """The card as Markdown; without results it says that the model is untrained."""
+    """The card as Markdown; without results it describes an untrained model."""
     licence = task.licence or "None stated: it depends on the data that the model was trained on."
     if task.name in MADE_HERE:
         licence = "MIT, like the program that made it and its data."
@@ -152,12 +151,12 @@ def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:
         *_bullets(score_lines(test)),
     ]
     if results["split"] == "valid":
-        lines += ["", "The same sentences chose which weights were kept: others may be answered a little less well."]
+        lines += ["", "The same sentences selected the best weights, so scores on others may be a little lower."]
     return lines
 
 
 def score_lines(scores: Mapping[str, Any]) -> list[str]:
-    """Readable scores, one per line, with the leading one first."""
+    """Readable scores, one per line, with the headline score first."""
     lines = [
         f"exact match {scores['exact_match']:.4f}",
         f"token accuracy {scores['token_accuracy']:.4f}",

@@ -1,7 +1,7 @@
-"""Consistency of two views of a batch: SimCut and R-Drop, which ask for one prediction from two noisy passes.
+"""Consistency of two views of a batch: SimCut and R-Drop, which penalise different predictions from two noisy passes.
 
-Both add to the cross-entropy the divergence between the predictions p and q of two forward passes, and both send the
-gradient through p and q alike.
+Both add to the cross-entropy the divergence between the predictions p and q of two forward passes. The gradient flows
+through both p and q.
 
     SimCut   CE(p) + α · KL(p ‖ q)                                  q reads inputs with some tokens cut off
     R-Drop   CE(p) + CE(q) + α/2 · [KL(p ‖ q) + KL(q ‖ p)]          q differs from p by its dropout alone
@@ -25,7 +25,7 @@ Consistency = Literal["none", "simcut", "rdrop"]
 
 
 class CutEmbedding(nn.Embedding):
-    """An embedding that gives zero for the tokens that are cut off: `kept` [batch, seq] bool, True = kept."""
+    """An embedding that is zero for tokens that are cut off: `kept` [batch, seq] bool, True = kept."""
 
     kept: Tensor | None = None
 
@@ -36,9 +36,9 @@ class CutEmbedding(nn.Embedding):
 
 
 def draw_cutoff(src: Tensor, tgt_in: Tensor, p: float, seed: int, step: int, number: int) -> tuple[Tensor, Tensor]:
-    """Which tokens a SimCut view keeps: each is cut off with probability `p`, from the seed and the batch alone.
+    """Draw the tokens that a SimCut view keeps: each is cut off with probability `p`, from the seed and batch alone.
 
-    `number` counts the batches of update `step` over all processes, so that their division does not change the draw.
+    `number` counts the batches of update `step` over all processes, so that the draw does not depend on their division.
 
     Shapes:
         src: [batch, src]; tgt_in: [batch, tgt]; returns two bool tensors of these shapes on the CPU, True = kept.
@@ -62,7 +62,7 @@ def two_view_loss(
 
 
 def _smoothed(nll: Tensor, log_probs: Tensor, smoothing: float) -> Tensor:
-    """The summed cross-entropy with smoothed labels, from that without."""
+    """The summed cross-entropy with smoothed labels, from the plain one."""
     return (1 - smoothing) * nll - smoothing * log_probs.mean(dim=1).sum() if smoothing else nll
 
 
@@ -85,13 +85,13 @@ class _Sliced(torch.autograd.Function):
         table = weight.detach().to(dtype).requires_grad_()
         for at in range(0, len(labels), size):
             part = slice(at, at + size)
-            rows = [each[part].detach().to(dtype).requires_grad_() for each in (hidden, other)]
+            rows = [view[part].detach().to(dtype).requires_grad_() for view in (hidden, other)]
             with torch.enable_grad():
-                p_logits, q_logits = (_at_least_float32(each @ table.T) for each in rows)
+                p_logits, q_logits = (_at_least_float32(view @ table.T) for view in rows)
                 loss, plain = two_view_loss(p_logits, q_logits, labels[part], *formula)
-            of_rows = torch.autograd.grad(loss, (*rows, table))
-            gradients[0][part], gradients[1][part] = of_rows[:2]
-            gradients[2].add_(of_rows[2])
+            slice_gradients = torch.autograd.grad(loss, (*rows, table))
+            gradients[0][part], gradients[1][part] = slice_gradients[:2]
+            gradients[2].add_(slice_gradients[2])
             total += loss.detach()
             nll += plain
         ctx.save_for_backward(*gradients)
@@ -100,7 +100,7 @@ class _Sliced(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
-        return (*(each * grad_outputs[0] for each in ctx.saved_tensors), *(None,) * 5)
+        return (*(gradient * grad_outputs[0] for gradient in ctx.saved_tensors), *(None,) * 5)
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # a loop over slices, of unknown length
@@ -115,7 +115,7 @@ def projected_consistency(
     symmetric: bool,
     slice_rows: int,
 ) -> tuple[Tensor, Tensor]:
-    """Summed loss in nats of two views, SimCut's or (`symmetric`) R-Drop's; the formulas are above.
+    """Summed loss in nats of two views, by SimCut or (`symmetric`) R-Drop; for the formulas see the module.
 
     The second value is the plain NLL of the first view; it has no gradient.
 

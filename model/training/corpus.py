@@ -1,4 +1,4 @@
-"""Encoded training examples in batches that depend only on the seed and the epoch."""
+"""Encoded training pairs in batches that depend only on the seed and the epoch."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class MicroBatch:
 class Inputs(NamedTuple):
     """The arguments of :class:`model.training.loss.TrainingLoss` for one micro-batch.
 
-    What depends on the numbers in a tensor is found out on the CPU when the batch is made, since a GPU would have to
-    finish its work before it could answer: which rows have a label, and whether any source is padded.
+    Whatever depends on values in a tensor (which rows have a label, whether any source is padded) is computed on the
+    CPU when the batch is made, since reading it from a GPU would wait for the GPU's work.
 
     Shapes:
         src: [batch, src]; tgt_in: [batch, tgt]; labels: [token], without padding;
@@ -72,9 +72,9 @@ class Update:
 
 
 class Corpus:
-    """Encoded training pairs; those of update `i` in epoch `e` are a pure function of seed, e and i.
+    """Encoded training pairs; the pairs of update `i` in epoch `e` are a pure function of seed, e and i.
 
-    With BPE-dropout (`resample`), so are the ids; `pairs` and `lengths` are those without dropout.
+    The same holds for the ids under BPE-dropout (`resample`); `pairs` and `lengths` are without dropout.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class Corpus:
 
     def largest_batch(self) -> int:
         """Tokens of the longer side of the largest batch, padding included; BPE-dropout may add a few."""
-        whole = batches(self.lengths, max_tokens=self.max_tokens, seed=0, epoch=0, shuffle=False)
-        return max(len(batch) * max(max(self.lengths[i]) for i in batch) for batch in whole)
+        in_order = batches(self.lengths, max_tokens=self.max_tokens, seed=0, epoch=0, shuffle=False)
+        return max(len(batch) * max(max(self.lengths[i]) for i in batch) for batch in in_order)
 
     def _updates(self, epoch: int) -> tuple[Update, ...]:
-        """All updates of an epoch: every example exactly once over all processes."""
+        """All updates of an epoch; every pair is in exactly one batch of one process."""
         lengths = self.pairs_of(epoch).lengths
         order = batches(lengths, max_tokens=self.max_tokens, seed=stream_seed(self.seed, "order"), epoch=epoch)
         size = self.gradient_accumulation_steps * self.processes
@@ -112,13 +112,13 @@ class Corpus:
         rounds = -(-len(order) // self.processes)
         # Every process must take part in every round, or the others would wait for it: a process without a batch
         # gets a single example with weight 0.
-        nothing = MicroBatch(tuple(order[0][:1]), weight=0.0, epoch=epoch)
+        filler = MicroBatch(tuple(order[0][:1]), weight=0.0, epoch=epoch)
         padded = [MicroBatch(tuple(batch), epoch=epoch) for batch in order]
-        padded += [nothing] * (rounds * self.processes - len(order))
+        padded += [filler] * (rounds * self.processes - len(order))
         shares = tuple(tuple(padded[rank :: self.processes]) for rank in range(self.processes))
-        used = [lengths[i] for batch in order for i in batch]
-        target_tokens = sum(tgt for _, tgt in used)
-        return Update(shares, target_tokens, target_tokens + sum(src for src, _ in used))
+        pair_lengths = [lengths[i] for batch in order for i in batch]
+        target_tokens = sum(tgt for _, tgt in pair_lengths)
+        return Update(shares, target_tokens, target_tokens + sum(src for src, _ in pair_lengths))
 
     def inputs(self, batch: MicroBatch) -> Inputs:
         """The tensors of a micro-batch, on the CPU."""
@@ -137,7 +137,7 @@ def real_labels(labels: Tensor) -> tuple[Tensor, Tensor]:
 def fitting_pairs(
     examples: Sequence[Example], source: Tokenizer, target: Tokenizer, *, max_positions: int, what: str
 ) -> tuple[tuple[Example, ...], EncodedPairs]:
-    """The examples with a source that are no longer than the model's positions, and their ids.
+    """The examples that have a source and fit into the model's positions, and their ids.
 
     Raises:
         TrainingError: there is no such example.
@@ -148,5 +148,4 @@ def fitting_pairs(
         raise TrainingError(
             f"no {what} example has between 1 and {max_positions} tokens; raise max_positions or look at the data."
         )
-    encoded = EncodedPairs(tuple(pairs.sources[i] for i in fitting), tuple(pairs.targets[i] for i in fitting))
-    return tuple(examples[i] for i in fitting), encoded
+    return tuple(examples[i] for i in fitting), pairs.part(fitting)

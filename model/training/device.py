@@ -1,6 +1,6 @@
-"""What a run gets and needs of the machine: device, precision, attention kernel, threads and memory.
+"""Choose a run's device, precision, attention kernel and threads, and check its memory.
 
-All of it is chosen once, from the machine and the sizes alone, and stored with the run: the same command gives the same
+The choice is made once, from the machine and the sizes alone, and stored with the run: the same command gives the same
 weights, whatever else is running.
 """
 
@@ -32,8 +32,8 @@ FAST_OPERATIONS = 4_000_000_000
 class Runtime:
     """The resolved runtime. A resumed run reuses it, because another choice would round differently.
 
-    `precision` is fp32 or bf16 (autocast); `fused` whether training uses PyTorch's fused attention kernel. Until
-    `settled`, precision may be auto and `threads` 0; see :func:`choose_runtime`.
+    `precision` is fp32 or bf16 (autocast); `fused`: whether training uses fused attention. Until `settled`, precision
+    may be auto and `threads` 0; see :func:`choose_runtime`.
     """
 
     device: str = "cpu"
@@ -61,18 +61,18 @@ class Runtime:
         return torch.autocast(self.torch_device.type, dtype=torch.bfloat16)
 
     def matmul(self, operations: int) -> contextlib.AbstractContextManager[Any]:
-        """The context of a training pass of so many operations, forward and backward, in which matmuls are fast.
+        """The context of a training pass of this many operations (forward and backward), for fast matmuls.
 
-        Smaller passes, and what bf16 leaves in float32, gain less than the preparation for each matmul's size costs.
+        Preparing kernels for each matmul size costs more than it saves in smaller passes and under bf16.
         """
         on_cpu = self.torch_device.type == "cpu" and self.precision != "bf16"
         return fast_matmul() if on_cpu and operations >= FAST_OPERATIONS else contextlib.nullcontext()
 
 
 def resolve_device(wanted: str) -> str:
-    """The device to use: `auto` takes CUDA, then Apple's GPU, then the CPU.
+    """Choose the device: `auto` prefers CUDA, then Apple's GPU, then the CPU.
 
-    Under torchrun, each process takes the GPU that has its number on the machine.
+    Under torchrun, each process uses the GPU with its local rank.
 
     Raises:
         ConfigError: no such device, or it is not available.
@@ -121,12 +121,12 @@ def default_threads() -> int:
 
 
 def cpu_multiplies_bf16() -> bool:
-    """Whether this CPU has instructions that multiply bf16 numbers; without them bf16 can only cost time."""
+    """Whether this CPU has instructions for bf16 multiplication; without them bf16 only costs time."""
     return any(bool(has) for name, has in torch.cpu.get_capabilities().items() if "bf16" in name)
 
 
 LIBRARY_BYTES = 300 * 2**20
-"""What Python, torch and the data take beside the run itself; on a GPU, the graphics memory holds none of it."""
+"""Memory of Python, torch and the data besides the run itself; none of it is in the memory of a GPU."""
 
 
 def check_weights(config: ModelConfig, *, on_cpu: bool) -> None:
@@ -146,7 +146,7 @@ def check_weights(config: ModelConfig, *, on_cpu: bool) -> None:
 
 
 def check_batch(config: ModelConfig, training: TrainConfig, corpus: Corpus, runtime: Runtime) -> None:
-    """Refuse a `max_tokens` that puts more into a batch than fits; where it exceeds the corpus, that is the batch.
+    """Refuse a `max_tokens` that makes batches too large for the memory; a batch is at most the whole corpus.
 
     Raises:
         ConfigError: the device has less memory than the largest batch needs.
@@ -170,35 +170,35 @@ def peak_bytes(config: ModelConfig, training: TrainConfig, corpus: Corpus, runti
 
 
 def _activations(config: ModelConfig, training: TrainConfig, tokens: int, runtime: Runtime) -> int:
-    """Bytes of what the forward pass of a batch of this many source and target tokens keeps, and of its logits."""
+    """Bytes that the forward pass keeps for a batch of this many source and target tokens, logits included."""
     kind = runtime.torch_device.type
     batch = tokens * (1 if training.consistency == "none" else 2)  # two views of it
-    # Until the precision is settled, the smaller of those that may be chosen: nothing that fits is refused.
-    rounds = runtime.precision == "bf16" or (runtime.precision == "auto" and (kind != "cpu" or cpu_multiplies_bf16()))
+    # Before the precision is settled, assume the smaller of the possible ones, so that nothing that fits is refused.
+    bf16 = runtime.precision == "bf16" or (runtime.precision == "auto" and (kind != "cpu" or cpu_multiplies_bf16()))
     per_token = 16 * config.d_model + 2 * config.d_ff  # projections, norms, sums and the feed-forward's two widths
     layers = config.n_encoder_layers + 1.5 * config.n_decoder_layers  # a decoder layer has one more sublayer
     rows = min(batch, slice_rows(kind, config.tgt_vocab_size))
     logits = 3 * 4 * rows * config.tgt_vocab_size  # logits, their softmax and its gradient, in float32, slice by slice
-    return int((2 if rounds else 4) * batch * per_token * layers + logits)
+    return int((2 if bf16 else 4) * batch * per_token * layers + logits)
 
 
 def _memory_of(device: torch.device) -> int:
-    """All memory of the device in bytes; an Apple GPU shares that of the machine."""
+    """Total memory of the device in bytes; an Apple GPU shares that of the machine."""
     if device.type == "cuda":
         return int(torch.cuda.get_device_properties(device).total_memory)
     return int(psutil.virtual_memory().total)
 
 
-THREAD_OPERATIONS = 2_500_000_000  # of a batch, for each thread: with fewer, threads wait for each other
-ROUNDED_WEIGHTS = 250_000  # numbers in an output projection from which bf16 pays on a CPU that multiplies it
+THREAD_OPERATIONS = 2_500_000_000  # operations of a batch per thread; with fewer, threads wait for each other
+BF16_WEIGHTS = 250_000  # size of the output projection from which bf16 is faster on a CPU that supports it
 PRECISIONS = ("auto", "fp32", "bf16")
 
 
 def check_precision(precision: str) -> str:
-    """The precision itself, if it is a valid choice.
+    """Check a precision, and return it.
 
     Raises:
-        ConfigError: it is not valid.
+        ConfigError: it is not one of `PRECISIONS`.
     """
     if precision not in PRECISIONS:
         raise ConfigError(f"--precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
@@ -206,35 +206,35 @@ def check_precision(precision: str) -> str:
 
 
 def choose_runtime(model: Model, corpus: Corpus, wanted: Runtime, config: TrainConfig) -> Runtime:
-    """`wanted` with precision, attention kernel and threads resolved.
+    """Resolve precision, attention kernel and threads of a `wanted` runtime.
 
-    On a GPU, bf16 where it is supported. On a CPU, bf16 where it has instructions for that and the output projection,
-    the largest product, is large enough; and one thread per THREAD_OPERATIONS of a batch, up to the number of cores,
-    since small products gain little from more. The fused kernel is used except on a CPU with attention dropout, where
-    it is slower.
+    On a GPU, bf16 if it is supported. On a CPU, bf16 if there are instructions for it and the output projection, the
+    largest matmul, is large enough; and one thread per THREAD_OPERATIONS of a batch, up to the number of cores, since
+    small matmuls gain little from more. The fused kernel is used except on a CPU with attention dropout, where it is
+    slower.
     """
     precision = check_precision(wanted.precision)
     on_cpu = wanted.torch_device.type == "cpu"
     fused = isinstance(model, Transformer) and (not on_cpu or model.config.attention_dropout == 0)
-    most = default_threads()
-    settled = replace(wanted, fused=fused, threads=wanted.threads or most, settled=True)
+    max_threads = default_threads()
+    settled = replace(wanted, fused=fused, threads=wanted.threads or max_threads, settled=True)
     if not on_cpu:
-        may_round = wanted.torch_device.type == "cuda" and torch.cuda.is_bf16_supported()
-        return replace(settled, precision=("bf16" if may_round else "fp32") if precision == "auto" else precision)
+        bf16 = wanted.torch_device.type == "cuda" and torch.cuda.is_bf16_supported()
+        return replace(settled, precision=("bf16" if bf16 else "fp32") if precision == "auto" else precision)
     if precision == "auto":
-        rounds = cpu_multiplies_bf16() and model.output.weight.numel() >= ROUNDED_WEIGHTS
-        precision = "bf16" if rounds else "fp32"
-    enough = max(1, batch_operations(model, corpus, config) // THREAD_OPERATIONS)
-    return replace(settled, precision=precision, threads=wanted.threads or min(most, enough))
+        bf16 = cpu_multiplies_bf16() and model.output.weight.numel() >= BF16_WEIGHTS
+        precision = "bf16" if bf16 else "fp32"
+    useful_threads = max(1, batch_operations(model, corpus, config) // THREAD_OPERATIONS)
+    return replace(settled, precision=precision, threads=wanted.threads or min(max_threads, useful_threads))
 
 
 def operations(model: Model, tokens: int) -> int:
-    """Operations of forward and backward for so many tokens: six per parameter and token."""
+    """Operations of a forward and backward pass over this many tokens: six per parameter and token."""
     return 6 * count_parameters(model) * tokens
 
 
 def batch_operations(model: Model, corpus: Corpus, config: TrainConfig) -> int:
-    """Operations of forward and backward for a full batch, in each view of it."""
+    """Operations of a forward and backward pass over a full batch, in all its views."""
     tokens = min(config.max_tokens, sum(map(max, corpus.lengths)))
     views = 1 if config.consistency == "none" else 2
     return operations(model, tokens * views)

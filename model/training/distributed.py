@@ -19,7 +19,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class World:
-    """The rank of this process and the number of processes; `control` is the gloo group of all."""
+    """The rank of this process and the number of processes; `control` is the gloo group of all processes."""
 
     rank: int = 0
     size: int = 1
@@ -46,7 +46,7 @@ class World:
         return totals.tolist()
 
     def gather(self, value: Any) -> list[Any]:
-        """The value of each rank, a small object, in rank order, on every rank."""
+        """The values of all ranks (small objects), in rank order, on every rank."""
         if self.size == 1:
             return [value]
         values: list[Any] = [None] * self.size
@@ -54,7 +54,7 @@ class World:
         return values
 
     def share(self, value: Any) -> Any:
-        """Rank 0's value, a small object, on every rank; tensors go by :meth:`share_tensors`."""
+        """Rank 0's value (a small object) on every rank; for tensors see :meth:`share_tensors`."""
         if self.size == 1:
             return value
         box = [value]
@@ -62,7 +62,7 @@ class World:
         return box[0]
 
     def share_tensors(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Rank 0's tensors, on the CPU of every rank, one after the other; the other ranks' arguments do not count."""
+        """Rank 0's tensors on every rank, on the CPU, sent one by one; the arguments of other ranks are ignored."""
         if self.size == 1:
             return dict(tensors)
         layout = self.share([(name, tensor.shape, tensor.dtype) for name, tensor in tensors.items()])
@@ -74,18 +74,13 @@ class World:
         return shared
 
 
-def launched_by_torchrun() -> bool:
-    """Whether torchrun or a similar launcher started this process."""
-    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
-
-
 @contextmanager
 def joined_world(device: str) -> Iterator[World]:
-    """Join the process group of torchrun; a world of one process without it.
+    """Join the process group of torchrun; without torchrun, the world is this process alone.
 
-    Gradients use NCCL on CUDA, where `device` is that of this process, and gloo elsewhere.
+    Gradients use NCCL on CUDA, where `device` is this process's own GPU, and gloo elsewhere.
     """
-    if not launched_by_torchrun():
+    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:  # not started by torchrun or a similar launcher
         yield World()
         return
     on_cuda = device.startswith("cuda")
@@ -93,7 +88,7 @@ def joined_world(device: str) -> Iterator[World]:
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if on_cuda else "gloo", timeout=timedelta(minutes=30))
     try:
-        # A separate group: its messages must not mix with gradients, and a queued run may wait in it for days.
+        # A separate group, since its messages must not mix with gradients, and a queued run may wait for days.
         control = dist.new_group(backend="gloo", timeout=timedelta(days=7))
         yield World(rank=dist.get_rank(), size=dist.get_world_size(), control=control)
     finally:

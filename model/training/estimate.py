@@ -1,4 +1,4 @@
-"""Parameters, memory and time of a run before it starts, measured on a few real updates."""
+"""Estimate the parameters, memory and time of a run before it starts, from a few real updates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from model.config import DecodeConfig, to_dict
-from model.data.batching import EncodedPairs
 from model.embeddings import count_parameters
 from model.scoring import teacher_forced, translate_pairs
 from model.training.device import choose_runtime, describe_device, peak_bytes
@@ -28,20 +27,20 @@ STARTUP_SECONDS = 3.0
 
 
 def estimate(setup: Setup) -> dict[str, Any]:
-    """The plan of a run as JSON values; nothing is written.
+    """Estimate a run, without writing anything; returns JSON values.
 
     Keys: name task preset parameters weight_bytes memory_bytes device device_name precision threads, examples (of each
     split), skipped (examples too long or empty), src_vocab_size tgt_vocab_size, steps updates_per_epoch epochs,
-    tokens_per_s (source and target, padding left out), seconds (the whole run), schedule (pairs of step and rate),
+    tokens_per_s (source and target, without padding), seconds (the whole run), schedule (pairs of step and rate),
     model data training (the complete configuration).
 
     Raises:
-        TrainingError: the run would fail as well, for lack of memory or of a compiler.
+        TrainingError: memory or a compiler is missing, so the run would fail as well.
     """
     device = setup.runtime.torch_device
     began = time.monotonic()
     setup.corpus.pairs_of(0)
-    per_epoch = time.monotonic() - began  # the time that BPE-dropout takes, if it is on
+    per_epoch = time.monotonic() - began  # the time of BPE-dropout, if it is on
     runtime = choose_runtime(setup.model.to(device), setup.corpus, setup.runtime, setup.settings.training)
     torch.set_num_threads(runtime.threads)
     setup = replace(setup, runtime=runtime)
@@ -49,10 +48,10 @@ def estimate(setup: Setup) -> dict[str, Any]:
     try:
         starting, per_update, tokens_per_s = _time_updates(setup)
     except Exception as error:
-        said = sentence(error, training)
-        if said is None:
+        message = sentence(error, training)
+        if message is None:
             raise
-        raise TrainingError(said) from error
+        raise TrainingError(message) from error
     per_evaluation = _time_evaluation(setup)
     n_test = len(test_examples(setup)) / max(len(setup.valid.decoded), 1)
     evaluations = -(-training.max_steps // training.eval_every) + n_test
@@ -91,8 +90,8 @@ def estimate(setup: Setup) -> dict[str, Any]:
 def _time_updates(setup: Setup) -> tuple[float, float, float]:
     """Seconds of the first updates, then seconds per update and tokens per second over about MEASURE_SECONDS.
 
-    What other programs do meanwhile slows some updates down more than others: the faster ones tell what this machine
-    can do, so that the estimate hardly depends on when it is made.
+    Other programs slow down some updates more than others. Only the faster ones count, so that the estimate hardly
+    depends on what else is running.
     """
     quiet = replace(setup.settings.training, max_steps=10**9, log_every=10**9)
     trainer = Trainer(replace(setup, settings=replace(setup.settings, training=quiet)), World(), None)
@@ -109,7 +108,7 @@ def _time_updates(setup: Setup) -> tuple[float, float, float]:
 
 
 def _timed_update(trainer: Trainer) -> tuple[int, float]:
-    """Tokens and seconds of one update, until the device has finished it."""
+    """Make one update, and return its tokens and its seconds until the device has finished."""
     tokens, start = trainer.progress.tokens, time.monotonic()
     trainer.update()
     if trainer.device.type != "cpu":
@@ -118,7 +117,7 @@ def _timed_update(trainer: Trainer) -> tuple[int, float]:
 
 
 def undisturbed_rate(timed: Sequence[tuple[int, float]]) -> float:
-    """Tokens per second of the faster half of some updates, each given with its tokens and its seconds."""
+    """Tokens per second of the faster half of some updates, each given as its tokens and seconds."""
     faster = sorted(timed, key=lambda update: update[1] / max(update[0], 1))[: (len(timed) + 1) // 2]
     return sum(tokens for tokens, _ in faster) / max(sum(seconds for _, seconds in faster), 1e-9)
 
@@ -128,13 +127,12 @@ def _time_evaluation(setup: Setup) -> float:
     device = setup.runtime.torch_device
     model = setup.model.to(device).eval()
     pairs = setup.valid.pairs
-    indices = setup.valid.decoded[:: max(1, len(setup.valid.decoded) // MEASURED_SENTENCES)]
-    few = EncodedPairs(tuple(pairs.sources[i] for i in indices), tuple(pairs.targets[i] for i in indices))
-    longest = max(tgt for _, tgt in few.lengths)
+    sample = pairs.part(setup.valid.decoded[:: max(1, len(setup.valid.decoded) // MEASURED_SENTENCES)])
+    longest = max(tgt for _, tgt in sample.lengths)
     began = time.monotonic()
-    teacher_forced(model, few)
+    teacher_forced(model, sample)
     forced = time.monotonic() - began
-    translate_pairs(model, few, setup.target, DecodeConfig(max_length=longest))
+    translate_pairs(model, sample, setup.target, DecodeConfig(max_length=longest))
     decoded = time.monotonic() - began - forced
     model.train()
-    return forced * len(pairs) / len(few) + decoded * len(setup.valid.decoded) / len(few)
+    return forced * len(pairs) / len(sample) + decoded * len(setup.valid.decoded) / len(sample)

@@ -1,4 +1,4 @@
-"""Validation during training: every process scores its share, and the shares are combined."""
+"""Validation during training: every process scores its share of the examples, and the scores are combined."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ def evaluate(
 ) -> Scores:
     """Loss and token accuracy over all examples, exact match over the decoded ones; the same on every process.
 
-    Rank r takes every `world.size`-th example, so each counts once. The model is in evaluation mode meanwhile. All
-    processes call `check` equally often, once before each batch; it may raise on all of them.
+    Each rank takes every `world.size`-th example, and the model is in evaluation mode. All processes call `check`
+    equally often, once before each batch; it may raise on all of them.
     """
     was_training = model.training
     model.eval()
     try:
-        own = _share(data.pairs, range(world.rank, len(data.pairs), world.size))
-        chosen = data.decoded[world.rank :: world.size]
-        decoded = _share(data.pairs, chosen)
-        with _in_step(own, world, check):
-            tokens = teacher_forced(model, own, check=check)
-        with _in_step(decoded, world, check):
-            texts = translate_pairs(model, decoded, target, DecodeConfig(), check=check)
+        to_score = data.pairs.part(range(world.rank, len(data.pairs), world.size))
+        decoded = data.decoded[world.rank :: world.size]
+        to_decode = data.pairs.part(decoded)
+        with _in_step(to_score, world, check):
+            tokens = teacher_forced(model, to_score, check=check)
+        with _in_step(to_decode, world, check):
+            texts = translate_pairs(model, to_decode, target, DecodeConfig(), check=check)
     finally:
         model.train(was_training)
     nll, correct, count = world.sum(tokens.nll, tokens.correct, tokens.tokens)
     predictions: dict[int, str] = {}
-    for part in world.gather(dict(zip(chosen, texts, strict=True))):
+    for part in world.gather(dict(zip(decoded, texts, strict=True))):
         predictions |= part
     return score_predictions(
         data.decoded_examples,
@@ -74,17 +74,13 @@ def evaluate(
 
 
 @contextmanager
-def _in_step(own: EncodedPairs, world: World, check: Callable[[], None]) -> Iterator[None]:
-    """Run the body, then call `check` as often as the process with the most batches still does."""
-    mine = len(scoring_batches(own))
-    most = max(world.gather(mine))
+def _in_step(pairs: EncodedPairs, world: World, check: Callable[[], None]) -> Iterator[None]:
+    """Run the body, then call `check` once for each batch that the process with the most batches has more."""
+    n_batches = len(scoring_batches(pairs))
+    most = max(world.gather(n_batches))
     yield
-    for _ in range(most - mine):
+    for _ in range(most - n_batches):
         check()
-
-
-def _share(pairs: EncodedPairs, indices: Sequence[int]) -> EncodedPairs:
-    return EncodedPairs(tuple(pairs.sources[i] for i in indices), tuple(pairs.targets[i] for i in indices))
 
 
 def eval_line(scores: Scores, examples: Sequence[Example], *, with_bleu: bool) -> dict[str, Any]:

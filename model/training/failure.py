@@ -1,4 +1,4 @@
-"""Training errors as one sentence that says what to change."""
+"""Errors of training, as one sentence that says what to change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TrainingError(UserError):
 
 
 def not_finite(step: int, config: TrainConfig) -> TrainingError:
-    """The error for a loss or a gradient that is not finite."""
+    """The error for a loss or gradient that is not finite."""
     clip = "" if config.clip_norm else ", switch gradient clipping on (clip_norm=1)"
     return TrainingError(
         f"the loss is no longer a number at step {step}: lower learning_rate (now {config.learning_rate:g}) "
@@ -32,7 +32,7 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "bad_alloc", "not en
 
 
 def sentence(error: BaseException, config: TrainConfig) -> str | None:
-    """The sentence for an error that the user can remedy; None for a bug in the program."""
+    """The sentence for an error that the user can fix; None for a bug in the program."""
     if isinstance(error, TrainingError):
         return str(error)
     if isinstance(error, KeyboardInterrupt):

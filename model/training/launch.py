@@ -1,4 +1,4 @@
-"""A run from start to end: create or find its folder, wait for the lock, train, score, and report the outcome."""
+"""Carry out a run: create its folder, wait for the lock, train, score, and report the outcome."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from model.training.trainer import StopRequested, Trainer
 
 
 class Signals:
-    """Context that records a request to stop (SIGTERM or Ctrl-C); a second Ctrl-C ends the process at once."""
+    """Context manager that records a request to stop (SIGTERM or Ctrl-C); a second Ctrl-C ends the process at once."""
 
     def __init__(self) -> None:
         self.stop = False
@@ -43,20 +43,20 @@ class Signals:
 
     def __enter__(self) -> Signals:
         for number in (signal.SIGTERM, signal.SIGINT):
-            self._before[number] = signal.signal(number, self._heard)
+            self._before[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.stop = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def create_folder(setup: Setup, checkpoints: Path, *, overwrite: bool) -> Path:
-    """Create the folder of a new run: a complete, though untrained, model.
+    """Create the folder of a new run, which is a complete, though untrained, model.
 
     Raises:
         CheckpointError: the name is taken and `overwrite` is False, or the run of that name is active.
@@ -86,7 +86,7 @@ def _card(setup: Setup, results: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Launch:
-    """How to run a setup: in which folder, on which processes, whether to wait for other runs, whether to time it.
+    """How to run a setup: in which folder, on which processes, and whether to wait for other runs or to resume.
 
     `extended` is the new configuration of a finished run that is trained longer.
     """
@@ -108,7 +108,7 @@ class Launch:
         """
         folder = self.checkpoints / setup.name
         if not self.world.is_main:
-            # Rank 0 tells whether it got the lock or was stopped while waiting.
+            # Rank 0 shares whether it has got the lock or was stopped while waiting.
             return self.world.share(None) is True and self._train(setup, None, None)
         run = RunFolder(
             folder,
@@ -126,20 +126,20 @@ class Launch:
                 lambda: self._queued(setup, run, terminal),
                 lambda: not (self.signals.stop or run.stop_requested()),
                 wait=self.wait,
-            ) as mine:
-                mine = self.world.share(mine)
-                if mine:
+            ) as may_train:
+                may_train = self.world.share(may_train)
+                if may_train:
                     run.status("running")
-                finished = mine and self._train(setup, run, terminal)
+                finished = may_train and self._train(setup, run, terminal)
                 run.status("finished" if finished else "stopped", eta_s=0.0 if finished else None)
                 run.clear_stop()
                 return finished
         except BaseException as error:
-            said = sentence(error, setup.settings.training)
-            _fail(run, said or f"the program failed ({type(error).__name__}: {error}); please report this.")
-            if said is None:
+            message = sentence(error, setup.settings.training)
+            _fail(run, message or f"the program failed ({type(error).__name__}: {error}); please report this.")
+            if message is None:
                 raise
-            raise TrainingError(said) from error
+            raise TrainingError(message) from error
         finally:
             terminal.close()
 
@@ -152,7 +152,7 @@ class Launch:
         progress, tensors = saved or (None, {})
         progress, tensors = self.world.share(progress), self.world.share_tensors(tensors)
         if progress is not None and self.extended is not None:
-            progress.waited = 0  # patience begins anew
+            progress.waited = 0  # patience starts over
         trainer = Trainer(
             setup,
             self.world,
@@ -172,43 +172,44 @@ class Launch:
         finished = False
         with contextlib.suppress(StopRequested):
             trainer.fit()
-            # The others wait here, so that no process closes the group while rank 0 still uses it.
+            # The other processes wait here, so that none closes the group while rank 0 still uses it.
             finished = self.world.share(run is not None and self._finish(setup, run, trainer))
         if not finished and terminal is not None:
             terminal.say(f"stopped at step {trainer.progress.step:,}; --resume {setup.name} continues it.")
         return finished
 
     def _queued(self, setup: Setup, run: RunFolder, terminal: Terminal) -> None:
-        """Say that the run waits, and how long it will take once its turn has come."""
+        """Report that the run is queued, and how long it will take once it has started."""
         terminal.say("another run is training here; this one is queued (--now starts it at once).")
         if self.world.size > 1:
-            return  # an estimate of one process would mislead
+            return  # an estimate with one process would be misleading
         saved = load_state(run.folder) if self.resume else None
         done = saved[0].step / setup.settings.training.max_steps if saved is not None else 0.0
         try:
-            # A copy: the estimate makes a few updates.
+            # On a copy, since the estimate makes a few updates.
             plan = estimate(replace(setup, model=copy.deepcopy(setup.model)))
         except TrainingError:
-            return  # the run will say so when its turn has come, if it is still true then
+            return  # if it still applies, the run itself will report it
         run.status("queued", eta_s=round((1 - done) * plan["seconds"], 1))
         run.flush()
 
     def _settle_runtime(self, setup: Setup, run: RunFolder | None) -> Setup:
         """Resolve `auto` once for all processes and store the result in the run."""
-        chosen = setup.runtime
+        runtime = setup.runtime
         if self.world.is_main:
-            setup.model.to(chosen.torch_device)
-            chosen = choose_runtime(setup.model, setup.corpus, chosen, setup.settings.training)
-        chosen = replace(self.world.share(chosen), device=setup.runtime.device)
+            setup.model.to(runtime.torch_device)
+            runtime = choose_runtime(setup.model, setup.corpus, runtime, setup.settings.training)
+        runtime = replace(self.world.share(runtime), device=setup.runtime.device)
         if run is not None:
             config = read_config(run.folder)
-            write_json(run.folder / CONFIG, config | {"runtime": chosen.to_dict()})
-        return replace(setup, runtime=chosen)
+            write_json(run.folder / CONFIG, config | {"runtime": runtime.to_dict()})
+        return replace(setup, runtime=runtime)
 
     def _finish(self, setup: Setup, run: RunFolder, trainer: Trainer) -> bool:
         """Score the final weights on the test split, and write the scores into configuration and card.
 
-        False if asked to stop meanwhile: training is complete and saved, and a resumed run continues here.
+        Returns False if the run was asked to stop meanwhile; training is then complete and saved, and a resumed run
+        continues here.
         """
         best = load_model(run.folder)
         examples = test_examples(setup)
@@ -235,7 +236,7 @@ class Launch:
 
 def _results(setup: Setup, progress: Progress) -> dict[str, Any]:
     """Results for the weights in model.safetensors, without the test split."""
-    # A state that was saved before averages were scored has no `latest` until the next evaluation.
+    # A state saved by an older version has no `latest` until the next evaluation.
     averaged = setup.settings.training.average_checkpoints and progress.latest
     scores = progress.latest if averaged else progress.best
     return {

@@ -1,7 +1,7 @@
 """Model and loss as one module for training, with label-smoothed cross-entropy or the consistency of two views.
 
-Beside the loss that is optimised stands the plain negative log-likelihood (NLL) of the same tokens, which can be
-compared with that of the validation sentences.
+Besides the loss that is optimised, it returns the plain negative log-likelihood (NLL) of the same tokens, which is
+comparable to the validation loss.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from model.transformer import Transformer
 class TrainingLoss(nn.Module):
     """Model and loss as one module, so that DDP sees a single forward pass.
 
-    Nothing in it waits for a GPU: the shapes of all tensors follow from those of its arguments.
+    Nothing in it waits for a GPU: the shapes of all tensors follow from the shapes of its arguments.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class TrainingLoss(nn.Module):
         self.consistency_weight = consistency_weight
 
     def compile_model(self) -> None:
-        """Compile the whole forward pass of the model as one graph; the loss, a loop over slices, stays as it is."""
-        whole = isinstance(self.model, Transformer)  # an LSTM packs sentences by their lengths, which breaks the graph
-        self._hidden = torch.compile(self._hidden, dynamic=True, fullgraph=whole)  # type: ignore[method-assign]
+        """Compile the model's forward pass as one graph; the loss, a loop over slices, is not compiled."""
+        fullgraph = isinstance(self.model, Transformer)  # an LSTM packs sentences by length, which breaks the graph
+        self._hidden = torch.compile(self._hidden, dynamic=True, fullgraph=fullgraph)  # type: ignore[method-assign]
 
     def forward(
         self,
@@ -59,12 +59,11 @@ class TrainingLoss(nn.Module):
         kept: tuple[Tensor, Tensor] | None = None,
         padded: bool = True,
     ) -> tuple[Tensor, Tensor]:
-        """Summed loss of a batch in nats over its target tokens, without padding, and their plain NLL.
+        """Summed loss of a batch in nats over its target tokens, without padding, and their plain NLL: two scalars.
 
-        The NLL (without smoothing and consistency; of the first of two views) is a measurement and has no gradient.
-        With consistency of two views, both are one batch of twice the size, in which dropout differs.
-
-        The arguments are those of :class:`model.training.corpus.Inputs`; returns two scalars.
+        The NLL (without smoothing and consistency; of the first of two views) has no gradient. Two views are computed
+        as one batch of twice the size, in which dropout differs. For the arguments see
+        :class:`model.training.corpus.Inputs`.
         """
         model = self.model
         if self.consistency != "none":
@@ -72,14 +71,15 @@ class TrainingLoss(nn.Module):
             if kept is not None:
                 for embedding, side in zip(self._embeddings, kept, strict=True):
                     embedding.kept = torch.cat((torch.ones_like(side), side))
-        # On a CPU, only large matmuls gain by bf16: the fused twin knows which; otherwise it is the output projection.
-        rounds = torch.is_autocast_enabled(src.device.type) and (src.device.type != "cpu" or self.fused)
-        with torch.autocast(src.device.type, enabled=rounds, dtype=torch.get_autocast_dtype(src.device.type)):
+        # On a CPU, only large matmuls gain from bf16: those of the fused twin's linear layers, or else only the output
+        # projection.
+        bf16 = torch.is_autocast_enabled(src.device.type) and (src.device.type != "cpu" or self.fused)
+        with torch.autocast(src.device.type, enabled=bf16, dtype=torch.get_autocast_dtype(src.device.type)):
             hidden = self._hidden(src, tgt_in, padded)
         views, table = hidden.chunk(1 if self.consistency == "none" else 2), model.output.weight
         predictions = [view.flatten(0, 1).index_select(0, rows) for view in views]  # [token, d_model] of each view
-        if model.output.bias is not None:  # one more column, which every row multiplies by 1
-            predictions = [torch.cat((each, each.new_ones(len(each), 1)), dim=1) for each in predictions]
+        if model.output.bias is not None:  # the bias as one more column, multiplied by 1
+            predictions = [torch.cat((view, view.new_ones(len(view), 1)), dim=1) for view in predictions]
             table = torch.cat((table, model.output.bias[:, None]), dim=1)
         if self.consistency == "none":
             return projected_cross_entropy(predictions[0], table, labels, self.smoothing)
@@ -107,15 +107,15 @@ class TrainingLoss(nn.Module):
         return hidden
 
     def _masks(self, src: Tensor, tgt_in: Tensor, padded: bool) -> tuple[Mask, Mask]:
-        """The masks of decoder self-attention and of attention to the source; without them CUDA has a faster kernel."""
+        """The masks of decoder self-attention and cross-attention; None if CUDA's faster kernel can do without them."""
         causal = self.model.config.causal
         if not self.fused:
             return target_mask(tgt_in, causal=causal), padding_mask(src)
         kind = src.device.type
-        rounds = kind != "cpu" and torch.is_autocast_enabled(kind)  # the kernel's inputs
-        dtype = torch.get_autocast_dtype(kind) if rounds else self.model.output.weight.dtype
+        autocast = kind != "cpu" and torch.is_autocast_enabled(kind)
+        dtype = torch.get_autocast_dtype(kind) if autocast else self.model.output.weight.dtype
         cross_mask = None if kind == "cuda" and not padded else additive(padding_mask(src), dtype)
         if not causal:
             return additive(padding_mask(tgt_in), dtype), cross_mask
-        # A causal row cannot see the padding on its right, so that needs no mask.
+        # A causal row cannot see the padding on its right, so padding needs no mask.
         return None if kind == "cuda" else additive(causal_mask(tgt_in.size(1), tgt_in.device), dtype), cross_mask

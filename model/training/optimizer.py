@@ -11,9 +11,9 @@ from model.config import TrainConfig
 
 
 def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    """The optimiser that the configuration names; the trainer sets its learning rate before each update.
+    """Create the configured optimiser; the trainer sets its learning rate before each update.
 
-    Weight decay, if any, does not apply to biases and norms.
+    Weight decay does not apply to biases and norms.
     """
     matrices = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
     others = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
@@ -38,9 +38,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dic
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Restore the optimiser state from the tensors of :func:`optimizer_tensors`.
-
-    A run that was stopped before its first update has no such tensors.
+    """Restore the optimiser state from :func:`optimizer_tensors`; a run stopped before its first update has none.
 
     Raises:
         KeyError: the tensors belong to another model.

@@ -1,4 +1,4 @@
-"""The task of a person's own pairs from the command line: files, columns, split and tokens."""
+"""Build the task of your own sentence pairs from command-line options: files, columns, split and tokens."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ HEADERS = {"auto": None, "yes": True, "no": False}
 def own_task(
     options: argparse.Namespace, assignments: Mapping[str, str], *, split_seed: int, quiet: bool = False
 ) -> tuple[Task, Proposal | None, dict[str, Any]]:
-    """The task, the proposal for its tokens and settings, and what config.json stores: the arguments without folders.
+    """The task, the proposal for its tokens and settings, and the entry of config.json: the arguments without folders.
 
-    There is no proposal where the tokens are those of an initial model. It is printed with its reason unless `quiet`,
-    or unless `assignments` (as after `--set`) name the tokens.
+    There is no proposal if an initial model determines the tokens. The proposal is printed with its reason unless
+    `quiet`, or unless `assignments` (of `--set`) name the tokens.
 
     Raises:
         CommandError: the options contradict each other.
         DataError: the data cannot be used.
     """
     pairs, splits = _splits(options, split_seed)
-    for said in (pairs.columns_sentence(), pairs.skipped_sentence()):
-        if said and not quiet:
-            print(said, file=sys.stderr)
+    for report in (pairs.columns_sentence(), pairs.skipped_sentence()):
+        if report and not quiet:
+            print(report, file=sys.stderr)
     languages = {"src_lang": options.source_lang, "tgt_lang": options.target_lang}
     data = from_dict(DataConfig, {"task": "files", **languages, **parsed(DataConfig, assignments)})
     stored = {"own_data": _words(options)}
@@ -42,19 +42,19 @@ def own_task(
     proposal = propose(splits, data)
     if not quiet and "tokenizer" not in assignments:
         print(f"{proposal.reason} (--set tokenizer=… chooses others.)", file=sys.stderr)
-        chosen = proposal.of(proposal.data.tokenizer)
-        if chosen is not None and chosen.unspellable:
-            print(unspellable_sentence(chosen), file=sys.stderr)
+        tokens = proposal.of(proposal.data.tokenizer)
+        if tokens is not None and tokens.unspellable:
+            print(unspellable_sentence(tokens), file=sys.stderr)
     return files_task(splits, data=proposal.data), proposal, stored
 
 
 def named(options: argparse.Namespace) -> list[str]:
-    """Which of the options that bring own data are given: "data", "source", "target", "valid_data"."""
+    """The given options among those that name your own data: "data", "source", "target", "valid_data"."""
     return [name for name in ("data", "source", "target", "valid_data") if getattr(options, name) is not None]
 
 
 def refuse_for_others(options: argparse.Namespace) -> None:
-    """Refuse data of one's own together with a task that has its data.
+    """Refuse your own data together with a task that has its own.
 
     Raises:
         CommandError: both are given.
@@ -63,18 +63,18 @@ def refuse_for_others(options: argparse.Namespace) -> None:
         raise CommandError(f"--{given[0].replace('_', '-')} brings your own data: use it with --task files.")
 
 
-def given_task(options: argparse.Namespace, *, split_seed: int = 0) -> Task:
-    """The task of the pairs that the options name, with the training pairs that a run has by default.
+def given_task(options: argparse.Namespace) -> Task:
+    """The task of the pairs that the options name, split as a run does by default.
 
     Raises:
         CommandError, DataError: as :func:`own_task`.
     """
     data = DataConfig(task="files", src_lang=options.source_lang, tgt_lang=options.target_lang)
-    return files_task(_splits(options, split_seed)[1], data=data)
+    return files_task(_splits(options, split_seed=0)[1], data=data)
 
 
 def _splits(options: argparse.Namespace, split_seed: int) -> tuple[Pairs, Splits]:
-    """All pairs of the data, and their division into training and validation."""
+    """The pairs of the data, and their division into training and validation."""
     if [name for name in named(options) if name != "valid_data"] not in (["data"], ["source", "target"]):
         raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
     if options.valid_data and options.valid_share is not None:

@@ -1,7 +1,7 @@
 """Runs that build on other runs: two parts by one command, `--like NAME`, and `--resume NAME --steps N`.
 
-The first of two models stores under "then" in its config.json what the second part needs. Whichever part was stopped,
-`--resume` with either name continues to the end, and arrives at the same weights as an uninterrupted command.
+The first of two models stores the second part's options under "then" in its config.json. Whichever part was stopped,
+`--resume` with either name continues to the end, with the same weights as an uninterrupted command.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from model.training.runfolder import read_status, refuse_running
 from model.training.settings import GIVEN_ELSEWHERE, make_settings, parse_assignments
 from model.training.state import load_state
 
-_FROM_THE_OTHER = ("task", "preset", "first", "data", "source", "target")
+_COPIED = ("task", "preset", "first", "data", "source", "target")
 EXTENDED = "extended"
-"""The key in config.json of the numbers of updates to which a finished run was trained on, in their order."""
+"""The key in config.json of the numbers of updates to which a finished run was extended, in order."""
 
 
 def like(options: Namespace) -> Namespace:
@@ -31,9 +31,10 @@ def like(options: Namespace) -> Namespace:
     `--set` changes settings; `--init` starts from other weights; device, precision, threads and folders may be given.
 
     Raises:
-        CommandError: an option contradicts it. CheckpointError: there is no such model, or it was not trained here.
+        CommandError: an option contradicts `--like`. CheckpointError: there is no such model, or it was not trained
+            here.
     """
-    for name in _FROM_THE_OTHER:
+    for name in _COPIED:
         if getattr(options, name):
             raise CommandError(f"--like takes this from {options.like}; leave out --{name}.")
     folder = find_model(options.checkpoints, options.like)
@@ -41,43 +42,43 @@ def like(options: Namespace) -> Namespace:
     if not isinstance(config.get("preset"), str) or not isinstance(config.get("set"), dict):
         raise CheckpointError(f"'{options.like}' does not say how it was trained, so it cannot be trained again.")
     runtime = config.get("runtime") or {}
-    kept: dict[str, Any] = {name: getattr(options, name) or runtime.get(name) for name in ("precision", "threads")}
-    kept["device"] = options.device or str(runtime.get("device", "auto")).partition(":")[0]
-    kept["compile"] = options.compile or bool(runtime.get("compile"))
-    kept |= {"task": config["data"]["task"], "preset": config["preset"]}
-    if kept["task"] == "files":
-        kept["own_from"] = folder
-    given = with_current_names({str(key): str(value) for key, value in config["set"].items()})
-    stored = given | _further(folder, kept["task"], config["preset"], given)
-    kept["set"] = [*(f"{key}={value}" for key, value in stored.items()), *options.set]
+    changes: dict[str, Any] = {name: getattr(options, name) or runtime.get(name) for name in ("precision", "threads")}
+    changes["device"] = options.device or str(runtime.get("device", "auto")).partition(":")[0]
+    changes["compile"] = options.compile or bool(runtime.get("compile"))
+    changes |= {"task": config["data"]["task"], "preset": config["preset"]}
+    if changes["task"] == "files":
+        changes["own_from"] = folder
+    assignments = with_current_names({str(key): str(value) for key, value in config["set"].items()})
+    settings = assignments | _other_settings(folder, changes["task"], config["preset"], assignments)
+    changes["set"] = [*(f"{key}={value}" for key, value in settings.items()), *options.set]
     first = config.get("first")
     if isinstance(first, dict) and not options.init:
-        kept["first"] = [f"{key}={value}" for key, value in first.items()]
+        changes["first"] = [f"{key}={value}" for key, value in first.items()]
     elif config.get("init") and not options.init:
-        kept["init"] = str(config["init"])
-        if not (options.checkpoints / kept["init"]).is_dir():
+        changes["init"] = str(config["init"])
+        if not (options.checkpoints / changes["init"]).is_dir():
             raise CommandError(
-                f"'{options.like}' went on from the weights of '{kept['init']}', which is not in "
+                f"'{options.like}' started from the weights of '{changes['init']}', which is not in "
                 f"{options.checkpoints}; its card names the command that makes everything, and --init NAME starts "
                 "from another model."
             )
-    kept["data_dir"] = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
+    changes["data_dir"] = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     if not options.add_data:
-        kept["add_data"] = [Path(path) for path in status.get("added_data") or ()]
-        kept["added_as"] = config.get("added_data") or ()
-    return Namespace(**{**vars(options), **kept})
+        changes["add_data"] = [Path(path) for path in status.get("added_data") or ()]
+        changes["added_as"] = config.get("added_data") or ()
+    return Namespace(**{**vars(options), **changes})
 
 
-def _further(folder: Path, task: str, preset: str, given: Mapping[str, str]) -> dict[str, str]:
-    """The settings of a model that its preset and `--set` do not account for, such as those proposed for own data."""
+def _other_settings(folder: Path, task: str, preset: str, assignments: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a model that come neither from its preset nor from `--set`, such as those of a proposal."""
     from model.checkpoint import read_run
     from model.data import get_task
     from model.presets import get_preset
 
     run = read_run(folder)
     data = get_task(task, data_dir=folder if task == "files" else None).data
-    otherwise = make_settings(data, get_preset(preset), given)
-    pairs = ((run.model, otherwise.model), (run.data, otherwise.data), (run.training, otherwise.training))
+    derived = make_settings(data, get_preset(preset), assignments)
+    pairs = ((run.model, derived.model), (run.data, derived.data), (run.training, derived.training))
     return {
         name: _as_text(value)
         for stored, other in pairs
@@ -91,10 +92,10 @@ def _as_text(value: object) -> str:
 
 
 def longer(folder: Path, steps: int) -> dict[str, Any]:
-    """The configuration of a finished run that goes on to `steps` updates in all, from where it ended.
+    """The configuration of a finished run that is extended to `steps` updates in all.
 
     Raises:
-        CommandError: it has not finished, has made as many updates already, has no saved state, or is the first of two
+        CommandError: it has not finished, has already made as many updates, has no saved state, or is the first of two
             parts.
     """
     name, config = folder.name, read_config(folder)
@@ -105,18 +106,19 @@ def longer(folder: Path, steps: int) -> dict[str, Any]:
     saved = load_state(folder)
     if saved is None:
         raise CommandError(
-            f"'{name}' has no saved state to go on from; --like {name} --init {name} starts a new run from its weights."
+            f"'{name}' has no saved state to continue from; --like {name} --init {name} starts a new run from its "
+            "weights."
         )
-    made = saved[0].step
-    if steps <= made:
-        raise CommandError(f"'{name}' has made {made} updates already; --steps takes a larger number.")
+    done = saved[0].step
+    if steps <= done:
+        raise CommandError(f"'{name}' has made {done} updates already; --steps takes a larger number.")
     training = {**config["training"], "max_steps": steps}
     return {**config, "training": training, EXTENDED: [*config.get(EXTENDED, ()), steps]}
 
 
 SUFFIX = "-first"
 THEN = "then"
-_KEPT = ("task", "name", "preset", "set", "first")
+_STORED = ("task", "name", "preset", "set", "first")
 _RUNTIME = ("precision", "compile", "threads")
 _MAY_DIFFER = {*(field.name for field in fields(TrainConfig)), "dropout", "attention_dropout", "activation_dropout"}
 
@@ -135,7 +137,7 @@ def first_part(options: Namespace) -> Namespace:
         "name": check_name(options.name + SUFFIX),
         "set": [*options.set, *options.first],
         "first": [],
-        "then": {key: getattr(options, key) for key in _KEPT},
+        "then": {key: getattr(options, key) for key in _STORED},
     }
     return Namespace(**{**vars(options), **changes})
 
@@ -147,21 +149,21 @@ def second_part(options: Namespace, first: str, extra: Mapping[str, Any]) -> Nam
     are those of the first part unless the command sets them.
 
     Raises:
-        CheckpointError: the folder does not say what comes after it.
+        CheckpointError: the folder does not describe the second part.
     """
     then = extra.get(THEN)
-    if not isinstance(then, dict) or set(then) != set(_KEPT):
-        raise CheckpointError(f"'{first}' does not say what comes after it: '{THEN}' in its {CONFIG} is damaged.")
+    if not isinstance(then, dict) or set(then) != set(_STORED):
+        raise CheckpointError(f"the second part of '{first}' is unknown: '{THEN}' in its {CONFIG} is damaged.")
     runtime = extra.get("runtime") or {}
-    given = {key: getattr(options, key) or runtime.get(key) for key in _RUNTIME}
-    changes = {**then, **given, "init": first, "resume": None, "overwrite": False, "then": None}
+    runtime_options = {key: getattr(options, key) or runtime.get(key) for key in _RUNTIME}
+    changes = {**then, **runtime_options, "init": first, "resume": None, "overwrite": False, "then": None}
     if then["task"] == "files":
         changes["own_from"] = options.checkpoints / first
     return Namespace(**{**vars(options), **changes})
 
 
 def find_first(checkpoints: Path, name: str) -> str:
-    """The model to resume for `name`: itself, or its first part if the second has not started."""
+    """The name of the model to resume for `name`: itself, or its first part if the second has not started."""
     first = name + SUFFIX
     if not (checkpoints / name).exists() and (checkpoints / first / CONFIG).is_file():
         then = read_config(checkpoints / first).get(THEN)
@@ -171,7 +173,7 @@ def find_first(checkpoints: Path, name: str) -> str:
 
 
 def forget_model(folder: Path) -> None:
-    """Delete what `--overwrite` replaces, so that the second part does not resume from it.
+    """Delete the model that `--overwrite` replaces, so that the second part does not resume from it.
 
     Raises:
         CheckpointError: its run is active.

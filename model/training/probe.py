@@ -29,7 +29,7 @@ def suggested_probe(task: Task, valid: Sequence[Example]) -> str:
 
 
 def ask_probe(folder: Path, text: str) -> None:
-    """Ask for the attention in this sentence at each evaluation."""
+    """Request the attention in this sentence at each evaluation."""
     write_json(folder / PROBE, {"source": text})
 
 
@@ -37,7 +37,7 @@ def read_probe(folder: Path) -> str | None:
     """The requested sentence, or None if there is no valid request."""
     try:
         text = read_json(folder / PROBE, MAX_PROBE_BYTES).get("source")
-    except CheckpointError:  # nobody has asked, or what stands there makes no sense
+    except CheckpointError:  # there is no request, or it is invalid
         return None
     return text if isinstance(text, str) and text.strip() else None
 

@@ -12,13 +12,13 @@ import torch
 
 
 def stream_seed(seed: int, *purpose: str | int) -> int:
-    """A seed for one purpose, unrelated to that of any other purpose: the first 8 bytes of a BLAKE2b hash."""
+    """A seed for one purpose, unrelated to those of other purposes: the first 8 bytes of a BLAKE2b hash."""
     text = "/".join(map(str, (seed, *purpose)))
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
 
 
 def start_stream(seed: int, *purpose: str | int) -> None:
-    """Make torch draw from the stream of this purpose from now on, on every device."""
+    """Seed torch with the stream of this purpose, on every device."""
     torch.manual_seed(stream_seed(seed, *purpose))
 
 

@@ -1,4 +1,4 @@
-"""The files of a run that others read while it runs (status, metrics, stop request), and the lock that queues runs."""
+"""The files of a run that other processes read while it runs (status, metrics, stop request), and the queue of runs."""
 
 from __future__ import annotations
 
@@ -39,12 +39,15 @@ STATUS_SECONDS = 1.0
 
 
 class RunFolder:
-    """Writes status.json and metrics.jsonl of a run and watches its stop file. Only one process may own it."""
+    """Writes status.json and metrics.jsonl of a run and watches its stop file; owned by a single process.
 
-    def __init__(self, folder: Path, **remembered: Any) -> None:
+    `constants` are further fields of status.json.
+    """
+
+    def __init__(self, folder: Path, **constants: Any) -> None:
         self.folder = folder
         self._status: dict[str, Any] = {
-            **remembered,
+            **constants,
             "state": None,
             "pid": os.getpid(),
             "started": psutil.Process().create_time(),
@@ -53,7 +56,7 @@ class RunFolder:
         self._written_at = float("-inf")
 
     def status(self, state: RunState | None = None, **values: Any) -> None:
-        """Update fields of status.json; it is written at once for a new state, otherwise at most once a second."""
+        """Update fields of status.json; it is written at once for a new state, and otherwise at most once a second."""
         changed = state is not None and state != self._status["state"]
         self._status |= flat(values) | ({"state": state} if state is not None else {})
         if changed or time.monotonic() - self._written_at >= STATUS_SECONDS:
@@ -79,7 +82,7 @@ class RunFolder:
             file.write(line.encode() + b"\n")
 
     def forget_after(self, step: int) -> None:
-        """Drop metrics after `step`, which a resumed run repeats, and temporary files left by a kill."""
+        """Drop metrics after `step`, which a resumed run repeats, and temporary files of a killed process."""
         for folder in (self.folder, self.folder / STATE, self.folder / SNAPSHOTS):
             sweep_drafts(folder, keep=(PROBE, STOP))  # a page may be writing these right now
         path = self.folder / METRICS
@@ -100,7 +103,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
         try:
             line = json.loads(text)
         except (ValueError, RecursionError):
-            continue  # cut off by a kill; the step is repeated
+            continue  # cut off when the process was killed; a resumed run repeats the step
         if isinstance(line, dict) and isinstance(line.get("step"), int):
             lines.append(line)
     return lines
@@ -116,7 +119,7 @@ def read_status(folder: Path) -> dict[str, Any]:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether the process named in status.json is alive and is the one that wrote it (pids are reused).
+    """Whether the process that wrote status.json is alive; its start time is compared, since pids are reused.
 
     Raises:
         CheckpointError: status.json is damaged.
@@ -129,12 +132,12 @@ def is_alive(folder: Path) -> bool:
 
 
 def _is_process(pid: int, started: float) -> bool:
-    """Whether the process with this id is alive and is the one that was started then, in seconds since 1970."""
+    """Whether the process with this id is alive and was started at this time, in seconds since 1970."""
     try:
         process = psutil.Process(pid)
         # A process that has ended remains as a zombie until its parent waits for it.
         return abs(process.create_time() - started) < 2.0 and process.status() != psutil.STATUS_ZOMBIE
-    except (psutil.Error, OverflowError):  # the second: not a possible pid
+    except (psutil.Error, OverflowError):  # OverflowError: not a possible pid
         return False
 
 
@@ -152,27 +155,27 @@ def refuse_running(folder: Path) -> None:
 def turn(
     checkpoints: Path, on_wait: Callable[[], None], keep_waiting: Callable[[], bool], *, wait: bool = True
 ) -> Iterator[bool]:
-    """Wait for the lock that lets one run at a time train in this checkpoints folder; yields whether to train.
+    """Wait for the lock that lets one run at a time train in this checkpoints folder; yield whether to train.
 
-    Those that wait take their turns in the order in which their processes were started. `on_wait` is called once if
-    another run is before this one; False is yielded if `keep_waiting` turns false before its turn has come. With
-    `wait=False` the run starts in any case. The system frees the lock of a process that dies.
+    Waiting runs take turns in the order in which their processes were started. `on_wait` is called once if the run has
+    to wait; False is yielded if `keep_waiting` turns false meanwhile. With `wait=False` the run starts in any case. The
+    system releases the lock of a process that dies.
     """
     checkpoints.mkdir(parents=True, exist_ok=True)
     lock = FileLock(checkpoints / LOCK)
     ticket = _take_ticket(checkpoints) if wait else None
     try:
-        mine = ticket is None or (_is_next(ticket) and _acquired(lock))
         if ticket is None:
-            _acquired(lock)
-        if not mine:
+            _acquire(lock)
+        may_train = ticket is None or (_is_next(ticket) and _acquire(lock))
+        if not may_train:
             on_wait()
-        while not mine and keep_waiting():
+        while not may_train and keep_waiting():
             time.sleep(0.2)
-            mine = ticket is None or (_is_next(ticket) and _acquired(lock))
+            may_train = ticket is None or (_is_next(ticket) and _acquire(lock))
         if ticket is not None:
             ticket.unlink(missing_ok=True)
-        yield mine
+        yield may_train
     finally:
         if ticket is not None:
             ticket.unlink(missing_ok=True)
@@ -180,7 +183,7 @@ def turn(
 
 
 def _take_ticket(checkpoints: Path) -> Path:
-    """An empty file whose name tells when this process was started (in milliseconds since 1970), and its id."""
+    """Create an empty file named by this process's start time (in milliseconds since 1970) and its id."""
     folder = checkpoints / LINE
     folder.mkdir(exist_ok=True)
     ticket = folder / f"{1000 * psutil.Process().create_time():015.0f}-{os.getpid()}"
@@ -198,7 +201,8 @@ def _is_next(ticket: Path) -> bool:
     return True
 
 
-def _acquired(lock: BaseFileLock) -> bool:
+def _acquire(lock: BaseFileLock) -> bool:
+    """Try to acquire the lock, and return whether it worked."""
     try:
         lock.acquire(blocking=False)
     except Timeout:

@@ -1,4 +1,4 @@
-"""Complete configurations from a task, a preset and `key=value` arguments."""
+"""Build complete configurations from a task, a preset and `key=value` arguments."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class Settings:
 
 
 def parse_assignments(words: Iterable[str]) -> dict[str, str]:
-    """`key=value` words as a dictionary, under current names; a later word wins.
+    """Parse `key=value` words into a dictionary, under current names; a later word wins.
 
     Raises:
-        ConfigError: a word without '=', or a key that no configuration has (the nearest is named).
+        ConfigError: a word without '=', or a key that no configuration has (the message names the nearest).
     """
-    known = {field.name for cls in (ModelConfig, DataConfig, TrainConfig) for field in dataclasses.fields(cls)}
+    names = {field.name for cls in (ModelConfig, DataConfig, TrainConfig) for field in dataclasses.fields(cls)}
     pairs: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set takes key=value, such as d_model=64, not '{word}'.")
         [(key, value)] = with_current_names({key: value}).items()
-        if key not in known:
-            raise ConfigError(f"unknown setting '{key}'{nearest(key, known)}")
+        if key not in names:
+            raise ConfigError(f"unknown setting '{key}'{nearest(key, names)}")
         if key in GIVEN_ELSEWHERE:
             raise ConfigError(f"{key} cannot be set: {GIVEN_ELSEWHERE[key]}.")
         pairs[key] = value
@@ -82,9 +82,9 @@ def settings_after(
         ConfigError: the assignments ask for another tokenization, or for impossible sizes.
     """
     tokens = {field: getattr(data, field) for field in TOKEN_FIELDS}
-    for field, wanted in parsed(DataConfig, assignments).items():
-        if field in tokens and wanted != tokens[field]:
-            raise ConfigError(f"{field}={wanted} does not fit --init {name}, whose tokenizers have {tokens[field]}.")
+    for field, value in parsed(DataConfig, assignments).items():
+        if field in tokens and value != tokens[field]:
+            raise ConfigError(f"{field}={value} does not fit --init {name}, whose tokenizers have {tokens[field]}.")
     return dataclasses.replace(
         settings,
         model=from_dict(ModelConfig, {**to_dict(model), **parsed(ModelConfig, assignments)}),
@@ -93,6 +93,6 @@ def settings_after(
 
 
 def parsed(cls: Any, assignments: Mapping[str, str]) -> dict[str, Any]:
-    """Those assignments that are fields of a configuration class, as values."""
+    """The values of those assignments that are fields of a configuration class."""
     names = {field.name for field in dataclasses.fields(cls)}
     return {key: parse_value(cls, key, text) for key, text in assignments.items() if key in names}

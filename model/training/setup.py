@@ -1,4 +1,4 @@
-"""Everything that a run needs before its first update: task, tokenizers, encoded data, initial model."""
+"""Prepare a run before its first update: task, tokenizers, encoded data, initial model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from model.training.settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """One run, ready to train. `origin` is stored in config.json: preset, given settings, initial model."""
+    """A run that is ready to train. `origin` is stored in config.json: preset, assignments, initial model."""
 
     name: str
     task: Task
@@ -42,7 +42,7 @@ class Setup:
 
     @property
     def with_bleu(self) -> bool:
-        """Whether BLEU is meaningful: strings of letters have no words to match, and single words no runs of them."""
+        """Whether BLEU is meaningful, which it is not for strings of letters or single words."""
         if self.settings.training.select_by == "bleu":
             return True
         if self.task.name == "files":
@@ -88,7 +88,7 @@ def prepare(
         max_tokens=training.max_tokens,
         gradient_accumulation_steps=training.gradient_accumulation_steps,
         processes=runtime.processes,
-        # Ids of a side: as many as the model places, less one for <eos> or <sos>.
+        # One position is for <eos> or <sos>.
         resample=resampling(fitting, source, target, pairs, dropout=dropout, seed=training.seed, longest=limit - 1)
         if dropout
         else None,
@@ -110,16 +110,16 @@ def prepare(
 
 
 def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) -> Model:
-    """A model with weights initialised from the seed, or taken from another model of the same sizes or smaller ones.
+    """A model with weights initialised from the seed, or taken from a model of the same or smaller sizes.
 
     Raises:
-        ConfigError: the other model does not fit in; see :func:`model.training.growth.grown`.
+        ConfigError: the other model does not fit; see :func:`model.training.growth.grown`.
     """
     model = make_model(config)
     model.reset_parameters(generator(seed, "weights"))
     if start_from is not None:
-        small = start_from.model.state_dict()
-        model.load_state_dict(grown(start_from.name, small, model.state_dict(), config))
+        weights = grown(start_from.name, start_from.model.state_dict(), model.state_dict(), config)
+        model.load_state_dict(weights)
     return model
 
 

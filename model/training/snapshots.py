@@ -31,7 +31,7 @@ def planned_steps(max_steps: int, count: int) -> list[int]:
 
 
 def thinned(steps: list[int], count: int) -> list[int]:
-    """At most `count` of the steps: remove one at a time where it leaves the smallest gap in √step; keep both ends."""
+    """At most `count` of the steps, removing those that leave the smallest gap in √step; both ends are kept."""
     remaining = sorted(set(steps))
     while len(remaining) > max(count, 0):
         if len(remaining) <= 2:
@@ -43,7 +43,7 @@ def thinned(steps: list[int], count: int) -> list[int]:
 
 
 def keep_snapshot(folder: Path, step: int, weights: dict[str, Tensor], count: int) -> None:
-    """Write the weights of this step in half precision and delete surplus snapshots."""
+    """Write the weights of this step in half precision, and delete surplus snapshots."""
     (folder / SNAPSHOTS).mkdir(exist_ok=True)
     write_weights(snapshot_path(folder, step), weights, half=True)
     steps = snapshot_steps(folder)

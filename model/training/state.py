@@ -93,7 +93,7 @@ def load_state(folder: Path) -> tuple[Progress, dict[str, Tensor]] | None:
     except msgspec.ValidationError:
         raise CheckpointError(f"{label(path)} is damaged; train again with --overwrite.") from None
     progress, tensors_path = state.progress, folder / STATE / Path(state.tensors).name
-    tensor_shapes(tensors_path)  # refuses a torn file with a sentence
+    tensor_shapes(tensors_path)  # raises a CheckpointError if the file is damaged
     try:
         return progress, safetensors.torch.load_file(tensors_path)
     except (SafetensorError, OSError) as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-_SHOWN = ("loss", "exact_match", "token_accuracy", "bleu", "lr", "tokens_per_s")
+_PRINTED = ("loss", "exact_match", "token_accuracy", "bleu", "lr", "tokens_per_s")
 
 
 def clock(seconds: float) -> str:
@@ -37,7 +37,7 @@ class Terminal:
         """Print an evaluation; training lines only if there is no bar."""
         if kind == "train" and self.live:
             return
-        numbers = "  ".join(f"{key} {_number(key, values[key])}" for key in _SHOWN if values.get(key) is not None)
+        numbers = "  ".join(f"{key} {_number(key, values[key])}" for key in _PRINTED if values.get(key) is not None)
         self.say(f"step {step:>6}  {'evaluation  ' if kind == 'eval' else ''}{numbers}")
 
     def say(self, text: str) -> None:

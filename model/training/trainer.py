@@ -1,7 +1,7 @@
 """The training loop: updates, evaluations and saves in an order that depends on the step alone.
 
-After an update, snapshot, evaluation and save follow in this fixed order, and the saved progress records which are
-done, so that a run can be interrupted anywhere and resumed without a difference.
+An update is followed by snapshot, evaluation and save, in this order. The saved progress records which of them are
+done, so a run can be interrupted anywhere and resumed with the same result.
 """
 
 from __future__ import annotations
@@ -71,22 +71,23 @@ RECENT_SECONDS = 60.0
 
 
 class Pace:
-    """Moments at which updates were done; those of the last minute, and at least two, decide.
+    """Estimates the remaining time from the updates of the last minute, and at least two.
 
-    The mean of a whole run would follow slowly when the machine becomes busier or freer; a single interval would jump.
+    The mean of the whole run would adapt too slowly to a machine that becomes busier or freer; a single update would
+    make the estimate jump.
     """
 
     def __init__(self, now: float, step: int) -> None:
-        self._moments = deque([(now, step)])
+        self._updates = deque([(now, step)])
 
     def remaining(self, now: float, step: int, max_steps: int) -> float:
-        """Seconds until `max_steps`, at the pace since about a minute before `now`."""
-        if step > self._moments[-1][1]:
-            self._moments.append((now, step))
-        while len(self._moments) > 2 and now - self._moments[1][0] >= RECENT_SECONDS:
-            self._moments.popleft()
-        then, before = self._moments[0]
-        return (now - then) / max(step - before, 1) * (max_steps - step)
+        """Seconds until `max_steps`, at the pace of about the last minute."""
+        if step > self._updates[-1][1]:
+            self._updates.append((now, step))
+        while len(self._updates) > 2 and now - self._updates[1][0] >= RECENT_SECONDS:
+            self._updates.popleft()
+        then, first_step = self._updates[0]
+        return (now - then) / max(step - first_step, 1) * (max_steps - step)
 
 
 class StopRequested(Exception):
@@ -144,7 +145,7 @@ class Trainer:
         load_stored(self.model, weights)
         restore_optimizer(self.optimizer, self.model, tensors)
         self.progress = progress
-        if self.world.is_main:  # the sums are those of all processes
+        if self.world.is_main:  # the saved sums are over all processes
             self._window.loss += progress.loss
             self._window.nll += progress.nll
         self._window.target_tokens = progress.target_tokens
@@ -181,8 +182,8 @@ class Trainer:
         Raises:
             StopRequested: a stop was requested.
         """
-        wanted = self.asked_to_stop() or (self.run is not None and self.run.stop_requested())
-        if wanted if alone else self.world.any(wanted):
+        requested = self.asked_to_stop() or (self.run is not None and self.run.stop_requested())
+        if requested if alone else self.world.any(requested):
             if self.run is not None:
                 self.run.status("stopping")
             raise StopRequested
@@ -213,7 +214,7 @@ class Trainer:
         )
         due = step % self.config.log_every == 0 or step == self.config.max_steps
         if due:
-            self._window.check(step, self.config)  # waits for the device, so that its time is included
+            self._window.check(step, self.config)  # waits for the device, whose time is then included
         self._window.seconds += time.monotonic() - began
         progress.seconds += time.monotonic() - began
         if due:
@@ -221,7 +222,7 @@ class Trainer:
         self._tick()
 
     def gradients(self, update: Update, step: int) -> tuple[Tensor, Tensor]:
-        """Gradients of the mean loss per target token of the whole update; returns this process's summed loss, NLL."""
+        """Compute gradients of the update's mean loss per target token; return this process's summed loss and NLL."""
         share = update.shares[self.world.rank]
         total, plain = torch.zeros((), device=self.device), self._window.nll.new_zeros(())
         try:
@@ -233,18 +234,18 @@ class Trainer:
                 total += loss
                 plain += nll
         except StopRequested:
-            self.optimizer.zero_grad(set_to_none=True)  # a partial update is discarded and repeated
+            self.optimizer.zero_grad(set_to_none=True)  # discard the partial update; a resumed run repeats it
             raise
         return total, plain
 
     def _inputs(self, update: Update, step: int) -> Iterator[Inputs]:
-        """This process's inputs of an update, on the device; on CUDA each is on its way before it is needed."""
+        """This process's inputs of an update, on the device; on CUDA, copied one batch ahead."""
         ahead: deque[Inputs] = deque()
         for number, batch in enumerate(update.shares[self.world.rank]):
             inputs = self.setup.corpus.inputs(batch)
             if self.config.consistency == "simcut":
-                place = (step, number * self.world.size + self.world.rank)  # among the update's batches
-                kept = draw_cutoff(inputs.src, inputs.tgt_in, self.config.cutoff, self.config.seed, *place)
+                nth = number * self.world.size + self.world.rank  # among all batches of the update
+                kept = draw_cutoff(inputs.src, inputs.tgt_in, self.config.cutoff, self.config.seed, step, nth)
                 inputs = inputs._replace(kept=kept)
             ahead.append(inputs.to(self.device))
             if len(ahead) > (self.device.type == "cuda"):
@@ -252,11 +253,12 @@ class Trainer:
         yield from ahead
 
     def _backward(self, inputs: Inputs, weight: float, target_tokens: int, *, last: bool) -> tuple[Tensor, Tensor]:
-        wait = isinstance(self.loss, DistributedDataParallel) and not last
+        accumulate = isinstance(self.loss, DistributedDataParallel) and not last
+        sync = self.loss.no_sync() if accumulate else contextlib.nullcontext()  # type: ignore[operator]
         runtime = self.setup.runtime
         views = 1 if self.config.consistency == "none" else 2
-        work = operations(self.model, views * max(inputs.src.numel(), inputs.tgt_in.numel()))
-        with runtime.matmul(work), self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
+        n_operations = operations(self.model, views * max(inputs.src.numel(), inputs.tgt_in.numel()))
+        with runtime.matmul(n_operations), sync:
             with runtime.autocast():
                 loss, nll = self.loss(*inputs)
             loss = loss * weight
@@ -282,7 +284,7 @@ class Trainer:
             self.save()
 
     def _evaluate(self) -> None:
-        """Score what the folder then holds: the current weights or, with averaging, the mean of the last few."""
+        """Score the current weights or, with averaging, the mean of the last few."""
         setup, progress = self.setup, self.progress
         model, averaged = self._averaged() if self.config.average_checkpoints else (self.model, None)
         scores = evaluate(model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
@@ -309,11 +311,11 @@ class Trainer:
             self.terminal.log("eval", progress.step, **values)
 
     def _steps_to_average(self) -> list[int]:
-        """The evaluated steps whose weights are averaged at this one."""
+        """The evaluated steps whose weights are averaged now."""
         return [*self.progress.recent, self.progress.step][-self.config.average_checkpoints :]
 
     def _averaged(self) -> tuple[Model, dict[str, Tensor]]:
-        """The mean of the weights of the last few evaluations, and a model that has it; the same on every process."""
+        """A model with the mean weights of the last few evaluations, and these weights; the same on every process."""
         mean: dict[str, Tensor] = {}
         if self.run is not None:
             folder = self.run.folder

@@ -94,7 +94,7 @@ def test_own_data_is_kept_with_the_run(tmp_path: Path, capsys: pytest.CaptureFix
     card = (tmp_path / "models" / "mine" / "README.md").read_text(encoding="utf-8")
     assert "--data pairs.tsv --source-column english --target-column back" in card
     assert str(tmp_path) not in card
-    assert "The same sentences chose which weights were kept" in card
+    assert "The same sentences selected the best weights" in card
     evaluate.main(["--model", "mine", *where, "--json"])
     told = json.loads(capsys.readouterr().out)
     assert told["sentences"] == 3

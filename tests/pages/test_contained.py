@@ -30,7 +30,7 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def logged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Faults are logged, as on a server, instead of ending the test."""
-    monkeypatch.setattr(faults, "_known", set())
+    monkeypatch.setattr(faults, "_logged", set())
     monkeypatch.setattr(faults, "report", REPORT)
 
 

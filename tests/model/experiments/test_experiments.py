@@ -227,7 +227,7 @@ def test_a_run_that_starts_from_a_chain_is_two_commands_of_which_the_second_read
         assert trained.checkpoints == made.checkpoints
         assert trained.add_data == [made.checkpoints / name for name in wanted[1:]]
     assert (ALONE.name, WITH_PAIRS.name) == ("goes-on", "goes-on.more-pairs")
-    with pytest.raises(ConfigError, match="'mini' names no chain that would make made"):
+    with pytest.raises(ConfigError, match="'mini' has no chain that makes made"):
         Recipe(MINIATURE.base, "", "tiny", added=("made.jsonl",))
 
 
@@ -259,7 +259,7 @@ def test_what_runs_start_from_is_made_once_and_pasted_commands_give_what_is_stor
     monkeypatch.setitem(EXPERIMENTS, "goes-on", GOING_ON)
     results, made = ["--results", str(tmp_path / "results")], ["--made", str(tmp_path / "kept")]
     assert command.main(["goes-on", *results]) == 0
-    assert "goes-on is skipped: it starts from what leads to last, so it needs --made" in capsys.readouterr().err
+    assert "goes-on is skipped: it starts from models that lead to last, so it needs --made" in capsys.readouterr().err
     assert command.main(["goes-on", "--dry-run", *results, *made]) == 0
     assert "2 runs to make: about" in capsys.readouterr().err
     assert not (tmp_path / "kept").exists()

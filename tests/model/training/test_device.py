@@ -37,7 +37,7 @@ def test_auto_follows_from_the_machine_and_the_sizes(
     """A choice that was made explicitly stays."""
     monkeypatch.setattr("model.training.device.cpu_multiplies_bf16", lambda: rounds)
     monkeypatch.setattr("model.training.device.default_threads", lambda: 4)
-    monkeypatch.setattr("model.training.device.ROUNDED_WEIGHTS", weights)
+    monkeypatch.setattr("model.training.device.BF16_WEIGHTS", weights)
     monkeypatch.setattr("model.training.device.THREAD_OPERATIONS", operations)
     setup = string_setup()
     chosen = choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training)

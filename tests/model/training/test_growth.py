@@ -82,9 +82,9 @@ def test_what_was_added_learns() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"d_model": 12}, "all other sizes stay"),
-        ({"d_ff": 5}, "all other sizes stay"),
-        ({"n_decoder_layers": 1}, "all other sizes stay"),
+        ({"d_model": 12}, "only d_ff and the numbers of layers"),
+        ({"d_ff": 5}, "only d_ff and the numbers of layers"),
+        ({"n_decoder_layers": 1}, "only d_ff and the numbers of layers"),
         ({"n_encoder_layers": 2, "norm_first": False}, "norm_first=true"),
         ({"n_encoder_layers": 2, "residual": False}, "residual=true"),
     ],
@@ -92,7 +92,7 @@ def test_what_was_added_learns() -> None:
 def test_what_does_not_fit_is_refused(change: dict[str, object], reason: str) -> None:
     base = replace(SMALL, norm_first=True)
     small = model_of(replace(base, **{key: change[key] for key in ("norm_first", "residual") if key in change}), seed=1)
-    with pytest.raises(ConfigError, match=f"'small' cannot be the start.*{reason}"):
+    with pytest.raises(ConfigError, match=f"training cannot start from 'small'.*{reason}"):
         larger(small, replace(base, **change))
 
 
@@ -113,4 +113,4 @@ def test_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (config.d_ff, config.n_encoder_layers, config.d_model) == (24, 3, 16)
     capsys.readouterr()
     said = failure(train.main, [*more, "d_model=32", "--overwrite"], capsys)
-    assert "d_ff and the numbers of layers may be larger" in said
+    assert "only d_ff and the numbers of layers may differ" in said
