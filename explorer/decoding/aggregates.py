@@ -113,7 +113,7 @@ def contributions(details: HeadDetails) -> list[Floats]:
     Shapes:
         returns: one array [key, d_model] per query; a decoder row has only the keys that it could see.
     """
-    return [row.weights[:, None] * (row.passed_on @ details.projection) for row in details.rows]
+    return [row.weights[:, None] * (row.gated_values @ details.projection) for row in details.rows]
 
 
 def head_norms(details: HeadDetails, n_keys: int) -> Floats:

@@ -156,7 +156,7 @@ def _with_digits(details: HeadDetails, row: RowDetails, query: int, key: int, di
         masked=not open_keys[key],
         edited=edited,
         norm=_text(norm),
-        written=_length(row.weights[key] * (row.passed_on[key] @ details.projection), digits.weight),
+        written=_length(row.weights[key] * (row.gated_values[key] @ details.projection), digits.weight),
         head_output=_length(row.output, digits.weight),
         gated=row.gate is not None,
         # The recorded score was summed in float32; the decimal one must agree with it within rounding.

@@ -13,7 +13,7 @@ from explorer.decoding.examples import examples_of
 from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
-from model.analysis.mask_effects import PaddedBatch, Switches, attention_to_keys, padded_batch, read, why_closed
+from model.analysis.mask_effects import PaddedBatch, Switches, attention_to_keys, mask_codes, padded_batch, read
 from model.config import PAD, AttentionKind
 from model.points import Head
 from model.text.tokenizer import Tokenizer
@@ -80,7 +80,7 @@ class MaskedReading:
 
     def codes(self, kind: AttentionKind, switches: Switches) -> Codes:
         """Why the cells of a map are open or closed, [query, key]."""
-        return why_closed(self.batch.src, self.batch.tgt, kind, self.row, switches)
+        return mask_codes(self.batch.src, self.batch.tgt, kind, self.row, switches)
 
     def map(
         self, kind: AttentionKind, values: Weights, title: str, switches: Switches | None = None, **changes: Any

@@ -1,4 +1,4 @@
-"""Intervals over sentences: the bootstrap, seeded, and the same resamples for everything that is compared."""
+"""Bootstrap intervals over sentences, seeded, with the same resamples for everything that is compared."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ RESAMPLES, SEED, LEVEL = 1000, 0, 0.95
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A value and the ends of its 95 % interval over sentences, arrays of one shape; NaN where nothing is known."""
+    """A value and the ends of its 95 % interval over sentences, arrays of one shape; NaN without data."""
 
     value: Floats
     low: Floats
     high: Floats
 
     def differs_from_zero(self) -> NDArray[np.bool_]:
-        """Whether the interval leaves out 0."""
-        apart: NDArray[np.bool_] = (self.low > 0) | (self.high < 0)
-        return apart
+        """Whether the interval excludes 0."""
+        differs: NDArray[np.bool_] = (self.low > 0) | (self.high < 0)
+        return differs
 
     def at(self, *place: int) -> tuple[float, float, float]:
         """Value, low and high at one place."""
@@ -32,21 +32,21 @@ class Estimate:
 
 
 @lru_cache(maxsize=8)
-def resamples(n: int, count: int = RESAMPLES, seed: int = SEED) -> Floats:
+def resamples(n: int) -> Floats:
     """How often each of n sentences is drawn in each resample (Efron & Tibshirani 1993, ch. 6): [resample, sentence].
 
-    The same for equal n, so that differences of two scores are differences over the same sentences.
+    The same for equal n, so that two scores are compared on the same sentences.
     """
-    rng = np.random.default_rng(seed)
-    drawn: Floats = rng.multinomial(n, np.full(n, 1 / n), size=count).astype(np.float64)
-    drawn.setflags(write=False)
-    return drawn
+    rng = np.random.default_rng(SEED)
+    counts: Floats = rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
+    counts.setflags(write=False)
+    return counts
 
 
 def of_mean(values: Floats) -> Estimate:
     """Mean over sentences of the finite values with its percentile interval: [sentence, ...] -> [...]."""
-    known = np.isfinite(values)
-    return of_ratio(np.where(known, values, 0.0), known.astype(np.float64))
+    finite = np.isfinite(values)
+    return of_ratio(np.where(finite, values, 0.0), finite.astype(np.float64))
 
 
 def of_ratio(numerators: Floats, denominators: Floats) -> Estimate:
@@ -54,16 +54,16 @@ def of_ratio(numerators: Floats, denominators: Floats) -> Estimate:
 
     Shapes: two of [sentence, ...] -> [...]. NaN where the denominators sum to 0.
     """
-    drawn = resamples(len(numerators))
+    counts = resamples(len(numerators))
     value = _quotient(numerators.sum(axis=0), denominators.sum(axis=0))
-    resampled = _quotient(np.tensordot(drawn, numerators, axes=1), np.tensordot(drawn, denominators, axes=1))
+    resampled = _quotient(np.tensordot(counts, numerators, axes=1), np.tensordot(counts, denominators, axes=1))
     return Estimate(value, *interval(resampled))
 
 
 def interval(resampled: Floats) -> tuple[Floats, Floats]:
     """The ends of the percentile interval (Efron & Tibshirani 1993, ch. 13): [resample, ...] -> two of [...].
 
-    A resample in which nothing is known (NaN) is left out.
+    Resamples without a value (NaN) are left out.
     """
     ordered = np.sort(resampled, axis=0)  # NaN comes last
     count = np.isfinite(resampled).sum(axis=0)
@@ -78,6 +78,7 @@ def interval(resampled: Floats) -> tuple[Floats, Floats]:
     return ends[0], ends[1]
 
 
-def _quotient(above: Floats, below: Floats) -> Floats:
-    quotient: Floats = np.divide(above, below, out=np.full(np.shape(above), np.nan), where=np.asarray(below) > 0)
+def _quotient(numerator: Floats, denominator: Floats) -> Floats:
+    nan = np.full(np.shape(numerator), np.nan)
+    quotient: Floats = np.divide(numerator, denominator, out=nan, where=np.asarray(denominator) > 0)
     return quotient

@@ -1,8 +1,8 @@
-"""Checks of attention as an explanation: what changes when a row looks elsewhere, or when a value is not there.
+"""Check attention as an explanation: what changes with other weights in a row, or without one value.
 
-Attention weights say where one layer read from. Whether a prediction rests on that is another question, and these are
-the two answers to it that the literature asks for most: other rows in place of the attended ones (Moradi, Kambhatla &
-Sarkar 2019, for translation), and values set to zero (Mohebbi et al. 2023).
+Attention weights show where one layer reads from, but not whether a prediction depends on it. Two common tests of that
+are counterfactual rows of weights (Moradi, Kambhatla & Sarkar 2019, for translation) and values set to zero (Mohebbi et
+al. 2023).
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ COUNTERFACTUALS: tuple[Counterfactual, ...] = get_args(Counterfactual)
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """Whether each prediction stays under each counterfactual row: bool [tgt] by name; predicted ids [tgt]."""
+class Counterfactuals:
+    """The predicted ids [tgt], and whether each stays the same with each counterfactual row: bool [tgt] by name."""
 
     predicted: NDArray[np.int64]
     stays: dict[Counterfactual, NDArray[np.bool_]]
 
 
 @torch.inference_mode()
-def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[int], *, seed: int = 0) -> Kept:
-    """Put another row in place of the cross-attention of all heads, one row of the target at a time.
+def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[int]) -> Counterfactuals:
+    """Replace the cross-attention of all heads in one row of the target at a time.
 
-    uniform: the same weight on every source token. shuffled: the row's own weights on other tokens, in an order drawn
-    for each head. largest removed: the largest weight goes to the others in proportion (Moradi et al. 2019, §3).
+    uniform: the same weight on every source token. shuffled: the row's weights in an order drawn for each head. largest
+    removed: the largest weight is distributed to the others in proportion (Moradi et al. 2019, §3).
 
     Shapes: src: ids with <eos>; read: target ids, <sos> first. A prediction stays if the likeliest token is the same.
     """
@@ -52,39 +52,40 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
     rows = torch.arange(target.size(1))
 
     def likeliest(logits: Tensor) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = target_log_probs(logits, rules).argmax(dim=-1).numpy()
-        return found
+        ids: NDArray[np.int64] = target_log_probs(logits, rules).argmax(dim=-1).numpy()
+        return ids
 
     predicted = likeliest(model(source, target)[0])
     stays = {}
     for name in COUNTERFACTUALS:
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(0)
         changes = {
             f"{attention_scope('cross', layer)}.weights": _row_each(name, rows, generator)
             for layer in range(config.n_decoder_layers)
         }
-        many = len(rows)  # row t is changed in sentence t of the batch
-        logits = model(source.expand(many, -1), target.expand(many, -1), tap=patch(config, changes))
-        stays[name] = likeliest(logits)[np.arange(many), np.arange(many)] == predicted
-    return Kept(predicted, stays)
+        n = len(rows)  # row t is changed in sentence t of the batch
+        logits = model(source.expand(n, -1), target.expand(n, -1), tap=patch(config, changes))
+        stays[name] = likeliest(logits)[np.arange(n), np.arange(n)] == predicted
+    return Counterfactuals(predicted, stays)
 
 
 def _row_each(name: Counterfactual, rows: Tensor, generator: torch.Generator) -> Callable[[Tensor], Tensor]:
-    """Change row t of sentence t of the weights [sentence, head, query, key]."""
+    """A function that changes row t of sentence t of weights [sentence, head, query, key]."""
 
     def changed(weights: Tensor) -> Tensor:
-        own = weights[rows, :, rows]  # [row, head, key]
+        original = weights[rows, :, rows]  # [row, head, key]
         if name == "uniform":
-            other = torch.full_like(own, 1 / own.size(-1))
+            replacement = torch.full_like(original, 1 / original.size(-1))
         elif name == "shuffled":
-            order = torch.rand(own.shape, generator=generator).argsort(dim=-1)
-            other = own.gather(-1, order)
+            order = torch.rand(original.shape, generator=generator).argsort(dim=-1)
+            replacement = original.gather(-1, order)
         else:
-            other = own.scatter(-1, own.argmax(dim=-1, keepdim=True), 0.0)
-            left = other.sum(dim=-1, keepdim=True)
-            other = torch.where(left > 0, other / left.clamp_min(1e-12), own)  # with one token there is no other
+            others = original.scatter(-1, original.argmax(dim=-1, keepdim=True), 0.0)
+            total = others.sum(dim=-1, keepdim=True)
+            # A single token keeps its weight.
+            replacement = torch.where(total > 0, others / total.clamp_min(1e-12), original)
         copy = weights.clone()
-        copy[rows, :, rows] = other
+        copy[rows, :, rows] = replacement
         return copy
 
     return changed
@@ -94,10 +95,10 @@ def _row_each(name: Counterfactual, rows: Tensor, generator: torch.Generator) ->
 def value_zeroing(
     model: Transformer, src: Sequence[int], read: Sequence[int], kind: AttentionKind, layer: int
 ) -> Floats:
-    """How much each output of a layer depends on the value of each key: cosine distance, rows summing to 1.
+    """How much each output of a layer depends on the value of each key: cosine distances, with rows summing to 1.
 
-    The value of one key is set to zero in all heads of the layer, with the weights as they are, and the layer's output
-    at each query is compared with what it was (Mohebbi et al. 2023, §3). A row that nothing changes is all zeros.
+    The value of one key is set to zero in all heads of the layer, with unchanged weights, and the layer's output at
+    each query is compared with the original output (Mohebbi et al. 2023, §3). A row without any change is all zeros.
 
     Shapes: src: ids with <eos>; read: target ids, <sos> first; returns [query, key].
     """
@@ -106,7 +107,7 @@ def value_zeroing(
 
 @dataclass(frozen=True, eq=False)
 class LayerMaps:
-    """What three measures say about one layer, [query, key] each: where it looks, what arrives, and what is missed.
+    """Three measures of one layer, [query, key] each: its weights, the norms of what is added, and value zeroing.
 
     weights: the mean over the heads; norms: ‖Σ_h α f(x)‖ (Kobayashi et al. 2020, eq. 6), rows summing to 1;
     zeroed: see :func:`value_zeroing`.
@@ -133,19 +134,19 @@ def layer_maps(
 
 
 def _zeroed(layers: LayerInputs, model: Transformer, kind: AttentionKind, layer: int) -> Floats:
-    whole = layers.layer(kind, layer)
+    original = layers.layer(kind, layer)
     n_keys = layers.n_keys(kind)
     keys = torch.arange(n_keys)
 
-    def without(value: Tensor) -> Tensor:
+    def zeroed(value: Tensor) -> Tensor:
         copy = value.clone()
         copy[keys, :, keys] = 0.0  # key j in sentence j, [sentence, head, key, d_head]
         return copy
 
-    changed = layers.layer(kind, layer, patch(model.config, {f"{attention_scope(kind, layer)}.value": without}), n_keys)
-    distance = 1 - torch.cosine_similarity(changed, whole, dim=-1)  # [key, query]
+    changed = layers.layer(kind, layer, patch(model.config, {f"{attention_scope(kind, layer)}.value": zeroed}), n_keys)
+    distance = 1 - torch.cosine_similarity(changed, original, dim=-1)  # [key, query]
     scores: Floats = distance.clamp_min(0).double().T.numpy()
-    return _shares(np.where(scores < 1e-6, 0.0, scores))  # less is rounding
+    return _shares(np.where(scores < 1e-6, 0.0, scores))  # smaller distances are rounding
 
 
 def _pair(src: Sequence[int], read: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -153,7 +154,7 @@ def _pair(src: Sequence[int], read: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 
 def _shares(values: Floats) -> Floats:
-    """Rows divided by their sums; a row of zeros stays one."""
+    """Divide rows by their sums; a row of zeros stays zero."""
     total = values.sum(axis=1, keepdims=True)
     shares: Floats = np.divide(values, total, out=np.zeros_like(values), where=total > 0)
     return shares

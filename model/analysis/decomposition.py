@@ -1,6 +1,6 @@
-"""A recorded run in float64, and the linear steps by which its vectors are taken apart into sums.
+"""A recorded run in float64, and the linear steps that decompose its vectors into sums.
 
-Which point is computed from which, and by which module, comes from :mod:`model.dry_run`.
+:mod:`model.dry_run` says which module computes a point, and from which other points.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RecordedRun:
 
     def readers(self, point: str) -> list[str]:
         """The points that are computed from this one."""
-        return [name for name, each in self.points.items() if point in each.reads]
+        return [name for name, reader in self.points.items() if point in reader.reads]
 
     def by_head(self, scope: str) -> Tensor:
         """The output projection W_O of an attention block, split by head: [d_model, head, d_head]."""
@@ -45,12 +45,12 @@ class RecordedRun:
         return projection.weight.double().unflatten(1, (len(self.tensors[f"{scope}.value"]), -1))
 
     def gate(self, scope: str) -> Tensor | None:
-        """What multiplies the heads' outputs before W_O, [query, head, d_head]; None where there is no gate."""
+        """The gate that multiplies the heads' outputs before W_O, [query, head, d_head]; None if there is none."""
         gate = self.tensors.get(f"{scope}.gate")
         return None if gate is None else gate.unflatten(1, (len(self.tensors[f"{scope}.value"]), -1))
 
     def written(self, scope: str) -> Tensor:
-        """What each key adds to each query, Σ_h α f(x) without bias (Kobayashi et al. 2020, eq. 5): [query, key, d]."""
+        """The vector that each key adds to each query, Σ_h α f(x) (Kobayashi et al. 2020, eq. 5): [query, key, d]."""
         weights, values = self.tensors[f"{scope}.weights"], self.tensors[f"{scope}.value"]
         gate = self.gate(scope)
         if gate is None:
@@ -59,7 +59,7 @@ class RecordedRun:
 
 
 def held_norm(norm: nn.LayerNorm, vectors: Tensor, x: Tensor) -> Tensor:
-    """What a norm makes of each part of the x that it read, without its shift; its statistics are held at those of x.
+    """Apply a layer norm to parts of its input x, with the statistics of x and without the shift β.
 
     LayerNorm(x) = γ (x - mean) / σ + β, and the mean of a sum is the sum of the means.
 

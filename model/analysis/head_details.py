@@ -1,4 +1,4 @@
-"""One head in full: the vectors behind its weights, and what it writes into the residual stream."""
+"""One head in full: the vectors behind its weights, and its output into the residual stream."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ class RowDetails:
 
     Shapes:
         query, output: [d_head]; keys, values: [key, d_head]; scores, masked, weights, bias: [key]; float32. `masked`
-        holds the scores, with the lowest finite number in masked cells; `output` is taken before the output projection;
-        `bias` is what ALiBi has added to the scores, `gate` [d_head] what multiplies the output before the projection;
-        None where there is none.
-    A decoder row has one key for each token read by the time it was computed.
+        are the scores, with the lowest finite number in masked cells; `output` is before the output projection. `bias`
+        was added to the scores by ALiBi, and `gate` [d_head] multiplies the output; both are None if there is none.
+    A decoder row has one key for each token read when it was computed.
     """
 
     query: Floats
@@ -43,8 +42,8 @@ class RowDetails:
     gate: Floats | None = None
 
     @property
-    def passed_on(self) -> Floats:
-        """The values as they reach the output projection, through the gate where there is one: [key, d_head]."""
+    def gated_values(self) -> Floats:
+        """The values as they reach the output projection, multiplied by the gate if there is one: [key, d_head]."""
         return self.values if self.gate is None else self.values * self.gate
 
 
@@ -53,8 +52,8 @@ class HeadDetails:
     """One head over all queries of a sentence; layer and head count from 0.
 
     Shapes:
-        projection: [d_head, d_model], the head's slice of W_O; output (× gate) @ projection is what the head adds,
-            without the bias.
+        projection: [d_head, d_model], the head's slice of W_O; the head adds output (× gate) @ projection to the
+            stream; the bias of W_O belongs to no head.
     """
 
     kind: AttentionKind
@@ -74,28 +73,27 @@ def head_details(
     *,
     edit: HeadEdits | None = None,
 ) -> dict[Head, HeadDetails]:
-    """Read source ids (with <eos>) and a target path in one pass, and keep all vectors and scores of the given heads.
+    """Read source ids (with <eos>) and a target path, and record all vectors and scores of the given heads.
 
-    The rows of a causal decoder are those of the decoding that made the path, but for the order in which float32
-    numbers are added up. A decoder that is not causal computed each row from what was read by then, so there each row
-    has a pass of its own.
+    One pass suffices for a causal decoder: its rows equal those of the decoding up to the order of float32 sums. A
+    decoder that is not causal computed each row from the tokens read by then, so each row needs its own pass.
 
     Raises:
         ValueError: `path` is empty. EditError: an edit names a layer or head that this model does not have.
     """
     if not path:
-        raise ValueError("there is no path to follow: give the target ids of the decoding.")
+        raise ValueError("the path is empty: give the target ids of the decoding.")
     read = (SOS, *path[:-1])
-    whole = model.config.causal or all(kind == "encoder" for kind, _, _ in heads)
+    one_pass = model.config.causal or all(kind == "encoder" for kind, _, _ in heads)
     recorder = AttentionRecorder(details=heads)
     tap = compose(edit_tap(edit, model.config), recorder)
-    for end in (len(read),) if whole else range(1, len(read) + 1):
+    for end in (len(read),) if one_pass else range(1, len(read) + 1):
         model(torch.tensor([list(src)]), torch.tensor([list(read[:end])]), tap=tap)
     return details_of(model, recorder)
 
 
 def details_of(model: Transformer, recorder: AttentionRecorder) -> dict[Head, HeadDetails]:
-    """The heads whose details a recorder kept; of several calls, the newest query of each."""
+    """The heads whose details a recorder has kept; of several calls, the newest query of each."""
     return {
         (kind, layer, head): HeadDetails(
             kind=kind,
@@ -110,16 +108,16 @@ def details_of(model: Transformer, recorder: AttentionRecorder) -> dict[Head, He
 
 
 def _rows(calls: Sequence[dict[str, Tensor]], kind: AttentionKind) -> tuple[RowDetails, ...]:
-    """All queries of a single pass, or of several passes the newest query of each; the source is the same in all."""
-    numbers = [{name: tensor[0].float().cpu().numpy() for name, tensor in call.items()} for call in calls]
+    """All queries of a single pass, or the newest query of each of several passes; the source is the same in all."""
+    arrays = [{name: tensor[0].float().cpu().numpy() for name, tensor in call.items()} for call in calls]
     if len(calls) > 1 and kind != "encoder":
-        return tuple(_row(call, -1, len(call["key"])) for call in numbers)
-    whole = numbers[0]
-    return tuple(_row(whole, i, i + 1 if kind == "decoder" else len(whole["key"])) for i in range(len(whole["query"])))
+        return tuple(_row(call, -1, len(call["key"])) for call in arrays)
+    call = arrays[0]
+    return tuple(_row(call, i, i + 1 if kind == "decoder" else len(call["key"])) for i in range(len(call["query"])))
 
 
 def _row(call: dict[str, Floats], i: int, n_keys: int) -> RowDetails:
-    """One query, with the keys that had been read by then."""
+    """One query, with the first `n_keys` keys."""
     return RowDetails(
         query=call["query"][i],
         keys=call["key"][:n_keys],

@@ -1,6 +1,6 @@
-"""The importance of heads: ablation, gradient scores and pruning.
+"""Measure the importance of heads: ablation, gradient scores and pruning.
 
-Removing a head is an ordinary edit (:mod:`model.edits`); the gradient score places a gate at the same point.
+A head is removed by an ordinary edit (:mod:`model.edits`); the gradient score uses a gate at the same point.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def without(heads: Sequence[Head]) -> HeadEdits:
 class SentenceLosses:
     """Sums over the target tokens of each sentence, in the order of the pairs: [sentence] each.
 
-    nll: negative log-probability of the right tokens in nats; correct: tokens ranked first; tokens: with <eos>.
+    nll: negative log-probability of the right tokens in nats; correct: tokens ranked first; tokens: all, with <eos>.
     """
 
     nll: NDArray[np.float64]
@@ -69,14 +69,14 @@ class SentenceLosses:
         return float(self.correct.sum() / self.tokens.sum())
 
     def loss_change(self, other: SentenceLosses) -> Estimate:
-        """How much higher the loss of `other` is on the same sentences, with its interval over sentences."""
+        """The loss of `other` minus this loss, on the same sentences, with its interval over sentences."""
         return bootstrap.of_ratio(other.nll - self.nll, self.tokens)
 
 
 def edited_loss(
     model: Transformer, pairs: EncodedPairs, edit: HeadEdits | None, *, check: Callable[[], None] = lambda: None
 ) -> SentenceLosses:
-    """Loss and token accuracy of each sentence under teacher forcing, with an edit; `check` comes before each batch."""
+    """Loss and token accuracy of each sentence under teacher forcing, with an edit; `check` precedes each batch."""
     sums = np.zeros((3, len(pairs)))
     for rows, batch in _rows_and_batches(pairs):
         check()
@@ -89,10 +89,10 @@ def edited_loss(
 def _sums(logits: Tensor, labels: Tensor) -> NDArray[np.float64]:
     """[3, sentence]: negative log-probability, tokens ranked first, tokens; from logits [sentence, tgt, vocab]."""
     real = labels != PAD
-    rows, wanted = logits[real].float(), labels[real]  # [token, vocab], [token]
+    rows, targets = logits[real].float(), labels[real]  # [token, vocab], [token]
     sums = torch.zeros(3, len(labels), dtype=torch.float64)
     sentence = torch.arange(len(labels))[:, None].expand_as(labels)[real]
-    values = (F.cross_entropy(rows, wanted, reduction="none"), rows.argmax(-1) == wanted, torch.ones(len(wanted)))
+    values = (F.cross_entropy(rows, targets, reduction="none"), rows.argmax(-1) == targets, torch.ones(len(targets)))
     for line, value in zip(sums, values, strict=True):
         line.index_add_(0, sentence, value.double())
     array: NDArray[np.float64] = sums.numpy()
@@ -105,17 +105,17 @@ def batches_of(pairs: EncodedPairs) -> list[Batch]:
 
 
 def _rows_and_batches(pairs: EncodedPairs) -> list[tuple[list[int], Batch]]:
-    """The same with the pairs that are in each batch."""
-    chosen = batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False)
-    return [(list(rows), collate(pairs, rows)) for rows in chosen]
+    """As :func:`batches_of`, with the indices of the pairs in each batch."""
+    indices = batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False)
+    return [(list(rows), collate(pairs, rows)) for rows in indices]
 
 
 @dataclass(frozen=True, eq=False)
 class Ablation:
-    """Loss (nats per target token) and token accuracy of the whole model, and how both change without each head.
+    """Loss (nats per target token) and token accuracy of the whole model, and their changes without each head.
 
-    Shapes: `loss_interval` and `accuracy_interval` by kind, [layer, head]: each change, with its interval over
-    sentences; a useful head has a change of the loss above 0.
+    Shapes: `loss_interval` and `accuracy_interval` by kind, [layer, head]: each change with its interval over
+    sentences. Without a useful head, the loss rises.
     """
 
     loss: float
@@ -135,7 +135,7 @@ class Ablation:
 
 
 def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> Ablation:
-    """Switch off one head at a time and leave the others on (Michel et al. 2019, §3.2: ξ_h = 0 in Σ_h ξ_h Att_h(x)).
+    """Switch off one head at a time (Michel et al. 2019, §3.2: ξ_h = 0 in Σ_h ξ_h Att_h(x)).
 
     `check` is called before each batch of each head and may raise.
 
@@ -156,28 +156,29 @@ def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], 
                 sums[nth][:, rows] = _sums(layers.run_from(head, without([head]).tap(config)), batch.labels)
     tokens = sums[0, 2]
     changes = np.moveaxis(sums[1:, :2] - sums[0, :2], 2, 0)  # [sentence, head, nll or correct]
-    found = bootstrap.of_ratio(changes, np.broadcast_to(tokens[:, None, None], changes.shape))
+    estimates = bootstrap.of_ratio(changes, np.broadcast_to(tokens[:, None, None], changes.shape))
     whole = SentenceLosses(*sums[0])
-    loss, accuracy = (_by_kind(config, found, nth) for nth in range(2))
+    loss, accuracy = (_by_kind(config, estimates, measure) for measure in range(2))
     return Ablation(whole.loss, whole.accuracy, loss, accuracy)
 
 
-def _by_kind(config: ModelConfig, found: Estimate, measure: int) -> dict[AttentionKind, Estimate]:
-    """One measure of all heads in a row, [head, measure], by kind as [layer, head]."""
+def _by_kind(config: ModelConfig, estimates: Estimate, measure: int) -> dict[AttentionKind, Estimate]:
+    """One measure of the estimates [head, measure], by kind as [layer, head]."""
     first, by_kind = 0, {}
     for kind in ATTENTION_KINDS:
         shape = config.n_layers(kind), config.n_heads(kind)
         end = first + shape[0] * shape[1]
-        parts = (values[first:end, measure].reshape(shape) for values in (found.value, found.low, found.high))
-        by_kind[kind] = Estimate(*parts)
+        by_kind[kind] = Estimate(
+            *(ends[first:end, measure].reshape(shape) for ends in (estimates.value, estimates.low, estimates.high))
+        )
         first = end
     return by_kind
 
 
 class LayerInputs:
-    """One batch read by the whole model, and what each layer then received, so that it can be run again from there.
+    """The inputs of each layer for one batch, so that the model can be run again from any layer.
 
-    A head changes nothing below its own layer. Running the layers above again gives the same logits, bit for bit, as
+    A head affects nothing below its own layer. Running the layers from there on gives the same logits, bit for bit, as
     the whole model with the edit.
     """
 
@@ -201,12 +202,12 @@ class LayerInputs:
         self.logits = model.logits(hidden)
 
     def n_keys(self, kind: AttentionKind) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         mask = self._tgt_mask if kind == "decoder" else self._src_mask
         return mask.size(-1)
 
     def layer(self, kind: AttentionKind, layer: int, tap: Tap | None = None, copies: int = 1) -> Tensor:
-        """The output of one layer for a batch of one sentence, read so many times: [copy, position, d_model]."""
+        """The output of one layer for a batch of one sentence, repeated `copies` times: [copy, position, d_model]."""
         model, stack = self._model, "encoder" if kind == "encoder" else "decoder"
         x = self._tensors[self._inputs[stack, layer]].expand(copies, -1, -1)
         with tapped(tap):
@@ -220,7 +221,7 @@ class LayerInputs:
         return output
 
     def run_from(self, head: Head, tap: Tap) -> Tensor:
-        """The logits with an edit of one head: only the layers from its own on are computed again."""
+        """The logits with an edit of one head; only the layers from its own on are run again."""
         model, (kind, start, _) = self._model, head
         cross_kv = self._cross_kv
         with tapped(tap):
@@ -238,7 +239,7 @@ class LayerInputs:
 
 
 def normalised(importance: ByKind) -> ByKind:
-    """Scores divided so that the squares of each layer sum to 1 (Michel et al. 2019, §4.1); layers of 0 stay 0."""
+    """Scale scores so that the squares of each layer sum to 1 (Michel et al. 2019, §4.1); layers of 0 stay 0."""
     norms = {kind: np.linalg.norm(values, axis=1, keepdims=True) for kind, values in importance.items()}
     return {kind: values / np.where(norms[kind] > 0, norms[kind], 1.0) for kind, values in importance.items()}
 
@@ -306,7 +307,7 @@ class PruningStep:
 
 
 def least_first(importance: ByKind) -> list[Head]:
-    """All heads, least important first; ties are in the order of kind, layer and head."""
+    """All heads, least important first, with ties in the order of kind, layer and head."""
     changes: list[tuple[float, Head]] = [
         (float(value), (kind, layer, head))
         for kind in ATTENTION_KINDS
@@ -329,10 +330,9 @@ def pruning_curve(
     points: int = 10,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[PruningStep]:
-    """Switch off heads cumulatively, in the given order, and score the remaining model (Michel et al. 2019, §4.2).
+    """Switch off heads cumulatively, in the given order, and score the model at each point (Michel et al. 2019, §4.2).
 
-    With a `target` tokenizer, the pairs are also translated at each point. `check` is called before each batch and may
-    raise.
+    With a `target` tokenizer, the pairs are also translated. `check` is called before each batch and may raise.
     """
     for count in pruning_counts(len(order), points):
         removed = tuple(order[:count])
@@ -344,9 +344,7 @@ def pruning_curve(
 
 
 @torch.inference_mode()
-def mean_outputs(
-    model: Transformer, pairs: EncodedPairs, heads: Sequence[Head], *, check: Callable[[], None] = lambda: None
-) -> dict[Head, NDArray[np.float32]]:
+def mean_outputs(model: Transformer, pairs: EncodedPairs, heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
     """Each head's output before W_O, averaged over all non-padding positions: the value that the edit `mean` inserts.
 
     Shapes: returns [d_head] per head.
@@ -357,18 +355,14 @@ def mean_outputs(
     if not len(pairs):
         raise ValueError("there are no sentence pairs to measure on.")
     sums: dict[Head, Tensor] = {}
-    counts = {"src": 0, "tgt": 0}
+    counts = dict.fromkeys(heads, 0)
     for batch in batches_of(pairs):
-        check()
         recorder = AttentionRecorder(details=heads)
         model(batch.src, batch.tgt_in, tap=recorder)
-        real = {"src": batch.src != PAD, "tgt": batch.tgt_in != PAD}
-        for side, mask in real.items():
-            counts[side] += int(mask.sum())
         for head in heads:
+            real = (batch.src if head[0] == "encoder" else batch.tgt_in) != PAD
             output = recorder.details[head][0]["output"]  # [batch, query, d_head]
-            added = output[real["src" if head[0] == "encoder" else "tgt"]].double().sum(dim=0)
-            sums[head] = sums[head] + added if head in sums else added
-    return {
-        head: (total / counts["src" if head[0] == "encoder" else "tgt"]).float().numpy() for head, total in sums.items()
-    }
+            batch_sum = output[real].double().sum(dim=0)
+            sums[head] = sums[head] + batch_sum if head in sums else batch_sum
+            counts[head] += int(real.sum())
+    return {head: (total / counts[head]).float().numpy() for head, total in sums.items()}

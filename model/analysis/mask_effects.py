@@ -1,4 +1,4 @@
-"""The same model with other masks: a batch read with the future or the padding visible, and what that changes."""
+"""Run a model with other masks, so that it sees the future or padding, and measure what changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import EOS, PAD, SOS, AttentionKind
+from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.data.batching import pad
 from model.decoding.search import greedy, output_rules, target_log_probs
 from model.masks import causal_mask, padding_mask, target_mask
@@ -25,7 +25,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Switches:
-    """Which masks are in force: `causal` hides the future from decoder rows, `padding` hides padding keys."""
+    """The masks that are on: `causal` hides the future from decoder rows, `padding` hides padding keys."""
 
     causal: bool = True
     padding: bool = True
@@ -60,10 +60,10 @@ def masks_for(src: Tensor, tgt: Tensor, switches: Switches) -> Masks:
     return Masks(source, target & causal_mask(length) if switches.causal else target)
 
 
-def why_closed(src: Tensor, tgt: Tensor, kind: AttentionKind, row: int, switches: Switches) -> Codes:
+def mask_codes(src: Tensor, tgt: Tensor, kind: AttentionKind, row: int, switches: Switches) -> Codes:
     """Why each cell of one sentence's map is visible or masked: [query, key] of VISIBLE, FUTURE or PADDING.
 
-    A cell that is both in the future and padding counts as padding, which would mask it in any word order.
+    A cell that is both in the future and padding counts as padding.
     """
     queries, keys = (tgt if kind != "encoder" else src)[row], (tgt if kind == "decoder" else src)[row]
     codes = np.full((len(queries), len(keys)), VISIBLE, dtype=np.uint8)
@@ -79,8 +79,8 @@ class Reading:
     """One teacher-forced run over a batch.
 
     Shapes:
-        probabilities: [batch, tgt] of the token that each row must predict; losses: the same, in nats; both are 0 at
-        padding. likeliest: [batch, tgt] ids of the likeliest next token.
+        probabilities, losses: [batch, tgt], of the token that each row must predict, losses in nats; 0 at padding.
+        likeliest: [batch, tgt] ids of the likeliest next token.
     """
 
     masks: Masks
@@ -103,15 +103,16 @@ def read(
     """Run the model on the source and the whole target with these masks.
 
     Shapes:
-        src: [batch, src]; tgt: [batch, tgt] with <sos> first; labels: [batch, tgt], what each row must predict.
+        src: [batch, src]; tgt: [batch, tgt] with <sos> first; labels: [batch, tgt], the token that each row predicts.
     """
     masks, recorder = masks_for(src, tgt, switches), AttentionRecorder(details=details)
     memory = model.encode(src, src_mask=masks.source, tap=recorder)
     hidden = model.decode(tgt, memory, src_mask=masks.source, tgt_mask=masks.target, tap=recorder)
     log_probs = target_log_probs(model.logits(hidden), output_rules(model.config))
-    right = log_probs.gather(-1, labels[..., None])[..., 0]
+    of_labels = log_probs.gather(-1, labels[..., None])[..., 0]
     real = labels != PAD
-    return Reading(masks, recorder, right.exp() * real, (-right).masked_fill(~real, 0.0), log_probs.argmax(dim=-1))
+    losses = (-of_labels).masked_fill(~real, 0.0)
+    return Reading(masks, recorder, of_labels.exp() * real, losses, log_probs.argmax(dim=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ def translate_greedily(
     src = torch.tensor([[*ids, *[PAD] * padding]])
     mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src))
     state = model.start(src, src_mask=mask, causal=causal)
-    limit = min(2 * len(ids) + 10, model.config.max_positions)
+    limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
     steps = list(greedy(model.step, state, limit=limit, rules=output_rules(model.config)))
     path = tuple(int(step.tokens[0]) for step in steps)
     probabilities = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
@@ -147,10 +148,12 @@ def translate_greedily(
 
 
 @torch.inference_mode()
-def last_look(model: Transformer, ids: Sequence[int], read_ids: Sequence[int], *, causal: bool) -> NDArray[np.float32]:
+def decoder_attention(
+    model: Transformer, ids: Sequence[int], read_ids: Sequence[int], *, causal: bool
+) -> NDArray[np.float32]:
     """Decoder self-attention over the tokens read so far, `<sos>` first: [layer, head, query, key].
 
-    If not `causal`, every row sees the whole prefix, as it does when a step runs the prefix again.
+    If not `causal`, every row sees the whole prefix, as in a decoding step that reads the prefix again.
     """
     recorder, src, read = AttentionRecorder(), torch.tensor([list(ids)]), torch.tensor([list(read_ids)])
     masks = {"src_mask": padding_mask(src), "tgt_mask": target_mask(read, causal=causal)}
@@ -177,7 +180,7 @@ def padded_batch(sources: Sequence[Sequence[int]], paths: Sequence[Sequence[int]
 
 
 def attention_to_future(weights: Weights, rows: Flags | None = None) -> float:
-    """The share of attention on later positions, averaged over rows; weights [query, key].
+    """The share of attention on later positions, averaged over rows, of weights [query, key].
 
     `rows` [query] selects the rows to average.
     """
@@ -200,20 +203,20 @@ def most_ahead(weights: Weights) -> tuple[int, int, float]:
     Shapes:
         weights: [layer, head, query, key] of decoder self-attention.
     """
-    several = weights.shape[-1] > 1
-    ahead = np.diagonal(weights, offset=1, axis1=2, axis2=3).mean(axis=-1) if several else weights[..., 0]
+    has_next = weights.shape[-1] > 1
+    ahead = np.diagonal(weights, offset=1, axis1=2, axis2=3).mean(axis=-1) if has_next else weights[..., 0]
     layer, head = np.unravel_index(int(ahead.argmax()), ahead.shape)[:2]
     return int(layer), int(head), float(ahead[layer, head].max())
 
 
-def first_difference(one: Sequence[int], other: Sequence[int]) -> int | None:
-    """The first index at which two paths have different tokens; None where one is a prefix of the other."""
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
+    """The first index at which two paths have different tokens; None if one is a prefix of the other."""
+    return next((i for i, (token, other) in enumerate(zip(a, b, strict=False)) if token != other), None)
 
 
-def largest_change(one: GreedyTranslation, other: GreedyTranslation) -> float:
+def largest_change(a: GreedyTranslation, b: GreedyTranslation) -> float:
     """The largest difference between the probabilities of two decodings, up to the first token that differs."""
-    parts = first_difference(one.path, other.path)
-    last = None if parts is None else parts + 1
-    pairs = zip(one.probabilities[:last], other.probabilities[:last], strict=False)
+    different = first_difference(a.path, b.path)
+    end = None if different is None else different + 1
+    pairs = zip(a.probabilities[:end], b.probabilities[:end], strict=False)
     return max((abs(p - q) for p, q in pairs), default=0.0)

@@ -1,4 +1,4 @@
-"""One step of a translation, operation by operation, and quantities derived from the recorded tensors."""
+"""Record one step of a translation operation by operation, and derive quantities from the recorded tensors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Floats = NDArray[np.float32]
 class Operation:
     """One operation of a recorded run: a point of the model (:mod:`model.points`) with the tensor recorded there.
 
-    `reads` names the operations whose results are its inputs. `axes` are those of a whole run, the batch first.
-    `parameters` counts the operation's parameters that no earlier one uses; `shared_with` names the earlier operation
-    whose matrix it shares.
+    `reads` names the operations whose results are its inputs. `axes` are those of a whole run, with the batch first.
+    `parameters` counts the parameters that no earlier operation uses; `shared_with` names the earlier operation whose
+    matrix it shares.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Operation:
 
     @property
     def finite(self) -> Tensor:
-        """The values, without those that a mask has set to the lowest finite number."""
+        """The values without those that a mask has set to the lowest finite number."""
         return self.value[self.value > torch.finfo(self.value.dtype).min]
 
     @property
@@ -95,22 +95,22 @@ def record(model: Model, source: Sequence[int], path: Sequence[int], step: int, 
     if whole:
         logits = model(ids, torch.tensor([read]), tap=recorder)[:, -1]
     elif not isinstance(model, Transformer):
-        raise TypeError("single steps are recorded of a Transformer only")
+        raise TypeError("single steps can be recorded for a Transformer only.")
     else:
         state = model.start(ids, tap=recorder)
         for token in read[:-1]:
             _, state = model.step(torch.tensor([token]), state)
         logits, _ = model.step(torch.tensor([read[-1]]), state, tap=recorder)
-    # Ids and masks are inputs; only what is computed from them is an operation.
-    known = {point.name: point for point in points(model.config)}
-    computed = {name: value for name, value in recorder.tensors.items() if known[name].reads}
+    # Ids and masks are inputs, not operations.
+    by_name = {point.name: point for point in points(model.config)}
+    computed = {name: value for name, value in recorder.tensors.items() if by_name[name].reads}
     owners: dict[int, str] = {}
     operations = {}
     for name, value in computed.items():
-        point = known[name]
-        own, shared = _parameters(model, point, owners)
-        reads = tuple(each for each in point.reads if each in computed)
-        operations[name] = Operation(name, value, reads, point.axes, own, shared)
+        point = by_name[name]
+        parameters, shared_with = _parameters(model, point, owners)
+        reads = tuple(read for read in point.reads if read in computed)
+        operations[name] = Operation(name, value, reads, point.axes, parameters, shared_with)
     last = operations["logits"]
     rules = output_rules(model.config)
     log_probs = (
@@ -124,19 +124,19 @@ def _parameters(model: Model, point: Point, owners: dict[int, str]) -> tuple[int
     """The number of parameters at a point that no earlier point uses, and the point that first uses the others."""
     if not point.module:
         return 0, ""
-    own, shared = 0, ""
+    count, shared_with = 0, ""
     for parameter in model.get_submodule(point.module).parameters():
         owner = owners.setdefault(id(parameter), point.name)
-        own += parameter.numel() if owner == point.name else 0
-        shared = shared if owner == point.name else owner
-    return own, shared
+        count += parameter.numel() if owner == point.name else 0
+        shared_with = shared_with if owner == point.name else owner
+    return count, shared_with
 
 
 def whole_runs(model: Model, source: Sequence[int], path: Sequence[int]) -> tuple[Recording, ...]:
-    """Runs that hold every row of every step of a target path.
+    """Record runs with every row of every step of a target path.
 
-    One run over the whole path serves all steps of a causal decoder, whose rows do not change. A decoder that is not
-    causal computes all rows anew at every step, so there is a run for each.
+    One run over the whole path covers all steps of a causal decoder, whose rows do not change. A decoder that is not
+    causal recomputes all rows at every step, so each step has its own run.
     """
     steps = (len(path),) if model.config.causal else range(1, len(path) + 1)
     return tuple(record(model, source, path, step, whole=True) for step in steps)
@@ -144,15 +144,15 @@ def whole_runs(model: Model, source: Sequence[int], path: Sequence[int]) -> tupl
 
 @torch.inference_mode()
 def added_positions(model: Model, run: Recording) -> dict[str, NDArray[np.float32]]:
-    """The vectors that were added to the embeddings, [position, d_model], by their point; empty where none are."""
-    found = {}
+    """The vectors that were added to the embeddings, [position, d_model], by their point; empty if there are none."""
+    added = {}
     if isinstance(model, Transformer):
         for side, encoding in (("src", model.positions_src), ("tgt", model.positions_tgt)):
             point = f"{side}.positions"
             rows = encoding.table(run[point].shape[1])
             if rows is not None:
-                found[point] = rows.float().numpy()
-    return found
+                added[point] = rows.float().numpy()
+    return added
 
 
 @torch.inference_mode()
@@ -184,13 +184,13 @@ class Projection:
 def flatten(points: Tensor) -> Projection:
     """Project [point, dimension] onto two dimensions, centred on the mean of all points."""
     centred = (points - points.mean(dim=0)).double()
-    left, sizes, _ = torch.linalg.svd(centred, full_matrices=False)
-    total = float(sizes.square().sum())
-    if len(sizes) < 2:
-        left, sizes = nn.functional.pad(left, (0, 1)), nn.functional.pad(sizes, (0, 1))
-    explained = float(sizes[:2].square().sum()) / total if total > 0 else 1.0
-    flat: Floats = (left[:, :2] * sizes[:2]).float().numpy()
-    return Projection(flat, explained)
+    u, s, _ = torch.linalg.svd(centred, full_matrices=False)
+    total = float(s.square().sum())
+    if len(s) < 2:
+        u, s = nn.functional.pad(u, (0, 1)), nn.functional.pad(s, (0, 1))
+    explained = float(s[:2].square().sum()) / total if total > 0 else 1.0
+    projected: Floats = (u[:, :2] * s[:2]).float().numpy()
+    return Projection(projected, explained)
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def matches_of(run: Recording, scope: str, head: int) -> list[Match]:
 
 
 def plane_of(run: Recording, scope: str, head: int, names: Sequence[str]) -> Projection:
-    """The vectors of one head with these names, one below the other, in the plane of their principal components."""
+    """The vectors of one head with these names, stacked and projected onto the plane of their principal components."""
     return flatten(torch.cat([run[f"{scope}.{name}"].value[0, head] for name in names]))
 
 
@@ -248,9 +248,9 @@ def smoothed(n_tokens: int, right: int, epsilon: float) -> Tensor:
     Shapes:
         returns: [vocab], sums to 1.
     """
-    wanted = torch.full((n_tokens,), epsilon / n_tokens)
-    wanted[right] += 1 - epsilon
-    return wanted
+    target = torch.full((n_tokens,), epsilon / n_tokens)
+    target[right] += 1 - epsilon
+    return target
 
 
 def smoothed_loss(logits: Tensor, right: int, epsilon: float) -> float:

@@ -1,8 +1,8 @@
-"""Patching: one value of the residual stream is replaced by that from another sentence, point by point.
+"""Patching: replace one vector of the residual stream by that of another sentence, point by point.
 
-A run on one sentence in which a single vector comes from a run on another shows where the difference between both lies
-(Vig et al. 2020, "causal mediation"; Meng et al. 2022, "causal tracing"). Unlike removing something, it keeps every
-vector one that the model really computes.
+If a single vector in a run on one sentence comes from a run on another, the result shows where the difference between
+both arises (Vig et al. 2020, "causal mediation"; Meng et al. 2022, "causal tracing"). Unlike ablation, patching uses
+only vectors that the model really computes.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class PatchError(UserError):
 
 @dataclass(frozen=True, eq=False)
 class PatchGrid:
-    """What the prediction of one row does when a single vector comes from another sentence.
+    """The prediction of one row when a single vector comes from another sentence.
 
     Shapes: log_probs by stack, [point, position]: the log-probability of the predicted token, in nats, with the vector
     at this point and position replaced; point 0 is the embedding, point l the output of layer l. The decoder's
     positions are those that the row sees. likeliest, of the same shapes: the likeliest token with the patch.
-    `own` and `other`: the log-probability in the sentence itself, and with all of the source of the other one.
+    `own` and `other`: the log-probability without a patch, and with the whole source of the other sentence.
     """
 
     own: float
@@ -67,7 +67,7 @@ def patch_grid(
 ) -> PatchGrid:
     """Replace every vector of both stacks, one at a time, by that from a run on another source.
 
-    Both runs read the same target, so that all their positions correspond; only the source differs.
+    Both runs read the same target, so their positions correspond; only the source differs.
 
     Shapes: src and other: ids with <eos>, equally many; read: target ids, <sos> first, up to the row whose prediction
     of `token` is measured.
@@ -93,19 +93,20 @@ def patch_grid(
 
     points = {stack: patched_points(config, stack) for stack in STACKS}
     donor = PointRecorder([point for names in points.values() for point in names])
-    whole = run(other, tap=donor)
-    own = run(src)
-    grid = PatchGrid(float(own[0, token]), float(whole[0, token]), {}, {})
+    other_log_probs = run(other, tap=donor)
+    own_log_probs = run(src)
+    grid = PatchGrid(float(own_log_probs[0, token]), float(other_log_probs[0, token]), {}, {})
     for stack, names in points.items():
         n = len(src) if stack == "encoder" else len(read)
-        runs = torch.stack([run(src, n, patch(config, {point: _one_each(donor.tensors[point])})) for point in names])
+        patches = (patch(config, {point: _on_diagonal(donor.tensors[point])}) for point in names)
+        runs = torch.stack([run(src, n, tap) for tap in patches])
         grid.log_probs[stack] = runs[..., token].double().numpy()
         grid.likeliest[stack] = runs.argmax(dim=-1).numpy()
     return grid
 
 
-def _one_each(donor: Tensor) -> Callable[[Tensor], Tensor]:
-    """Replace position p in row p: [position, position, d_model], of which only the diagonal is changed."""
+def _on_diagonal(donor: Tensor) -> Callable[[Tensor], Tensor]:
+    """A function that replaces position p in row p of its argument, [position, position, d_model]."""
 
     def replaced(x: Tensor) -> Tensor:
         positions = torch.arange(x.size(0))

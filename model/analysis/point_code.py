@@ -1,8 +1,7 @@
-"""The lines of our own code that compute a point of a model, read from the files while the program runs.
+"""Find the lines of our own code that compute a point of a model, in the source files at run time.
 
 Every point is the argument of a call `self.point("its name", …)` or the result of a named layer, `self.q_proj(…)`
-(:mod:`model.tap`), so the syntax tree of the class that it belongs to says where it is computed. Nothing here knows a
-line number, and nothing repeats a line.
+(:mod:`model.tap`), so the syntax tree of its class shows where it is computed. No line or line number is repeated here.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class CodeExcerpt:
-    """A function of ours as it stands in its file; `marked` are the numbers of the lines that compute the point."""
+    """The source of one of our functions; `marked` are the numbers of the lines that compute the point."""
 
     file: str
     function: str
@@ -39,7 +38,7 @@ class CodeExcerpt:
 
 
 class NoCode(LookupError):
-    """No line of ours computes this point."""
+    """None of our lines computes this point."""
 
 
 def code_of(model: Model, point: str) -> CodeExcerpt:
@@ -51,10 +50,12 @@ def code_of(model: Model, point: str) -> CodeExcerpt:
     if point == "softmax":
         return _excerpt(search.allowed_log_probs, _lines_calling(search.allowed_log_probs, "log_softmax"))
     if point == "memory":
-        return _excerpt(type(model).encode, _last_statement(type(model).encode))
-    listed = {each.name: each for each in points(model.config)}
-    while point in listed:
-        owner, (reads, layer) = _owner(model, point), (listed[point].reads, listed[point].module.rsplit(".", 1)[-1])
+        encode = type(model).encode
+        return _excerpt(encode, set(_span(_tree(encode)[0].body[-1])))
+    by_name = {each.name: each for each in points(model.config)}
+    while point in by_name:
+        owner, reads = _owner(model, point), by_name[point].reads
+        layer = by_name[point].module.rsplit(".", 1)[-1]
         functions = list(_functions(type(owner)))
         for function in functions:
             lines, computed = _lines_of(function, point, owner)
@@ -68,12 +69,12 @@ def code_of(model: Model, point: str) -> CodeExcerpt:
                     return _excerpt(function, lines)
         if not reads:
             break
-        point = reads[0]  # handed on as it is: what it was made from says how
+        point = reads[0]  # passed on unchanged: look for the code of its input
     raise NoCode(point)
 
 
 def _owner(model: nn.Module, point: str) -> nn.Module:
-    """The module whose code passes the point."""
+    """The module whose code computes the point."""
     owner = model
     for name in point.split(".")[:-1]:
         inner = getattr(owner, name, None) if not name.isdecimal() else getattr(owner, "layers", [None])[int(name)]
@@ -84,22 +85,22 @@ def _owner(model: nn.Module, point: str) -> nn.Module:
 
 
 def _functions(kind: type) -> Iterator[Callable[..., Any]]:
-    """The functions of a class, of its bases, and those of ours that their files import."""
-    ours = [each for each in kind.__mro__ if each.__module__.startswith("model.")]
-    for each in ours:
-        for value in vars(each).values():
+    """The functions of a class and its bases, and those of our functions that their files import."""
+    classes = [cls for cls in kind.__mro__ if cls.__module__.startswith("model.")]
+    for cls in classes:
+        for value in vars(cls).values():
             function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
             if inspect.isfunction(function):
                 yield function
-    for each in ours:
-        for value in vars(sys.modules[each.__module__]).values():
+    for cls in classes:
+        for value in vars(sys.modules[cls.__module__]).values():
             if inspect.isfunction(value) and value.__module__.startswith("model.") and value.__module__ != "model.tap":
                 yield value
 
 
 @cache
 def _tree(function: Callable[..., Any]) -> tuple[ast.FunctionDef, int, tuple[str, ...]]:
-    """A function's syntax tree, whose lines count from 1, its first line in the file, and its text."""
+    """A function's syntax tree (with lines counted from 1), its first line in the file, and its lines."""
     lines, first = inspect.getsourcelines(function)
     text = textwrap.dedent("".join(lines))
     (tree,) = ast.parse(text).body
@@ -108,7 +109,7 @@ def _tree(function: Callable[..., Any]) -> tuple[ast.FunctionDef, int, tuple[str
 
 
 def _lines_of(function: Callable[..., Any], point: str, owner: nn.Module) -> tuple[set[int], bool]:
-    """The lines of a function that compute a point, from 1, and whether they do more than hand it on."""
+    """The lines (from 1) of a function that compute a point, and whether they do more than pass it on."""
     statements = list(_statements(_tree(function)[0].body, owner))
     for i, statement in enumerate(statements):
         call = _passing(statement, point)
@@ -121,7 +122,7 @@ def _lines_of(function: Callable[..., Any], point: str, owner: nn.Module) -> tup
             if value.id not in _assigned(earlier):
                 continue
             if isinstance(earlier, ast.Assign) and _is_point(earlier.value):
-                break  # what another point handed on
+                break  # the value of another point
             lines |= set(_span(earlier))
             if any(map(_is_point, ast.walk(earlier))):
                 break
@@ -134,11 +135,12 @@ def _statements(body: list[ast.stmt], owner: nn.Module) -> Iterator[ast.stmt]:
     for statement in body:
         if isinstance(statement, ast.If):
             test = statement.test
-            known = isinstance(test, ast.Attribute) and hasattr(owner, test.attr)
-            taken = bool(getattr(owner, test.attr)) if known and isinstance(test, ast.Attribute) else None
-            if taken is not False:
+            condition = None
+            if isinstance(test, ast.Attribute) and hasattr(owner, test.attr):
+                condition = bool(getattr(owner, test.attr))
+            if condition is not False:
                 yield from _statements(statement.body, owner)
-            if taken is not True:
+            if condition is not True:
                 yield from _statements(statement.orelse, owner)
         elif isinstance(statement, (ast.For, ast.With, ast.While)):
             yield from _statements(statement.body, owner)
@@ -154,7 +156,7 @@ def _is_point(node: ast.AST) -> bool:
 
 
 def _passing(statement: ast.stmt, point: str) -> ast.Call | None:
-    """The call in a statement that passes the point, by its whole name or the end of it."""
+    """The call in a statement that passes the point, by its full name or the end of it."""
     for node in ast.walk(statement):
         if _is_point(node) and isinstance(node, ast.Call) and re.search(rf"(^|\.){_pattern(node.args[0])}$", point):
             return node
@@ -162,7 +164,7 @@ def _passing(statement: ast.stmt, point: str) -> ast.Call | None:
 
 
 def _pattern(name: ast.expr) -> str:
-    """A regular expression for a name as it stands in the code: "scores", or with a field, f"residual{n}"."""
+    """A regular expression for a name in the code: "scores", or with a field, f"residual{n}"."""
     if isinstance(name, ast.JoinedStr) and any(re.search("[a-z]", _text(part)) for part in name.values):
         return "".join(_pattern(part) for part in name.values)
     if isinstance(name, ast.Constant):
@@ -202,10 +204,6 @@ def _lines_calling(function: Callable[..., Any], name: str) -> set[int]:
         if isinstance(node, ast.Attribute) and node.attr == name
         for line in _span(statement)
     }
-
-
-def _last_statement(function: Callable[..., Any]) -> set[int]:
-    return set(_span(_tree(function)[0].body[-1]))
 
 
 def _excerpt(function: Callable[..., Any], lines: set[int]) -> CodeExcerpt:

@@ -1,4 +1,4 @@
-"""Positional encodings, the paper's and its alternatives, and the properties that each lacks, as measured."""
+"""Measure which desired properties positional encodings have: the paper's and its alternatives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIT_WIDTH, FIT_LENGTH, FIT_OFFSET = 16, 256, 5
 
 WIDTHS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 Rows = Callable[[int, int], Tensor]
-"""(length, d_model) -> [pos, d_model] float64; raises ValueError where the scheme has no such table."""
+"""(length, d_model) -> [pos, d_model] float64; raises ValueError if the scheme has no such table."""
 
 
 def integer_table(length: int, d_model: int) -> Tensor:
@@ -61,7 +61,7 @@ def learned_rows(table: Tensor) -> Rows:
 
 @dataclass(frozen=True)
 class Wish:
-    """Whether a scheme has a desired property, and the measurement that shows it."""
+    """Whether a scheme has a desired property, with the measurement as text."""
 
     holds: bool
     measurement: str
@@ -98,17 +98,16 @@ def nearest_pair(table: Tensor) -> float:
 def linear_miss(table: Tensor, offset: int) -> float:
     """The error of the best linear map from PE(p) to PE(p + offset) at positions that it was not fitted to.
 
-    The map is fitted on every other position and tested on the rest. The result is the largest error as a share of the
-    largest entry.
+    The map is fitted on every other position and tested on the rest; the largest error is divided by the largest entry.
 
     Shapes:
         table: [pos, d_model] float64.
     """
-    here, there = table[:-offset], table[offset:]
+    rows, shifted = table[:-offset], table[offset:]
     # Singular values far below the largest are rounding noise in the table, not directions to fit.
-    inverse = torch.linalg.pinv(here[::2], rtol=1e-10)
-    miss = (here[1::2] @ (inverse @ there[::2]) - there[1::2]).abs().max()
-    return float(miss / table.abs().max().clamp_min(1e-12))
+    inverse = torch.linalg.pinv(rows[::2], rtol=1e-10)
+    error = (rows[1::2] @ (inverse @ shifted[::2]) - shifted[1::2]).abs().max()
+    return float(error / table.abs().max().clamp_min(1e-12))
 
 
 def _unique(table: Tensor) -> Wish:
@@ -135,22 +134,22 @@ def _extends(rows: Rows, table: Tensor) -> Wish:
 
 def _any_width(rows: Rows, table: Tensor) -> Wish:
     length, d_model = table.shape
-    told_apart = nearest_pair(table) > SAME
+    unique = nearest_pair(table) > SAME
     for width in WIDTHS:
         try:
             other = rows(length, width)
         except ValueError:
             return Wish(False, f"only {d_model}")
-        if told_apart and nearest_pair(other) <= SAME:
+        if unique and nearest_pair(other) <= SAME:
             return Wish(False, f"repeats at {width}")
     return Wish(True, f"{WIDTHS[0]} to {WIDTHS[-1]}")
 
 
 def _bounded(rows: Rows, table: Tensor) -> Wish:
     length, d_model = table.shape
-    inside = float(table.abs().max())
+    largest = float(table.abs().max())
     try:
-        far = float(rows(10 * length, d_model).abs().max())
+        largest_far = float(rows(10 * length, d_model).abs().max())
     except ValueError:
-        return Wish(True, f"{inside:.2g}")
-    return Wish(far <= max(inside, 1.0) + SAME, f"{far:.3g} at 10 ×")
+        return Wish(True, f"{largest:.2g}")
+    return Wish(largest_far <= max(largest, 1.0) + SAME, f"{largest_far:.3g} at 10 ×")

@@ -1,4 +1,4 @@
-"""What attention scores know of positions: the same word at every place, so that position is all that differs."""
+"""Attention scores as a function of position alone: the same word stands at every position."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor
 
 from model.positions import alibi_bias, rotary
 
-SEED = 0  # of the word and of the projections, which are random: no training is involved
-HEADS = 8  # of the ALiBi that is drawn; the model with so many heads is the paper's example
+SEED = 0  # of the word and the projections, which are random, not trained
+HEADS = 8  # of ALiBi, as in the paper's example
 
 
 @dataclass(frozen=True)
@@ -29,24 +29,24 @@ class ByDistance:
 
     @property
     def spread(self) -> float:
-        """How far the scores of one distance are apart at most, as a share of the range of all scores.
+        """The largest range of scores at one distance, as a share of the range of all scores.
 
-        0 says that a score depends on the distance alone, 1 that the distance says nothing.
+        0: a score depends on the distance alone. 1: it does not depend on the distance.
         """
-        whole = max(self.high) - min(self.low)
+        total = max(self.high) - min(self.low)
         widest = max(high - low for high, low in zip(self.high, self.low, strict=True))
-        return widest / whole if whole > 1e-9 else 0.0
+        return widest / total if total > 1e-9 else 0.0
 
     @property
-    def lopsided(self) -> float:
-        """How far the scores before and after the query differ at most, as a share of the range of all scores."""
-        whole = max(self.high) - min(self.low)
-        both = zip(self.mean, reversed(self.mean), strict=True)
-        return max(abs(after - before) for after, before in both) / whole if whole > 1e-9 else 0.0
+    def asymmetry(self) -> float:
+        """The largest difference between mean scores before and after the query, as a share of the range of scores."""
+        total = max(self.high) - min(self.low)
+        pairs = zip(self.mean, reversed(self.mean), strict=True)
+        return max(abs(after - before) for after, before in pairs) / total if total > 1e-9 else 0.0
 
 
 def scores_with_rows(rows: Tensor) -> Tensor:
-    """Scores where a row per position is added to the word before projection.
+    """Scores if a row per position is added to the word before projection.
 
     Shapes: rows [pos, d_model] float64; returns [query, key] float64.
     """
@@ -56,14 +56,14 @@ def scores_with_rows(rows: Tensor) -> Tensor:
 
 
 def scores_with_rotation(length: int, d_head: int, base: float = 10000.0) -> Tensor:
-    """Scores where query and key are turned by their positions (RoPE): [query, key] float64."""
+    """Scores if query and key are rotated by their positions (RoPE): [query, key] float64."""
     word, (query, key) = _word(d_head), _projections(d_head)
     queries, keys = ((word @ matrix).expand(length, -1) for matrix in (query, key))
     return rotary(queries, base=base) @ rotary(keys, base=base).T / math.sqrt(d_head)
 
 
 def scores_with_distance(length: int, d_head: int, head: int) -> Tensor:
-    """Scores of one head (from 1) of `HEADS` from which the distance is taken (ALiBi): [query, key] float64."""
+    """Scores of one head (from 1) of `HEADS` with a distance bias (ALiBi): [query, key] float64."""
     word, (query, key) = _word(d_head), _projections(d_head)
     product = (word @ query) @ (word @ key) / math.sqrt(d_head)
     return product + alibi_bias(HEADS, length, length)[head - 1]
@@ -83,13 +83,13 @@ def by_distance(scores: Tensor) -> ByDistance:
 
 
 def _word(width: int) -> Tensor:
-    """A random word of about the length that a row of the sinusoidal table has."""
+    """A random word vector, about as long as a row of the sinusoidal table."""
     generator = torch.Generator().manual_seed(SEED)
     return torch.randn(width, generator=generator, dtype=torch.float64) / math.sqrt(2)
 
 
 def _projections(width: int) -> tuple[Tensor, Tensor]:
-    """Random projections of queries and keys that keep the length of vectors, [width, width] each."""
+    """Random projections for queries and keys that about preserve the length of vectors, [width, width] each."""
     generator = torch.Generator().manual_seed(SEED + 1)
     query, key = torch.randn(2, width, width, generator=generator, dtype=torch.float64) / math.sqrt(width)
     return query, key

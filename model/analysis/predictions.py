@@ -1,4 +1,4 @@
-"""Summaries of the distribution over the next token, and of how it forms from layer to layer."""
+"""Summarise the distribution over the next token, and its development from layer to layer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.transformer import Transformer
 
 @dataclass(frozen=True, eq=False)
 class LayerPredictions:
-    """The prediction read off after each stage: the embedding, then every decoder layer.
+    """The prediction after each stage: the embedding, then every decoder layer.
 
     Shapes:
         probabilities, likeliest: [stage, row], the likeliest token's probability and id. final_probabilities, ranks:
@@ -47,16 +47,16 @@ def layer_predictions(log_probs: Tensor) -> LayerPredictions:
 
 @torch.inference_mode()
 def predictions_by_layer(model: Transformer, source: Sequence[int], path: Sequence[int], step: int) -> LayerPredictions:
-    """What the output projection reads off after each stage ("logit lens"), at the rows up to a step of a target."""
+    """Apply the output projection after each stage ("logit lens"), at the rows up to a step of a target."""
     logits = layer_by_layer(model, record(model, source, path, step, whole=True))
     return layer_predictions(target_log_probs(logits, output_rules(model.config)))
 
 
 @dataclass(frozen=True)
 class Softmax:
-    """A prediction at two temperatures: its likeliest tokens, their shares, and the effective number of choices.
+    """A prediction at T = 1 and at another temperature: its likeliest tokens, their shares, and effective choices.
 
-    `ids` hold the token that the model chose; the shares at T = 1 come first, those at the given temperature second.
+    `ids` include the token that the model chose.
     """
 
     ids: list[int]
@@ -66,17 +66,17 @@ class Softmax:
 
 def softmax_at(logits: Tensor, right: int, temperature: float, most: int) -> Softmax:
     """The softmax of logits [vocab] at T = 1 and at `temperature`, for up to `most` tokens, `right` among them."""
-    plain, warm = tempered(logits, 1.0), tempered(logits, temperature)
+    plain, scaled = tempered(logits, 1.0), tempered(logits, temperature)
     ids = likeliest_with(plain, right, most)
-    choices = (effective_choices(plain), effective_choices(warm))
-    return Softmax(ids, (shares(plain, ids), shares(warm, ids)), choices)
+    choices = (effective_choices(plain), effective_choices(scaled))
+    return Softmax(ids, (shares(plain, ids), shares(scaled, ids)), choices)
 
 
 @dataclass(frozen=True)
 class Smoothing:
     """Label smoothing of one prediction: the target's shares of some ids, of the right token and of any other.
 
-    `loss` is that of the prediction (nats), `least` the lowest that is possible.
+    `loss` is the loss of the prediction (nats), `least` the lowest possible loss.
     """
 
     shares: list[float]

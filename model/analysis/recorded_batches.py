@@ -1,4 +1,4 @@
-"""Run one or more models on many sentences, in padded batches, and record every head."""
+"""Run models on many sentences, in padded batches, and record every head."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from model.text.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE, AttentionTrace, prefix_mask
 from model.transformer import Transformer
 
-BATCH_TOKENS = 1024  # small enough to report progress and to check for a stop a few times a second
+BATCH_TOKENS = 1024  # small enough to report progress and check for a stop a few times a second
 
 Weights = dict[AttentionKind, NDArray[np.float32]]
 
@@ -31,10 +31,9 @@ Weights = dict[AttentionKind, NDArray[np.float32]]
 class Sample:
     """Sentences to analyse: tokenised sources, the target ids that are read with them, alignments and references.
 
-    All tuples have one entry per sentence. `targets` are without specials. An entry of `alignments` is None where the
-    right alignment is unknown, of `links` where there are no links between words, and of `references` where there is
-    none. `left_out` counts the sentences that were empty or too long. `statistical`: an aligner drew the links
-    (:mod:`model.analysis.statistical_alignment`), so that they are no right answers.
+    All tuples have one entry per sentence. `targets` are without specials. Entries of `alignments`, `links` (between
+    words) and `references` are None if unknown. `left_out` counts the sentences that were empty or too long.
+    `statistical`: whether the links come from :mod:`model.analysis.statistical_alignment` and not from annotators.
     """
 
     sources: tuple[Encoding, ...]
@@ -73,9 +72,9 @@ class Sample:
 class Observed:
     """One sentence of a sample, as read by a model.
 
-    Shapes: src_ids and src_counts [src], with <eos>: the ids, and how often each was seen in training (0 for specials
-    and where the tokenizer has no count); read_ids [tgt], <sos> first. alignment: for each target token without <eos>
-    its source positions, or None. links: the same between words, sure and possible, or None.
+    Shapes: src_ids and src_counts [src], with <eos>: the ids, and how often each occurred in training (0 for specials
+    and without counts); read_ids [tgt], <sos> first. alignment: the source positions of each target token without
+    <eos>, or None. links: sure and possible links between words, or None.
     """
 
     trace: AttentionTrace
@@ -87,22 +86,22 @@ class Observed:
 
 
 def written_sample(examples: Sequence[Example], source: Tokenizer, target: Tokenizer, longest: int) -> Sample:
-    """The examples with their reference translations, to be read with teacher forcing.
+    """A sample with the examples' reference translations.
 
     `longest` is the maximum number of tokens per side, with <sos> or <eos>; longer pairs are left out.
     """
     pairs = []
     for example in examples:
-        encoding, other = source.encode(example.source), target.encode(example.target)
-        if encoding.ids and other.ids and max(len(encoding), len(other)) < longest:
-            alignment = gold_alignment(example, encoding, other)
-            links = None if example.links is None else word_gold(example.links, encoding, other)
-            pairs.append((encoding, other.ids, alignment, example.target, links))
+        src, tgt = source.encode(example.source), target.encode(example.target)
+        if src.ids and tgt.ids and max(len(src), len(tgt)) < longest:
+            alignment = gold_alignment(example, src, tgt)
+            links = None if example.links is None else word_gold(example.links, src, tgt)
+            pairs.append((src, tgt.ids, alignment, example.target, links))
     return _sample(pairs, len(examples) - len(pairs))
 
 
 def gold_alignment(example: Example, source: Encoding, target: Encoding) -> Alignment | None:
-    """The right source tokens of each target token, by the example's alignment or by its links between words."""
+    """The gold source tokens of each target token, from the example's alignment or its links between words."""
     if example.alignment is None and example.links is not None:
         return aligned_tokens(example.links, source, target)
     fits = example.alignment is not None and len(example.alignment) == len(target)
@@ -117,12 +116,12 @@ def translated_sample(
     references: Sequence[str | None] = (),
     check: Callable[[], None] = lambda: None,
 ) -> Sample:
-    """The sentences with the model's own translations (greedy); `check` is called before each batch and may raise.
+    """A sample with the model's own (greedy) translations; `check` is called before each batch and may raise.
 
     A translation that did not end within its length limit is used as it is.
     """
     encodings = [source.encode(text) for text in texts]
-    known = [*references, *[None] * (len(texts) - len(references))]
+    references = [*references, *[None] * (len(texts) - len(references))]
     readable = [i for i, encoding in enumerate(encodings) if 0 < len(encoding) < model.config.max_positions]
     targets: dict[int, Ids] = {}
     lengths = [(len(encodings[i]) + 1, len(encodings[i]) + 1) for i in readable]
@@ -132,7 +131,8 @@ def translated_sample(
         decoded = decode_batch(model, pad([(*encodings[i].ids, EOS) for i in rows]), DecodeConfig())
         for i, hypotheses in zip(rows, decoded, strict=True):
             targets[i] = hypotheses[0].tokens[: model.config.max_positions - 1]
-    return _sample([(encodings[i], targets[i], None, known[i], None) for i in readable], len(texts) - len(readable))
+    pairs = [(encodings[i], targets[i], None, references[i], None) for i in readable]
+    return _sample(pairs, len(texts) - len(readable))
 
 
 def _sample(
@@ -157,27 +157,26 @@ def observe(
 ) -> Iterator[tuple[int, Observed, Weights]]:
     """Run every model on every sentence, teacher-forced on the sample's targets, in batches of similar length.
 
-    Yields, for each sentence, its index, the observation of the first model, and the weights of all models by kind.
+    Yields for each sentence its index, the observation of the first model, and the weights of all models by kind. All
+    models must have the same architecture.
 
     Shapes: weights [model, layer, head, query, key] float32, without padding.
-    All models must have the same architecture.
     """
     counts = np.array([0] * len(SPECIALS) + list(source.counts), dtype=np.int64)
     pairs = sample.pairs
     for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
         batch = collate(pairs, indices)
-        read = [_read(model, batch, predict=nth == 0) for nth, model in enumerate(models)]
+        results = [_read(model, batch, predict=nth == 0) for nth, model in enumerate(models)]
         for row, index in enumerate(indices):
             n_src, n_tgt = pairs.lengths[index]
             sizes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
             weights: Weights = {
-                kind: np.stack([own[kind][row][..., : sizes[kind][0], : sizes[kind][1]] for own, _ in read])
+                kind: np.stack([by_kind[kind][row][..., : sizes[kind][0], : sizes[kind][1]] for by_kind, _ in results])
                 for kind in ATTENTION_KINDS
             }
-            predicted = read[0][1]
-            assert predicted is not None
-            probabilities = predicted[row, :n_tgt].copy()
-            trace = _trace(models[0], sample, index, target, weights, probabilities)
+            probabilities = results[0][1]
+            assert probabilities is not None
+            trace = _trace(models[0], sample, index, target, weights, probabilities[row, :n_tgt].copy())
             ids = np.array([*sample.sources[index].ids, EOS], dtype=np.int64)
             yield (
                 index,
@@ -197,21 +196,21 @@ def observe(
 def _read(model: Transformer, batch: Batch, *, predict: bool) -> tuple[Weights, NDArray[np.float32] | None]:
     """Run one model on one batch: weights [batch, layer, head, query, key] by kind, and probabilities [batch, tgt].
 
-    Without `predict` the vocabulary is left out, which takes as long as all layers, and there are no probabilities.
+    Without `predict` there are no probabilities, since logits over the vocabulary take as long as all layers.
     """
     recorder = AttentionRecorder()
     mask = padding_mask(batch.src)
     memory = model.encode(batch.src, src_mask=mask, tap=recorder)
     hidden = model.decode(batch.tgt_in, memory, src_mask=mask, tap=recorder)
-    chosen = None
+    probabilities = None
     if predict:
         log_probs = target_log_probs(model.logits(hidden), output_rules(model.config))
-        chosen = log_probs.gather(-1, batch.labels[..., None])[..., 0].exp().float().numpy()
+        probabilities = log_probs.gather(-1, batch.labels[..., None])[..., 0].exp().float().numpy()
     weights: Weights = {
         kind: torch.stack([recorder.calls[kind, i][0] for i in range(model.config.n_layers(kind))], dim=1).numpy()
         for kind in ATTENTION_KINDS
     }
-    return weights, chosen
+    return weights, probabilities
 
 
 def _trace(
@@ -226,11 +225,8 @@ def _trace(
     source, ids = sample.sources[index], sample.targets[index]
     path = (*ids, EOS)
     n_src, n_tgt = len(source) + 1, len(path)
-    own = {kind: weights[kind][0].copy() for kind in ATTENTION_KINDS}
     return AttentionTrace(
-        encoder=own["encoder"],
-        decoder=own["decoder"],
-        cross=own["cross"],
+        **{kind: weights[kind][0].copy() for kind in ATTENTION_KINDS},
         encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
         decoder_mask=prefix_mask(n_tgt, causal=model.config.causal),
         cross_mask=np.full((n_tgt, n_src), VISIBLE, dtype=np.uint8),

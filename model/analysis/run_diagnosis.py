@@ -1,4 +1,4 @@
-"""One sentence on how a run is going, from its curves alone: learning, memorising, diverged, stuck, and what to do."""
+"""Diagnose a run from its curves in one sentence: learning, memorising, diverged or stuck, and what to do."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ Verdict = Literal["early", "learning", "learned", "levelled", "memorising", "div
 Curve = Sequence[tuple[float, float]]
 
 FEWEST_LOGS, FEWEST_EVALS = 8, 3
-GUESSING = 15.0  # nats: guessing costs less with any vocabulary, as e^15 is 3 million tokens
-EXPLODED = 0.5  # nats above the lowest training loss, or half of what had been gained
-MEMORISES = (0.02, 0.05)  # validation loss above its lowest: in nats, and as a share of it
-MUCH = 0.2  # validation loss above its lowest, as a share of it
+GUESSING = 15.0  # nats; guessing costs less with any vocabulary, since e^15 is 3 million tokens
+EXPLODED = 0.5  # nats above the lowest training loss, and share of the previous gain
+MEMORISES = (0.02, 0.05)  # validation loss above its lowest: in nats, and as a share of the lowest
+MUCH = 0.2  # validation loss above its lowest, as a share of the lowest
 FLAT = (0.005, 0.03)  # gain over the last third: in nats, and as a share of the whole gain
-LITTLE = 0.6  # with more than this share of the first loss left, little has been learned,
-HOPELESS = 0.02  # and a gain over the last third of less than this share of the first loss leads nowhere
+LITTLE = 0.6  # if more than this share of the first loss is left, little has been learned,
+HOPELESS = 0.02  # and a gain over the last third below this share of the first loss does not count
 MANY_WRONG, FEW_WRONG = 0.05, 0.99  # shares of exactly right sentences
 CAPABLE = 0.25  # a quarter exactly right, or a BLEU of 25
-FAR = 0.25  # with less than this share of the first loss left, next tokens are known even if no sentence is right
+FAR = 0.25  # if less than this share of the first loss is left, tokens are learned even if no sentence is right
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The curves of a run: pairs of step and value, oldest first.
+    """The curves of a run as pairs of step and value, oldest first.
 
-    `train` and `valid` are losses in nats per target token; `score` is `score_name` on validation: a share of exactly
+    `train` and `valid` are losses in nats per target token; `score` is `score_name` on validation: the share of exactly
     right sentences (0 to 1), or BLEU (0 to 100).
     """
 
@@ -41,7 +41,7 @@ class Curves:
 
     @classmethod
     def of(cls, train: Sequence[Mapping[str, float]], evals: Sequence[Mapping[str, float]]) -> Curves:
-        """The curves in the lines of a metrics.jsonl; the plain training loss where it was logged."""
+        """Read the curves from the lines of a metrics.jsonl, with the plain training loss if it was logged."""
         has_bleu = any("bleu" in line for line in evals)
         return cls(
             [(line["step"], line.get("nll", line["loss"])) for line in train if "loss" in line],
@@ -58,7 +58,7 @@ def _pairs(lines: Sequence[Mapping[str, float]], name: str) -> list[tuple[float,
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A verdict, the sentence that says it with its numbers, and the step since when it holds, if there is one."""
+    """A verdict, the sentence that states it with its numbers, and the step from which it holds, if there is one."""
 
     verdict: Verdict
     sentence: str
@@ -66,12 +66,12 @@ class Diagnosis:
 
 
 def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
-    """How the run is going or, once it has `ended`, how it went. The first that holds is said.
+    """Diagnose a run that is going on or has `ended`. The first verdict that holds is returned.
 
-    diverged    the training loss is far above its lowest: by half a nat, and by half of what had been gained; or it
-                rose to what is worse than guessing, and nearly nothing is right since
+    diverged    the training loss is far above its lowest: by half a nat, and by half of the previous gain; or it rose
+                above the loss of guessing, and nearly nothing is right
     learned     99 % exactly right (or a BLEU of 99)
-    memorising  the validation loss has risen since its lowest by 5 %, while the training loss kept falling
+    memorising  the validation loss has risen by 5 % above its lowest, while the training loss kept falling
     stuck       the loss has not fallen for a third of the run, and the model has learned little
     levelled    the loss has not fallen for a third of the run
     learning    otherwise
@@ -83,9 +83,9 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
         short = f"Too short to say how it went: {count}. Evaluate more often, or train it longer."
         return Diagnosis("early", short if ended else f"Too early to say how it is going: {count} so far.")
     for judge in (_diverged, _learned, _memorising, _flat):
-        found = judge(curves, ended)
-        if found is not None:
-            return found
+        diagnosis = judge(curves, ended)
+        if diagnosis is not None:
+            return diagnosis
     return _learning(curves, ended)
 
 
@@ -109,7 +109,7 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
         )
     at, worst = max(curves.train, key=lambda point: point[1])
     top = max((value for _, value in curves.score), default=0.0)
-    # A loss that only falls from a high beginning comes from large first weights.
+    # A loss that starts high and only falls comes from large initial weights.
     rose = worst > max(GUESSING, first) and (ended or curves.score)
     if rose and top < (MANY_WRONG if curves.score_name == "exact_match" else 100 * MANY_WRONG):
         return Diagnosis(
@@ -134,8 +134,8 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
         since = step
     return Diagnosis(
         "learned",
-        f"Learned: {_said(curves, curves.score[-1][1])} on validation, first reached at update {since:,.0f}. More "
-        "training has nothing left to gain there.",
+        f"Learned: {_score_text(curves, curves.score[-1][1])} on validation, first reached at update {since:,.0f}. "
+        "More training has nothing left to gain there.",
         int(since),
     )
 
@@ -147,7 +147,7 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
     best = min(range(len(valid)), key=lambda i: valid[i][1])
     step, lowest = valid[best]
     after = [value for _, value in valid[best + 1 :]]
-    # One evaluation after the lowest decides only at the end, and if it is much higher.
+    # A single evaluation after the lowest counts only at the end, and only if it is much higher.
     if len(after) < 2 and not (ended and after and after[-1] > (1 + MUCH) * lowest):
         return None
     now = median(after[-3:])
@@ -167,13 +167,13 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
 
 
 def _still_better(curves: Curves, step: float) -> str:
-    """What the score did after the validation loss was lowest, where it rose."""
+    """The end of a sentence on a score that still rose after the validation loss was lowest; else empty."""
     before = [value for at, value in curves.score if at <= step]
     after = [value for at, value in curves.score if at > step]
     if not before or not after or max(after) <= max(before):
         return ""
     name = "BLEU" if curves.score_name == "bleu" else "the share of right answers"
-    return f" ({name} still rose, to {_said(curves, max(after))})"
+    return f" ({name} still rose, to {_score_text(curves, max(after))})"
 
 
 def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
@@ -188,7 +188,7 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
     if len(after) < 2 or not before:
         return None
     scores = [value / (100 if curves.score_name == "bleu" else 1) for _, value in curves.score] or [0.0]
-    # A run that is good from its first evaluation to its last began with a good model's weights, and with a low loss.
+    # A run that is good at its first and last evaluation started from a good model's weights, and with a low loss.
     was_good = min(scores[0], scores[-1]) >= CAPABLE
     little, gain = best > LITTLE * first and not was_good, min(before) - min(after)
     if gain > max(FLAT[0], FLAT[1] * (first - best), HOPELESS * first if little else 0.0):
@@ -196,7 +196,7 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
     since, lowest = min(points, key=lambda point: point[1])
     none_right = curves.score and max(scores) < MANY_WRONG
     if little or (none_right and best > FAR * first):
-        score = f", with {_said(curves, curves.score[-1][1])}" if curves.score else ""
+        score = f", with {_score_text(curves, curves.score[-1][1])}" if curves.score else ""
         return Diagnosis(
             "stuck",
             f"Stuck: the {name} loss has hardly fallen for a third of the updates ({_nats(lowest)}, at "
@@ -204,7 +204,7 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
             "warm-up or a larger model, and look at the data.",
             int(since),
         )
-    score = f", with {_said(curves, max(value for _, value in curves.score))} at best" if curves.score else ""
+    score = f", with {_score_text(curves, max(value for _, value in curves.score))} at best" if curves.score else ""
     return Diagnosis(
         "levelled",
         f"Levelled off: for a third of its updates the {name} loss has stayed at about {_nats(lowest)}{score}. "
@@ -226,5 +226,5 @@ def _nats(loss: float) -> str:
     return f"{loss:,.0f}" if loss >= 100 else f"{loss:.2f}" if loss >= 0.1 else f"{loss:.2g}"
 
 
-def _said(curves: Curves, value: float) -> str:
+def _score_text(curves: Curves, value: float) -> str:
     return f"BLEU {value:.1f}" if curves.score_name == "bleu" else f"{100 * value:.1f} % exactly right"

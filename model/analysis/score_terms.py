@@ -1,12 +1,12 @@
-"""Why does a head look there? One attention score as an exact table of terms, one for each pair of parts.
+"""Decompose one attention score exactly into terms, one for each pair of parts of query and key.
 
-With the statistics of the norms held fixed at what they were, the vector that a query or key is projected from is a
-sum: the word, its position, what each earlier head and feed-forward network added, and biases. The score q·k / √d_head
-is then a sum over pairs of these parts, one from the query and one from the key, and nothing is left over (after Elhage
-et al. 2021, "A Mathematical Framework for Transformer Circuits", who do it for two layers without norms).
+With the statistics of the norms held fixed, the vector that a query or key is projected from is a sum: the word, its
+position, the outputs of each earlier head and feed-forward network, and biases. The score q·k / √d_head is then exactly
+a sum over pairs of these parts, one from the query and one from the key (after Elhage et al. 2021, "A Mathematical
+Framework for Transformer Circuits", for two layers without norms).
 
-What is held fixed is not explained: the weights of earlier heads, the activations of feed-forward networks, the
-standard deviations by which norms divide, and gates.
+The quantities held fixed are not explained: the weights of earlier heads, the activations of feed-forward networks, the
+standard deviations in the norms, and gates.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Floats = NDArray[np.float64]
 
 
 class Part(NamedTuple):
-    """What wrote one part of a vector; layer and head count from 0.
+    """The origin of one part of a vector; layer and head count from 0.
 
     word and position: the embeddings; head: an earlier head of some kind of attention; feed_forward: an earlier
     network of the stack "encoder" or "decoder"; bias: all biases, which are the same at every position up to the norms;
-    distance: what ALiBi takes off the score, which no vector carries.
+    distance: ALiBi's bias, which is part of the score but of no vector.
     """
 
     source: Literal["word", "position", "head", "feed_forward", "bias", "distance"]
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
     @property
     def group(self) -> Part:
-        """All heads of one kind and layer together; other parts stay as they are."""
+        """The group of a part: all heads of one kind and layer together; other parts are groups of their own."""
         return self._replace(head=-1) if self.source == "head" else self
 
 
@@ -56,7 +56,7 @@ WORD, POSITION, BIAS = Part("word"), Part("position"), Part("bias")
 
 
 class ScoreTermsError(UserError):
-    """A score that cannot be taken apart; the message says why."""
+    """A score that cannot be decomposed; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +83,9 @@ class HeadTerms:
         return terms
 
     def table_above_row(self, query: int, key: int) -> Floats:
-        """The terms of one score less their mean over all keys that the query sees: [query part, key part].
+        """The terms of one score minus their mean over all keys that the query sees: [query part, key part].
 
-        Only this difference matters to the weights: a softmax does not change if all scores of a row rise alike.
+        Only this difference affects the weights: adding a constant to a row of scores does not change its softmax.
         """
         seen = self.seen[query]
         average = self.keys[:, seen].mean(axis=1) if seen.any() else 0.0
@@ -93,50 +93,49 @@ class HeadTerms:
         return terms
 
     def mean_table(self) -> Floats:
-        """What draws the weight to where it goes, a mean over the queries that have a choice: [query part, key part].
+        """The terms that attract the weight, as a mean over queries with more than one key: [query part, key part].
 
-        For each query, Σ_j (a_ij - 1 / m_i) · terms_ij over its m_i keys: how much higher the score is where the weight
-        is than on an average key. The sum of the table is the same difference of whole scores.
+        For each query, Σ_j (a_ij - 1 / m_i) · terms_ij over its m_i keys: the terms at the attended keys minus those at
+        an average key. The sum of the table is the same difference of whole scores.
         """
         counts = self.seen.sum(axis=1)
         rows = counts > 1
         if not rows.any():
             return np.full((len(self.query_parts), len(self.key_parts)), np.nan)
-        drawn = (self.weights - self.seen / np.maximum(counts, 1)[:, None])[rows]  # [row, key]
-        looked_at = np.einsum("rk,pkd->prd", drawn, self.keys)
-        terms: Floats = np.einsum("qrd,prd->qp", self.queries[:, rows], looked_at) / rows.sum()
+        excess = (self.weights - self.seen / np.maximum(counts, 1)[:, None])[rows]  # [row, key]
+        attended = np.einsum("rk,pkd->prd", excess, self.keys)
+        terms: Floats = np.einsum("qrd,prd->qp", self.queries[:, rows], attended) / rows.sum()
         return terms / math.sqrt(self.d_head)
 
 
 def grouped(
     table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part]
 ) -> tuple[Floats, list[Part], list[Part]]:
-    """The terms with all heads of one kind and layer added up: the same sum in fewer rows and columns."""
-    summed, names = table, []
-    for axis, parts in enumerate((query_parts, key_parts)):
-        groups = list(dict.fromkeys(part.group for part in parts))
-        member = np.array([[part.group == group for part in parts] for group in groups], dtype=np.float64)
-        summed = member @ summed if axis == 0 else summed @ member.T
-        names.append(groups)
-    return summed, names[0], names[1]
+    """Add up the terms of all heads of one kind and layer; returns the table and the groups of both sides."""
+    groups = [list(dict.fromkeys(part.group for part in parts)) for parts in (query_parts, key_parts)]
+    rows, columns = (
+        np.array([[part.group == group for part in parts] for group in side], dtype=np.float64)
+        for side, parts in zip(groups, (query_parts, key_parts), strict=True)
+    )
+    return rows @ table @ columns.T, groups[0], groups[1]
 
 
 @torch.inference_mode()
 def head_terms(
     model: Transformer, src: Sequence[int], tgt: Sequence[int], head: Head, tap: Tap | None = None
 ) -> HeadTerms:
-    """Read one sentence pair and take the scores of one head apart.
+    """Read one sentence pair and decompose the scores of one head.
 
     Shapes: src: ids with <eos>; tgt: ids that the decoder reads, <sos> first. `tap` may edit the model.
 
     Raises:
-        ScoreTermsError: the model is a variant of which the vectors are not such sums.
+        ScoreTermsError: the model is a variant whose scores cannot be decomposed.
     """
     config = model.config
     if not config.residual or not config.scale_scores or config.layer_norm != "standard":
         raise ScoreTermsError(
-            "The scores of this model cannot be taken apart: it leaves out residual connections or scaling, or has "
-            "another norm. Choose a model with the paper's layers."
+            "The scores of this model cannot be decomposed: it lacks residual connections or scaling, or has another "
+            "norm. Choose a model with the paper's layers."
         )
     kind, layer, number = head
     scope, run = attention_scope(kind, layer), RecordedRun(model, src, tgt, tap)
@@ -150,10 +149,10 @@ def head_terms(
     query_parts, key_parts = tuple(by_query), tuple(by_key)
     queries, keys = (torch.stack(list(parts.values())) for parts in (by_query, by_key))
     if kind != "cross" and config.positions == "rope":
-        queries, keys = rotary(queries), rotary(keys)  # a rotation of a sum is the sum of the rotations
+        queries, keys = rotary(queries), rotary(keys)  # the rotation of a sum is the sum of the rotations
     if f"{scope}.bias" in run.tensors:
-        bias = run.tensors[f"{scope}.bias"][number] * math.sqrt(d_head)  # [query, key]; scores are divided by it
-        queries, keys = _joined(queries, bias), _joined(keys, torch.eye(bias.size(1), dtype=bias.dtype))
+        bias = run.tensors[f"{scope}.bias"][number] * math.sqrt(d_head)  # [query, key]; terms are divided by √d_head
+        queries, keys = _with_part(queries, bias), _with_part(keys, torch.eye(bias.size(1), dtype=bias.dtype))
         query_parts, key_parts = (*query_parts, Part("distance")), (*key_parts, Part("distance"))
     return HeadTerms(
         query_parts=query_parts,
@@ -167,26 +166,26 @@ def head_terms(
     )
 
 
-def _joined(values: Tensor, more: Tensor) -> Tensor:
-    """Values [part, position, d_head] with one more part, [position, key], in dimensions of its own."""
-    return torch.cat((F.pad(values, (0, more.size(1))), F.pad(more, (values.size(2), 0))[None]))
+def _with_part(values: Tensor, part: Tensor) -> Tensor:
+    """Add a part [position, key] to values [part, position, d_head], in additional dimensions."""
+    return torch.cat((F.pad(values, (0, part.size(1))), F.pad(part, (values.size(2), 0))[None]))
 
 
 class _Streams:
-    """The vectors of a recorded run as sums of parts, each point from the points that it reads.
+    """Decomposes the vectors of a recorded run, each point from the points that it reads.
 
     Shapes: by part, [position, d_model], float64.
     """
 
     def __init__(self, run: RecordedRun) -> None:
         self._run = run
-        self._known: dict[str, dict[Part, Tensor]] = {}
+        self._cache: dict[str, dict[Part, Tensor]] = {}
 
     def at(self, point: str) -> dict[Part, Tensor]:
-        """The parts of the vectors at a point of the residual stream, or of what is added to it."""
-        if point not in self._known:
-            self._known[point] = self._parts(point)
-        return self._known[point]
+        """The parts of the vectors at a point of the residual stream, or of a vector that is added to it."""
+        if point not in self._cache:
+            self._cache[point] = self._parts(point)
+        return self._cache[point]
 
     def _parts(self, point: str) -> dict[Part, Tensor]:
         run = self._run
@@ -206,7 +205,7 @@ class _Streams:
         return _sum(*map(self.at, reads))  # a residual connection
 
     def _heads(self, scope: str) -> dict[Part, Tensor]:
-        """What an attention block adds to the stream: a part for each head, and the bias of its output projection."""
+        """The output of an attention block: a part for each head, and the bias of the output projection."""
         run, (kind, layer) = self._run, block_of(scope)
         output, gate = run.tensors[f"{scope}.output"], run.gate(scope)  # [head, position, d_head]
         if gate is not None:
@@ -218,7 +217,7 @@ class _Streams:
         return {**heads, BIAS: projection.bias.double().expand_as(added[0])}
 
     def projected(self, point: str, rows: slice) -> dict[Part, Tensor]:
-        """Some rows of the projection W x + b at a point, such as those of one head: [position, row]."""
+        """The parts of some rows of the projection W x + b at a point, such as those of one head: [position, row]."""
         linear = self._run.module(point)
         assert isinstance(linear, nn.Linear)
         (read,) = self._run.points[point].reads
@@ -227,7 +226,7 @@ class _Streams:
 
 
 def _sum(*sums: dict[Part, Tensor]) -> dict[Part, Tensor]:
-    """The sum of several sums: what has one name is added up."""
+    """Add up several sums, part by part."""
     total: dict[Part, Tensor] = {}
     for parts in sums:
         for part, vectors in parts.items():

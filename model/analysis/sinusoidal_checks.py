@@ -1,4 +1,4 @@
-"""The sinusoidal table verified in float64: its rotations (Vaswani et al. 2017, §3.5), and a model's own rows."""
+"""Verify the sinusoidal table in float64: its rotations (Vaswani et al. 2017, §3.5), and a model's own rows."""
 
 from __future__ import annotations
 

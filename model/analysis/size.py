@@ -9,7 +9,7 @@ from model.config import ModelConfig
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a model: its parameters, and the floating-point operations of its matrix products.
+    """One part of a model: its parameters, and the floating-point operations of its matmuls.
 
     A multiply-add counts as two operations; softmax, norms and sums are left out, as usual.
     """
@@ -25,36 +25,37 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     Each tied matrix is counted once, as the target embedding.
     """
     d, ff = config.d_model, config.d_ff
-    square, wide = d * d + d, 2 * d * ff + ff + d
+    attention, feed_forward = 4 * (d * d + d), 2 * d * ff + ff + d  # parameters
     norm = 2 if config.layer_norm == "scalar" else 2 * d
     n_enc, n_dec = config.n_encoder_layers, config.n_decoder_layers
     source, target = config.src_vocab_size * d, config.tgt_vocab_size * d
-    places = config.max_positions * d if config.positions == "learned" else 0
-    final = norm if config.norm_first else 0
-    project = 2 * 4 * d * d  # four projections per token
-    feed = 2 * 2 * d * ff
+    position_table = config.max_positions * d if config.positions == "learned" else 0
+    final_norm = norm if config.norm_first else 0
+    projection_flops = 2 * 4 * d * d  # of four projections, per token
+    feed_forward_flops = 2 * 2 * d * ff
     shared = config.share_embeddings
     bias = config.tgt_vocab_size if config.output_bias else 0
-    embedded = 2 * norm if config.norm_embeddings else 0
+    embedding_norms = 2 * norm if config.norm_embeddings else 0
+    cross_flops = (n_src + n_tgt) * projection_flops // 2
     return (
         Part("source embedding", 0 if shared == "all" else source, 0),
         Part("target embedding", target, 0),
-        Part("positions", 2 * places, 0),
-        Part("encoder: projections of attention", n_enc * 4 * square, n_enc * n_src * project),
-        Part("encoder: scores and values", 0, n_enc * _products(n_src, n_src, d)),
-        Part("encoder: feed-forward", n_enc * wide, n_enc * n_src * feed),
-        Part("decoder: projections of self-attention", n_dec * 4 * square, n_dec * n_tgt * project),
-        Part("decoder: scores and values of self-attention", 0, n_dec * _products(n_tgt, n_tgt, d)),
-        Part("decoder: projections of cross-attention", n_dec * 4 * square, n_dec * (n_src + n_tgt) * project // 2),
-        Part("decoder: scores and values of cross-attention", 0, n_dec * _products(n_tgt, n_src, d)),
-        Part("decoder: feed-forward", n_dec * wide, n_dec * n_tgt * feed),
-        Part("layer norms", n_enc * 2 * norm + n_dec * 3 * norm + 2 * final + embedded, 0),
+        Part("positions", 2 * position_table, 0),
+        Part("encoder: projections of attention", n_enc * attention, n_enc * n_src * projection_flops),
+        Part("encoder: scores and values", 0, n_enc * _attention_flops(n_src, n_src, d)),
+        Part("encoder: feed-forward", n_enc * feed_forward, n_enc * n_src * feed_forward_flops),
+        Part("decoder: projections of self-attention", n_dec * attention, n_dec * n_tgt * projection_flops),
+        Part("decoder: scores and values of self-attention", 0, n_dec * _attention_flops(n_tgt, n_tgt, d)),
+        Part("decoder: projections of cross-attention", n_dec * attention, n_dec * cross_flops),
+        Part("decoder: scores and values of cross-attention", 0, n_dec * _attention_flops(n_tgt, n_src, d)),
+        Part("decoder: feed-forward", n_dec * feed_forward, n_dec * n_tgt * feed_forward_flops),
+        Part("layer norms", n_enc * 2 * norm + n_dec * 3 * norm + 2 * final_norm + embedding_norms, 0),
         Part("output projection", bias + (target if shared == "none" else 0), n_tgt * 2 * target),
     )
 
 
-def _products(queries: int, keys: int, d_model: int) -> int:
-    """Q·Kᵀ and weights·V, all heads together."""
+def _attention_flops(queries: int, keys: int, d_model: int) -> int:
+    """The operations of Q·Kᵀ and weights·V, all heads together."""
     return 2 * 2 * queries * keys * d_model
 
 

@@ -1,11 +1,10 @@
-"""How much of a prediction comes from the source, and how much from the words written so far (ALTI+).
+"""Estimate how much of a prediction comes from the source, and how much from the target words so far (ALTI+).
 
-Each attention sublayer of the decoder is taken apart into one vector for each thing that it mixes. With the standard
-deviations of the norms held fixed, these vectors and the biases add up to the sublayer's output, and nothing is left
-over. Vectors become shares by how near each comes to the whole, and the shares of all layers are joined from the bottom
-to the top (Ferrando, Gállego, Alastruey, Escolano & Costa-jussà 2022, "Towards Opening the Black Box of Neural Machine
-Translation", §3). Feed-forward networks work on one position at a time and mix nothing, so they are passed over, as in
-the paper.
+Each attention sublayer of the decoder is decomposed into one vector per input. With the standard deviations of the
+norms held fixed, these vectors and the biases add up exactly to the sublayer's output. Each vector's share is its
+proximity to the output, and the shares are combined from the first layer to the last (Ferrando, Gállego, Alastruey,
+Escolano & Costa-jussà 2022, "Towards Opening the Black Box of Neural Machine Translation", §3). Feed-forward networks
+do not mix positions and are skipped, as in the paper.
 """
 
 from __future__ import annotations
@@ -27,15 +26,16 @@ Floats = NDArray[np.float64]
 
 
 class SourceShareError(UserError):
-    """A model whose sublayers are not such sums; the message says so."""
+    """A model whose sublayers cannot be decomposed; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sublayer:
     """The output of one attention sublayer as a sum: parts [query, part, d_model], biases and output [query, d_model].
 
-    Of self-attention, part j is what comes from position j, through attention and, if it is the query's own, past it.
-    Of cross-attention, part j is what comes from source token j; the last part is the stream that goes past it.
+    In self-attention, part j comes from position j: through attention and, at the query's own position, through the
+    residual connection. In cross-attention, part j comes from source token j, and the last part through the residual
+    connection.
     """
 
     parts: Floats
@@ -43,15 +43,15 @@ class Sublayer:
     output: Floats
 
     def shares(self) -> Floats:
-        """How near each part comes to the whole, max(0, ‖y‖₁ - ‖y - part‖₁), as shares of 1: [query, part].
+        """The proximity of each part to the output, max(0, ‖y‖₁ - ‖y - part‖₁), as shares of 1: [query, part].
 
-        (Ferrando et al. 2022, §3.1.) A row of which no part comes near is divided evenly.
+        If all proximities of a row are 0, its nonzero parts get equal shares. Source: Ferrando et al. 2022, §3.1.
         """
-        whole = np.abs(self.output).sum(axis=-1, keepdims=True)
-        near = np.maximum(0.0, whole - np.abs(self.output[:, None] - self.parts).sum(axis=-1))
-        none = near.sum(axis=-1, keepdims=True) <= 0
-        near = np.where(none, np.abs(self.parts).any(axis=-1), near)
-        shares: Floats = near / near.sum(axis=-1, keepdims=True)
+        length = np.abs(self.output).sum(axis=-1, keepdims=True)
+        proximity = np.maximum(0.0, length - np.abs(self.output[:, None] - self.parts).sum(axis=-1))
+        none = proximity.sum(axis=-1, keepdims=True) <= 0
+        proximity = np.where(none, np.abs(self.parts).any(axis=-1), proximity)
+        shares: Floats = proximity / proximity.sum(axis=-1, keepdims=True)
         return shares
 
 
@@ -62,28 +62,28 @@ def source_shares(model: Transformer, src: Sequence[int], read: Sequence[int]) -
     Shapes: src: ids with <eos>; read: target ids, <sos> first.
 
     Raises:
-        SourceShareError: the model is a variant of which the sublayers are not such sums.
+        SourceShareError: the model is a variant whose sublayers cannot be decomposed.
     """
-    share = np.zeros(len(read))  # of what stands at each position, before the first layer
+    share = np.zeros(len(read))  # of the source in each position's vector, before the first layer
     for attention, cross in sublayers(model, src, read):
         share = attention.shares() @ share
-        mixed = cross.shares()
-        share = mixed[:, :-1].sum(axis=1) + mixed[:, -1] * share
+        cross_shares = cross.shares()
+        share = cross_shares[:, :-1].sum(axis=1) + cross_shares[:, -1] * share
     return share
 
 
 @torch.inference_mode()
 def sublayers(model: Transformer, src: Sequence[int], read: Sequence[int]) -> list[tuple[Sublayer, Sublayer]]:
-    """Self-attention and cross-attention of every decoder layer as sums.
+    """Decompose self-attention and cross-attention of every decoder layer.
 
     Raises:
-        SourceShareError: the model is a variant of which the sublayers are not such sums.
+        SourceShareError: the model is a variant whose sublayers cannot be decomposed.
     """
     config = model.config
     if not config.residual or config.layer_norm == "scalar":
         raise SourceShareError(
-            "What a prediction comes from cannot be divided up in this model: it leaves out residual connections, or "
-            "has another norm. Choose a model with the paper's layers."
+            "The origin of a prediction cannot be measured in this model: it lacks residual connections or has another "
+            "norm. Choose a model with the paper's layers."
         )
     run = RecordedRun(model, src, read)
     return [
@@ -93,20 +93,20 @@ def sublayers(model: Transformer, src: Sequence[int], read: Sequence[int]) -> li
 
 
 def _sublayer(run: RecordedRun, scope: str) -> Sublayer:
-    """Stream plus attention, after the norm that follows where the sum goes nowhere else (post-norm)."""
+    """Decompose stream plus attention; in a post-norm model, after the norm."""
     (residual,) = run.readers(f"{scope}.out_proj")
-    past = run.tensors[run.points[residual].reads[0]]  # [query, d_model]: what the sublayer is added to
-    parts, whole = run.written(scope), run.tensors[residual]
+    stream = run.tensors[run.points[residual].reads[0]]  # [query, d_model], to which the sublayer is added
+    parts, total = run.written(scope), run.tensors[residual]
     if block_of(scope)[0] == "decoder":  # a query's own stream belongs to its own key
-        parts = parts + torch.diag_embed(past.T).permute(1, 2, 0)
+        parts = parts + torch.diag_embed(stream.T).permute(1, 2, 0)
     else:
-        parts = torch.cat([parts, past[:, None]], dim=1)
+        parts = torch.cat([parts, stream[:, None]], dim=1)
     projection = run.module(f"{scope}.out_proj")
     assert isinstance(projection, nn.Linear)
-    bias = projection.bias.double().expand_as(past)
-    after = run.readers(residual)
-    norm = run.module(after[0])
-    if len(after) == 1 and isinstance(norm, nn.LayerNorm):
-        parts = held_norm(norm, parts.transpose(0, 1), whole).transpose(0, 1)
-        bias = held_norm(norm, bias, whole) + norm.bias.double()
+    bias = projection.bias.double().expand_as(stream)
+    readers = run.readers(residual)
+    norm = run.module(readers[0])
+    if len(readers) == 1 and isinstance(norm, nn.LayerNorm):  # post-norm: nothing else reads the sum
+        parts = held_norm(norm, parts.transpose(0, 1), total).transpose(0, 1)
+        bias = held_norm(norm, bias, total) + norm.bias.double()
     return Sublayer(parts.numpy(), bias.numpy(), (parts.sum(dim=1) + bias).numpy())

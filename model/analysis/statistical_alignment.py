@@ -3,10 +3,10 @@
 p(a target word f_j | a source sentence e) = Σ_i δ(i | j) · t(f_j | e_i), with δ(0 | j) = p₀ for the empty word and
 δ(i | j) = (1 - p₀) · exp(-λ |i / n - j / m|) / Z_j for word i of n, j of m. t is learned by expectation maximisation
 with a Dirichlet prior (Dyer, Chahuneau & Smith 2013, "A Simple, Fast, and Effective Reparameterization of IBM Model 2",
-whose λ is learned as well; here it stays at their first value). Both directions are trained: what both link is sure,
-what either links is possible.
+who learn λ as well; here it stays at their initial value). Both directions are trained: links of both are sure, links
+of either are possible.
 
-It knows nothing but which words occur together and where. Its links are no right answers, and are always labelled.
+The aligner uses only which words occur together and where. Its links are not gold links, and are always labelled.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ TENSION = 4.0  # λ
 SMOOTHING = 0.01  # of the Dirichlet prior
 ROUNDS = 8
 NOTHING = 0  # the id of the empty word
-# t of words that training did not have, so that their place alone decides among them, and of two words that it had but
-# never in one pair: less than any that was learnt.
-NEVER_SEEN, NEVER_MET = 1e-9, 1e-200
+# t of a word that did not occur in training, so that only the positions decide, and of two words that occurred but
+# never together, which is less than any learned value.
+UNKNOWN_WORD, UNKNOWN_PAIR = 1e-9, 1e-200
 
 Ids = NDArray[np.int64]
 Pair = tuple[str, str]
@@ -39,7 +39,7 @@ Links = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True, eq=False)
 class Aligner:
-    """Two trained tables: of target words given source words, and the other way around. `pairs`: how many were read."""
+    """Two trained tables: target words given source words, and the reverse; `pairs` is the number of training pairs."""
 
     forward: Table
     backward: Table
@@ -47,42 +47,41 @@ class Aligner:
 
     def links(self, source: str, target: str) -> WordLinks:
         """The links of a pair: sure ones that both directions find, possible ones that either finds."""
-        left, right = word_spans(source), word_spans(target)
-        one, two = _words(source, left), _words(target, right)
-        ahead = self.forward.best(one, two)
-        back = frozenset((i, j) for j, i in self.backward.best(two, one))
-        return WordLinks(tuple(left), tuple(right), ahead & back, ahead | back)
+        source_spans, target_spans = word_spans(source), word_spans(target)
+        source_words, target_words = _words(source, source_spans), _words(target, target_spans)
+        forward = self.forward.best(source_words, target_words)
+        backward = frozenset((i, j) for j, i in self.backward.best(target_words, source_words))
+        return WordLinks(tuple(source_spans), tuple(target_spans), forward & backward, forward | backward)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """t(f | e) of one direction: `given` and `written` number the words; `cells` are the pairs that occur, in order."""
+    """t(f | e) of one direction: `sources` and `targets` number the words; `cells` are the pairs that occur, sorted."""
 
-    given: dict[str, int]
-    written: dict[str, int]
+    sources: dict[str, int]
+    targets: dict[str, int]
     cells: Ids
     t: NDArray[np.float64]
 
     def best(self, source: Sequence[str], target: Sequence[str]) -> Links:
-        """The likeliest source word of each target word, (source, target); none where the empty word is likelier."""
+        """The likeliest source word of each target word, as (source, target); none if the empty word is likelier."""
         if not source or not target:
             return frozenset()
-        e = np.array([NOTHING, *(self.given.get(word, -1) for word in source)])
-        f = np.array([self.written.get(word, -1) for word in target])
-        wanted = e[None, :] * len(self.written) + f[:, None]  # [target, empty and source]
-        at = np.minimum(np.searchsorted(self.cells, wanted), len(self.cells) - 1)
-        seen = (e >= 0)[None, :] & (f >= 0)[:, None]
-        met = seen & (self.cells[at] == wanted)
-        t = np.where(met, self.t[at], np.where(seen, NEVER_MET, NEVER_SEEN))
-        score = t * prior(len(source), len(target))
-        chosen = score.argmax(axis=1)
-        return frozenset((int(i) - 1, j) for j, i in enumerate(chosen) if i != NOTHING)
+        e = np.array([NOTHING, *(self.sources.get(word, -1) for word in source)])
+        f = np.array([self.targets.get(word, -1) for word in target])
+        pairs = e[None, :] * len(self.targets) + f[:, None]  # [target, empty and source]
+        at = np.minimum(np.searchsorted(self.cells, pairs), len(self.cells) - 1)
+        known_words = (e >= 0)[None, :] & (f >= 0)[:, None]
+        known_pairs = known_words & (self.cells[at] == pairs)
+        t = np.where(known_pairs, self.t[at], np.where(known_words, UNKNOWN_PAIR, UNKNOWN_WORD))
+        best = (t * prior(len(source), len(target))).argmax(axis=1)
+        return frozenset((int(i) - 1, j) for j, i in enumerate(best) if i != NOTHING)
 
 
 def prior(n: int, m: int) -> NDArray[np.float64]:
-    """δ(i | j): [target word, the empty word and source words], for n source and m target words; rows sum to 1."""
-    near = np.exp(-TENSION * np.abs((np.arange(n) + 1)[None, :] / n - (np.arange(m) + 1)[:, None] / m))
-    diagonal = (1 - EMPTY) * near / near.sum(axis=1, keepdims=True)
+    """δ(i | j): [target word, empty word and source words], for n source and m target words; rows sum to 1."""
+    closeness = np.exp(-TENSION * np.abs((np.arange(n) + 1)[None, :] / n - (np.arange(m) + 1)[:, None] / m))
+    diagonal = (1 - EMPTY) * closeness / closeness.sum(axis=1, keepdims=True)
     return np.concatenate([np.full((m, 1), EMPTY), diagonal], axis=1)
 
 
@@ -92,29 +91,30 @@ def train_aligner(pairs: Sequence[Pair], report: Callable[[float], None] = lambd
     Raises:
         ValueError: no pair has words on both sides.
     """
-    words = [(_words(one, word_spans(one)), _words(two, word_spans(two))) for one, two in pairs]
+    words = [(_words(src, word_spans(src)), _words(tgt, word_spans(tgt))) for src, tgt in pairs]
     words = [pair for pair in words if pair[0] and pair[1]]
     if not words:
         raise ValueError("there are no sentence pairs with words on both sides to learn an alignment from.")
-    forward = _trained(words, lambda done: report(done / 2))
-    backward = _trained([(two, one) for one, two in words], lambda done: report(0.5 + done / 2))
+    forward = _train_table(words, lambda done: report(done / 2))
+    backward = _train_table([(tgt, src) for src, tgt in words], lambda done: report(0.5 + done / 2))
     return Aligner(forward, backward, len(words))
 
 
-def _trained(words: Sequence[tuple[list[str], list[str]]], report: Callable[[float], None]) -> Table:
-    given = _numbered((word for source, _ in words for word in source), first=NOTHING + 1)
-    written = _numbered((word for _, target in words for word in target), first=0)
+def _train_table(words: Sequence[tuple[list[str], list[str]]], report: Callable[[float], None]) -> Table:
+    """Learn t(target word | source word) from pairs of sentences as words."""
+    sources = _numbered((word for source, _ in words for word in source), first=NOTHING + 1)
+    targets = _numbered((word for _, target in words for word in target), first=0)
     keys, rows, priors, row = [], [], [], 0
     for source, target in words:
-        e = np.array([NOTHING, *(given[word] for word in source)])
-        f = np.array([written[word] for word in target])
-        keys.append((e[None, :] * len(written) + f[:, None]).ravel())
+        e = np.array([NOTHING, *(sources[word] for word in source)])
+        f = np.array([targets[word] for word in target])
+        keys.append((e[None, :] * len(targets) + f[:, None]).ravel())
         rows.append(np.repeat(np.arange(row, row + len(f)), len(e)))
         priors.append(prior(len(source), len(target)).ravel())
         row += len(f)
     cells, at = np.unique(np.concatenate(keys), return_inverse=True)
     row_of, delta = np.concatenate(rows), np.concatenate(priors)
-    word_of = cells // len(written)  # the source word of each cell
+    word_of = cells // len(targets)  # the source word of each cell
     t = np.ones(len(cells))
     for nth in range(ROUNDS):
         report(nth / ROUNDS)
@@ -123,7 +123,7 @@ def _trained(words: Sequence[tuple[list[str], list[str]]], report: Callable[[flo
         counts = np.bincount(at, weights=share, minlength=len(cells)) + SMOOTHING
         total = np.bincount(word_of, weights=counts)[word_of]
         t = np.exp(_digamma(counts) - _digamma(total))  # the mean of ln t under the Dirichlet posterior
-    return Table(given, written, cells, t)
+    return Table(sources, targets, cells, t)
 
 
 def _digamma(values: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -145,14 +145,14 @@ def scenes_error_rate(aligner: Aligner, src_lang: str) -> float:
     for scene in scenes():
         gold = scene.example(src_lang)
         assert gold.links is not None
-        found = aligner.links(gold.source, gold.target).sure
-        hits += len(found & gold.links.sure) + len(found & (gold.links.possible | gold.links.sure))
-        total += len(found) + len(gold.links.sure)
+        links = aligner.links(gold.source, gold.target).sure
+        hits += len(links & gold.links.sure) + len(links & (gold.links.possible | gold.links.sure))
+        total += len(links) + len(gold.links.sure)
     return float(error_rate(np.array(float(hits)), np.array(float(total))))
 
 
 @functools.cache
 def error_rate_on_scenes(src_lang: str) -> float:
-    """What this aligner reaches when it has only the scenes themselves to learn from (without their links)."""
+    """The alignment error rate of an aligner that is trained on the scenes alone (without their links)."""
     pairs = [(example.source, example.target) for example in (scene.example(src_lang) for scene in scenes())]
     return scenes_error_rate(train_aligner(pairs), src_lang)

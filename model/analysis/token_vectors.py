@@ -1,4 +1,4 @@
-"""The input vectors of the encoder, split into the scaled embedding and the position of every token."""
+"""Split the encoder's input vectors into the scaled embedding and the position of every token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TokenVectors:
-    """Embedding (times `factor`, √d_model where the model scales it so) and position of every source token.
+    """Embedding (times `factor`, usually √d_model) and position of every source token.
 
     Shapes:
         embeddings: [token, d_model]; positions: the same, None for a model without positions.

@@ -1,4 +1,4 @@
-"""The word alignment that attention suggests, and its alignment error rate (Och & Ney 2003)."""
+"""Word alignments from attention weights, and their alignment error rate (Och & Ney 2003)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Floats = NDArray[np.float64]
 class WordGold:
     """The links of a tokenised pair.
 
-    Shapes: sure, possible bool [target word, source word]; `sources` and `targets` say which tokens have a character of
-    which word, bool [word, token], without <eos>.
+    Shapes: sure, possible: bool [target word, source word]; sources, targets: bool [word, token] without <eos>, whether
+    a token has a character of a word.
     """
 
     sure: NDArray[np.bool_]
@@ -33,13 +33,13 @@ def word_gold(links: WordLinks, source: Encoding, target: Encoding) -> WordGold:
     shape = (len(links.target), len(links.source))
     sure, possible = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
     for matrix, pairs in ((sure, links.sure), (possible, links.possible)):
-        for left, right in pairs:
-            matrix[right, left] = True
+        for source_word, target_word in pairs:
+            matrix[target_word, source_word] = True
     return WordGold(sure, possible | sure, _members(links.source, source), _members(links.target, target))
 
 
 def aligned_tokens(links: WordLinks, source: Encoding, target: Encoding) -> Alignment:
-    """For each target token, the source tokens of the words that its word may be linked with."""
+    """For each target token, the source tokens of the words that its word is linked with (surely or possibly)."""
     gold = word_gold(links, source, target)
     words = gold.targets.T.astype(np.int64) @ gold.possible  # [tgt, source word]
     cells = words @ gold.sources > 0  # [tgt, src]
@@ -57,7 +57,7 @@ def _members(spans: Sequence[Span], encoding: Encoding) -> NDArray[np.bool_]:
 def token_links(weights: NDArray[np.floating]) -> Floats:
     """The links that weights suggest: 1 at each row's largest weight, split evenly among ties.
 
-    [..., query, key] -> the same shape. Where all weights are equal, each key gets 1 / m_i: the expectation of a guess.
+    [..., query, key] -> the same shape. If all m_i weights are equal, each key gets 1 / m_i, as by random guessing.
     """
     largest = weights.max(axis=-1, keepdims=True)
     ties = (weights == largest) & (largest > 0)
@@ -66,10 +66,10 @@ def token_links(weights: NDArray[np.floating]) -> Floats:
 
 
 def word_links(weights: NDArray[np.floating], gold: WordGold, *, read: bool = False) -> Floats:
-    """The links between words: those of which any two tokens are linked (Garg et al. 2019, §5.1), 0 to 1.
+    """The links between words, 0 to 1: two words are linked if any of their tokens are (Garg et al. 2019, §5.1).
 
-    With split ties, the probability that a link is suggested. The row of a target token is the one that predicts it or,
-    with `read`, the one that reads it. A largest weight on <eos>, the last key, suggests no link.
+    With split ties, it is the probability of a link. The row of a target token is the one that predicts it or, with
+    `read`, the one that reads it. A largest weight on <eos>, the last key, suggests no link.
 
     Shapes: weights [..., query, key], rows and keys with <eos>; returns [..., target word, source word].
     """
@@ -77,8 +77,9 @@ def word_links(weights: NDArray[np.floating], gold: WordGold, *, read: bool = Fa
     first = 1 if read else 0
     tokens = token_links(weights)[..., first : first + n, : gold.sources.shape[1]]  # [..., tgt, src]
     by_source = tokens @ gold.sources.T.astype(np.float64)  # [..., tgt, source word]
-    missed = np.log1p(-np.minimum(by_source, 1 - 1e-12))  # a link between words is missed if each of its tokens misses
-    linked: Floats = -np.expm1(gold.targets.astype(np.float64) @ missed)
+    # Words are not linked if none of their tokens are: the probabilities of that are multiplied.
+    log_missed = np.log1p(-np.minimum(by_source, 1 - 1e-12))
+    linked: Floats = -np.expm1(gold.targets.astype(np.float64) @ log_missed)
     return linked
 
 
@@ -87,22 +88,21 @@ def word_counts(weights: NDArray[np.floating], gold: WordGold, *, read: bool = F
 
     A: the links that the weights suggest, S and P: sure and possible links. Shapes: [..., query, key] -> two of [...].
     """
-    suggested = word_links(weights, gold, read=read)
-    return counts(suggested, gold.sure, gold.possible)
+    return counts(word_links(weights, gold, read=read), gold.sure, gold.possible)
 
 
 def counts(suggested: Floats, sure: NDArray[np.bool_], possible: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The same for links that are given: [..., target word, source word] and two of [target word, source word]."""
+    """As :func:`word_counts`, for given links [..., target word, source word] and two of [target word, source word]."""
     hits: Floats = (suggested * (sure.astype(np.float64) + possible)).sum(axis=(-2, -1))
     total: Floats = suggested.sum(axis=(-2, -1)) + sure.sum()
     return hits, total
 
 
 def token_counts(weights: NDArray[np.floating], gold: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The same between tokens, where gold links are known but not how sure they are.
+    """As :func:`word_counts`, between tokens, with gold links that are not marked as sure.
 
-    Only rows with a right token count. P are the right tokens; sure links S are those of rows with only one of them.
-    Links to <eos>, the last key, are left out of A. Shapes: [..., query, key] and [query, key] -> two of [...].
+    Only rows with a gold token count. P are all gold tokens, S those of rows with only one of them. Links to <eos>, the
+    last key, are left out of A. Shapes: [..., query, key] and [query, key] -> two of [...].
     """
     rows = gold.any(axis=-1)
     suggested = token_links(weights[..., rows, :])
@@ -112,10 +112,10 @@ def token_counts(weights: NDArray[np.floating], gold: NDArray[np.bool_]) -> tupl
 
 
 def gold_cells(alignment: Alignment, n_rows: int, n_keys: int, *, read: bool = False) -> NDArray[np.bool_]:
-    """[query, key]: the right source tokens of what each row predicts or, with `read`, of what it has just read.
+    """[query, key]: the gold source tokens of the token that each row predicts or, with `read`, has just read.
 
-    Row t predicts target token t and row t + 1 reads it, so the two differ by one row. The attention of the row that
-    reads a token often aligns better (Chen et al. 2020, Shift-Att).
+    Row t predicts target token t and row t + 1 reads it, so the two differ by one row. The row that reads a token often
+    aligns better (Chen et al. 2020, Shift-Att).
     """
     cells = np.zeros((n_rows, n_keys), dtype=np.bool_)
     for row, positions in enumerate(alignment, start=1 if read else 0):

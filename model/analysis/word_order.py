@@ -1,4 +1,4 @@
-"""How a model uses token order: with and without positions, with shuffled tokens, and beyond the lengths seen."""
+"""Measure how a model uses token order: without positions, with shuffled tokens, and by length."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Shuffle:
 
     @property
     def difference(self) -> float:
-        """The largest difference between two weights; about 1e-7 where attention depends on the tokens alone."""
+        """The largest difference between two weights; about 1e-7 if attention depends on the tokens alone."""
         return float(np.abs(self.before - self.after).max())
 
 
@@ -63,14 +63,15 @@ def answer(model: Transformer, ids: Sequence[int], *, positions: bool = True) ->
     src, recorder = torch.tensor([list(ids)]), AttentionRecorder()
     state = model.start(src, tap=compose(None if positions else no_positions(model, src), recorder))
     limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
-    (chosen,) = follow(list(greedy(model.step, state, limit=limit, rules=output_rules(model.config))))
-    return Answer(recorder.weights("encoder"), chosen.tokens)
+    (hypothesis,) = follow(greedy(model.step, state, limit=limit, rules=output_rules(model.config)))
+    return Answer(recorder.weights("encoder"), hypothesis.tokens)
 
 
-def side_by_side(straight: Answer, shuffled: Answer, order: Sequence[int]) -> Shuffle:
+def side_by_side(original: Answer, shuffled: Answer, order: Sequence[int]) -> Shuffle:
     """Combine the answers to a sentence and to its tokens in `order`."""
-    back = np.argsort(np.asarray(order))
-    return Shuffle(straight.weights, shuffled.weights[:, :, back][:, :, :, back], straight.path, shuffled.path)
+    restored = np.argsort(np.asarray(order))
+    after = shuffled.weights[:, :, restored][:, :, :, restored]
+    return Shuffle(original.weights, after, original.path, shuffled.path)
 
 
 def shuffle(model: Transformer, ids: Sequence[int], order: Sequence[int], *, positions: bool = True) -> Shuffle:
@@ -81,13 +82,13 @@ def shuffle(model: Transformer, ids: Sequence[int], order: Sequence[int], *, pos
     """
     if sorted(order) != list(range(len(ids))):
         raise ValueError(f"an order of {len(ids)} tokens names each of them once, not {list(order)}.")
-    straight, shuffled = (answer(model, tokens, positions=positions) for tokens in (ids, [ids[i] for i in order]))
-    return side_by_side(straight, shuffled, order)
+    original, shuffled = (answer(model, tokens, positions=positions) for tokens in (ids, [ids[i] for i in order]))
+    return side_by_side(original, shuffled, order)
 
 
 @dataclass(frozen=True)
 class Length:
-    """Results for one source length (in tokens, without <eos>): how many sentences, and how many exactly right."""
+    """Results for one source length (in tokens, without <eos>): the sentences, and those that are exactly right."""
 
     tokens: int
     sentences: int
@@ -105,23 +106,23 @@ def by_length(
     pairs = encode_pairs(examples, source, target)
     groups: dict[int, list[int]] = {}
     for i, ids in enumerate(pairs.sources):
-        chosen = groups.setdefault(len(ids), [])
-        if len(chosen) < most:
-            chosen.append(i)
+        group = groups.setdefault(len(ids), [])
+        if len(group) < most:
+            group.append(i)
     lengths = []
-    for length, chosen in sorted(groups.items()):
+    for length, group in sorted(groups.items()):
         right = 0
         if model.config.positions != "learned" or length < model.config.max_positions:
-            src = pad([(*pairs.sources[i], EOS) for i in chosen])
-            for i, best in zip(chosen, decode_batch(model, src, DecodeConfig()), strict=True):
+            src = pad([(*pairs.sources[i], EOS) for i in group])
+            for i, best in zip(group, decode_batch(model, src, DecodeConfig()), strict=True):
                 right += target.decode(best[0].tokens) == examples[i].target
-        lengths.append(Length(length, len(chosen), right))
+        lengths.append(Length(length, len(group), right))
     return tuple(lengths)
 
 
-def longest(examples: Sequence[Example], source: Tokenizer, *, looked_at: int = 200) -> int:
-    """The source length (without <eos>) of the longest example, searched for among those with the most characters."""
-    candidates = sorted(examples, key=lambda example: -len(example.source))[:looked_at]
+def longest(examples: Sequence[Example], source: Tokenizer) -> int:
+    """The source length (without <eos>) of the longest example, among the 200 with the most characters."""
+    candidates = sorted(examples, key=lambda example: -len(example.source))[:200]
     return max((len(source.encode(example.source)) for example in candidates), default=0)
 
 

@@ -15,7 +15,7 @@ from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, draw_caption
-from model.analysis.mask_effects import GreedyTranslation, first_difference, last_look, translate_greedily
+from model.analysis.mask_effects import GreedyTranslation, decoder_attention, first_difference, translate_greedily
 from model.config import EOS, SOS
 from model.text.tokenizer import Tokenizer
 from model.trace import prefix_mask
@@ -41,7 +41,7 @@ def draw_decoding_tab(translation: Translation, model: ModelDescription) -> None
     step = int(st.slider(t("Step"), 1, last, last, key=f"decode_step_{last}", bind=URL)) if last > 1 else 1
     _, layer, head = choose_head(model.model_config, "decode", ("decoder",))
     read = (SOS, *decoding.path[: step - 1])
-    weights = runtime.computed(translation.model, last_look, ids, read, causal=not lifted)[layer, head]
+    weights = runtime.computed(translation.model, decoder_attention, ids, read, causal=not lifted)[layer, head]
     tokens = tuple(target.label(i) for i in read)
     left, right = st.columns([2, 3], gap="large")
     with left:

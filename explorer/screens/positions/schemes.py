@@ -84,7 +84,7 @@ def comparison(measured: dict[str, ByDistance]) -> Columns:
         t("how they act"): [where[name] for name in measured],
         t("distance alone decides"): [_decides(each) for each in measured.values()],
         t("before ≠ after"): [
-            t("no") if each.lopsided < 1e-9 else t("by {share} of the range", share=percent(each.lopsided))
+            t("no") if each.asymmetry < 1e-9 else t("by {share} of the range", share=percent(each.asymmetry))
             for each in measured.values()
         ],
     }

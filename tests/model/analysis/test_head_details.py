@@ -66,5 +66,5 @@ def test_a_head_that_is_not_there_is_named(site: tuple[str, int, int]) -> None:
 
 
 def test_without_a_path_there_is_nothing_to_follow() -> None:
-    with pytest.raises(ValueError, match="no path"):
+    with pytest.raises(ValueError, match="path is empty"):
         head_details(tiny_model(), SOURCE, (), SITES)

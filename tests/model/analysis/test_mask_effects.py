@@ -10,12 +10,12 @@ import torch
 
 from model.analysis.mask_effects import (
     Switches,
-    last_look,
+    decoder_attention,
+    mask_codes,
     masks_for,
     padded_batch,
     read,
     translate_greedily,
-    why_closed,
 )
 from model.config import EOS, PAD
 from model.trace import FUTURE, PADDING, VISIBLE
@@ -40,7 +40,7 @@ def test_the_picture_is_the_mask_that_attention_used(switches: Switches, kind: s
     heads = [(kind, 0, 1), (kind, 1, 0)]
     found = read(model, src, tgt, labels_of(tgt), switches, details=heads)
     for row in range(2):
-        codes = why_closed(src, tgt, kind, row, switches)
+        codes = mask_codes(src, tgt, kind, row, switches)
         assert np.array_equal(codes == VISIBLE, found.masks.of(kind, row, len(codes)))
         for head in heads:
             (kept,) = found.recorder.details[head]
@@ -52,11 +52,11 @@ def test_the_picture_is_the_mask_that_attention_used(switches: Switches, kind: s
 
 def test_reasons() -> None:
     src, tgt = sources(4, 2), targets(3, 2)
-    codes = why_closed(src, tgt, "decoder", 1, Switches())
+    codes = mask_codes(src, tgt, "decoder", 1, Switches())
     assert codes.tolist() == [[VISIBLE, FUTURE, PADDING], [VISIBLE, VISIBLE, PADDING], [VISIBLE, VISIBLE, PADDING]]
-    assert (why_closed(src, tgt, "cross", 1, Switches())[:, 2:] == PADDING).all()
-    assert (why_closed(src, tgt, "decoder", 0, Switches(causal=False)) == VISIBLE).all()
-    assert FUTURE in why_closed(src, tgt, "decoder", 1, Switches(padding=False))
+    assert (mask_codes(src, tgt, "cross", 1, Switches())[:, 2:] == PADDING).all()
+    assert (mask_codes(src, tgt, "decoder", 0, Switches(causal=False)) == VISIBLE).all()
+    assert FUTURE in mask_codes(src, tgt, "decoder", 1, Switches(padding=False))
 
 
 def test_with_all_masks_it_is_the_models_own_run() -> None:
@@ -108,7 +108,7 @@ def test_an_open_decoding_differs_after_the_same_first_token() -> None:
 
 def test_the_last_map_is_a_square_without_the_mask() -> None:
     model = tiny_model()
-    opened, closed = (last_look(model, (5, 6, EOS), (1, 5, 6), causal=c) for c in (False, True))
+    opened, closed = (decoder_attention(model, (5, 6, EOS), (1, 5, 6), causal=c) for c in (False, True))
     assert opened.shape == closed.shape == (3, 4, 3, 3)
     assert (opened > 0).all()
     assert (closed[:, :, 0, 1:] == 0).all()

@@ -16,7 +16,7 @@ def test_scores_are_gathered_by_distance() -> None:
     assert found.low == (6.0, 3.0, 0.0, 1.0, 2.0)
     assert found.high == (6.0, 4.0, 0.0, 5.0, 2.0)
     assert found.spread == pytest.approx((5 - 1) / 6)
-    assert found.lopsided == pytest.approx((6 - 2) / 6)
+    assert found.asymmetry == pytest.approx((6 - 2) / 6)
 
 
 @pytest.mark.parametrize("width", [4, 64])
@@ -29,12 +29,12 @@ def test_only_rotation_and_distance_leave_the_place_out(width: int) -> None:
 def test_a_distance_is_taken_off_alike_on_both_sides() -> None:
     scores = scores_with_distance(10, 16, 3)
     found = by_distance(scores)
-    assert found.lopsided < 1e-12
+    assert found.asymmetry < 1e-12
     assert torch.allclose(scores[0, 0] - scores[0], torch.arange(10, dtype=torch.float64) / 8)
-    assert by_distance(scores_with_rotation(10, 16)).lopsided > 0.01
+    assert by_distance(scores_with_rotation(10, 16)).asymmetry > 0.01
 
 
 def test_without_positions_all_scores_are_equal() -> None:
     scores = scores_with_rows(torch.zeros(6, 8, dtype=torch.float64))
     assert torch.allclose(scores, scores[0, 0].expand(6, 6))
-    assert by_distance(scores).spread == by_distance(scores).lopsided == 0.0
+    assert by_distance(scores).spread == by_distance(scores).asymmetry == 0.0

@@ -63,8 +63,8 @@ def test_the_table_is_that_of_the_textbook_in_loops() -> None:
     aligner = train_aligner(PAIRS)
     split = [(one.lower().split(), two.lower().split()) for one, two in PAIRS]
     for table, pairs in ((aligner.forward, split), (aligner.backward, [(two, one) for one, two in split])):
-        names = {number: word for word, number in table.given.items()} | {NOTHING: ""}
-        written = {number: word for word, number in table.written.items()}
+        names = {number: word for word, number in table.sources.items()} | {NOTHING: ""}
+        written = {number: word for word, number in table.targets.items()}
         found = {
             (names[int(cell) // len(written)], written[int(cell) % len(written)]): float(value)
             for cell, value in zip(table.cells, table.t, strict=True)
