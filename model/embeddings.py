@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from model.config import PAD, ModelConfig
-from model.tap import Part, Tap, tapped
+from model.tap import Part
 
 
 class EncoderDecoder(Part):
@@ -53,10 +53,9 @@ class EncoderDecoder(Part):
         shared = tied[self.config.share_embeddings]
         return {f"{name}.weight": "tgt_embedding.weight" for name in shared}
 
-    def logits(self, hidden: Tensor, *, tap: Tap | None = None) -> Tensor:
+    def logits(self, hidden: Tensor) -> Tensor:
         """Scores of every target token, [.., d_model] -> [.., tgt_vocab]."""
-        with tapped(tap):
-            return self.point("logits", self.output(hidden))
+        return self.point("logits", self.output(hidden))
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -1,12 +1,12 @@
 """The tap: one optional function that every named intermediate of a model passes through.
 
 A tap is an argument of a call, `model(src, tgt, tap=tap)`. At each point of the computation it receives the point's
-name and tensor, and the model goes on with the tensor that it returns. A recorder (:mod:`model.recording`) keeps the
+name and tensor, and the model continues with the tensor that it returns. A recorder (:mod:`model.recording`) keeps the
 tensor and returns it unchanged; an edit (:mod:`model.edits`) returns another one; :func:`compose` does one after the
 other. :mod:`model.points` lists the points.
 
-The call carries its tap in a context variable, so that the layers need not hand it on. Each thread and each call has
-its own: sessions that share a model cannot affect each other, and the model itself never holds a tap.
+The tap of a call is in a context variable, so the layers need not pass it on. Each thread and each call has its own:
+sessions that share a model cannot affect each other, and the model itself never holds a tap.
 
 The result of every named layer (a projection, a norm) is a point with the layer's name. Everything else that can be
 seen has a line of its own: `weights = self.point("weights", weights)`.
@@ -25,7 +25,7 @@ class Tap(Protocol):
     """The function that a model calls at every point while it computes."""
 
     def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
-        """The tensor to go on with: `tensor` itself, or another one of its shape, type and device."""
+        """The tensor to continue with: `tensor` itself, or another one of its shape, type and device."""
         ...
 
 
@@ -33,7 +33,7 @@ _current: ContextVar[Tap | None] = ContextVar("tap", default=None)
 
 
 class tapped:  # lower case, since it is used as `with tapped(tap):`
-    """Pass the points of all model code inside through `tap`; None leaves the tap of the surrounding call in force."""
+    """Pass the points of all model code in the block through `tap`; None keeps the tap of the surrounding call."""
 
     def __init__(self, tap: Tap | None) -> None:
         self._tap = tap
