@@ -274,11 +274,7 @@ class Description:
 
 
 def read_run(folder: Path) -> Description:
-    """Read and check a folder's configuration and tokenizers.
-
-    Raises:
-        CheckpointError: as :func:`load_model`.
-    """
+    """Read and check a folder's configuration and tokenizers."""
     refuse_pickles(folder)
     sections = read_config(folder)
     try:
@@ -315,11 +311,7 @@ def read_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
 
 
 def build_model(config: ModelConfig, path: Path) -> Model:
-    """A model with the weights of one safetensors file.
-
-    Raises:
-        CheckpointError: see :func:`read_weights`.
-    """
+    """A model with the weights of one safetensors file."""
     # The sizes come from an untrusted file: compare them with the weights before allocating anything.
     stored = tensor_shapes(path)
     square, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff

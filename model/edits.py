@@ -89,11 +89,7 @@ class HeadEdits:
         return _EditTap(self.edits)
 
     def check(self, config: ModelConfig) -> None:
-        """Refuse edits of layers and heads that a model does not have.
-
-        Raises:
-            EditError: there is one.
-        """
+        """Raise an EditError if an edit names a layer or head that a model of this configuration does not have."""
         for edit in self.edits:
             n_layers, n_heads = config.n_layers(edit.kind), config.n_heads(edit.kind)
             if not 0 <= edit.layer < n_layers:

@@ -305,11 +305,7 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def checked(path: Path, value: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Check the content of a JSON file against its format, and return it.
-
-    Raises:
-        CheckpointError: it does not fit; the message names the file and the part.
-    """
+    """Return the content of a JSON file, or raise a CheckpointError if it does not fit its format."""
     try:
         file_formats.checked(value, kind)
     except FormatError as error:

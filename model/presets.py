@@ -28,11 +28,7 @@ PRESETS = {
 
 
 def get_preset(name: str) -> Preset:
-    """The preset of this name.
-
-    Raises:
-        ConfigError: there is no such preset; the message names the nearest.
-    """
+    """The preset of this name; a ConfigError names the nearest if there is none."""
     if name not in PRESETS:
         raise ConfigError(f"there is no preset '{name}'{nearest(name, PRESETS)}")
     return PRESETS[name]

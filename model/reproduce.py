@@ -60,11 +60,7 @@ class Step:
         return result.is_file() or (result / WEIGHTS).is_file()
 
     def carry_out(self, folder: Path, data_dir: Path | None) -> None:
-        """Run the command, or resume it.
-
-        Raises:
-            UserError: it cannot be run.
-        """
+        """Run the command, or resume it."""
         from model import relabel, train
         from model.training.parts import find_first
 
@@ -117,11 +113,7 @@ def needed(chain: Sequence[Step], wanted: Iterable[str], folder: Path) -> tuple[
 
 
 def carry_out(chain: Sequence[Step], folder: Path, data_dir: Path | None, *, dry_run: bool = False) -> int:
-    """Carry out the steps of a chain that are not done, and return the exit code.
-
-    Raises:
-        UserError: a step cannot be carried out.
-    """
+    """Carry out the steps of a chain that are not done, and return the exit code."""
     if not dry_run:
         folder.mkdir(parents=True, exist_ok=True)
     for number, step in enumerate(chain, start=1):
@@ -181,11 +173,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def reproduce(chain: Sequence[Step], folder: Path, data_dir: Path | None) -> int:
-    """Carry out a chain that ends in a shipped model, store its weights as shipped, and return the exit code.
-
-    Raises:
-        UserError: a step cannot be carried out.
-    """
+    """Carry out a chain that ends in a shipped model, store its weights as shipped, and return the exit code."""
     _refuse_others(chain, folder)
     code = carry_out(chain, folder, data_dir)
     if code == 0:
@@ -195,11 +183,7 @@ def reproduce(chain: Sequence[Step], folder: Path, data_dir: Path | None) -> int
 
 
 def _refuse_others(chain: Sequence[Step], folder: Path) -> None:
-    """Refuse a folder with models of the chain's names that no chain made there, such as the shipped ones.
-
-    Raises:
-        CommandError: there is such a model.
-    """
+    """Raise a CommandError if a model of the chain's names is there that no chain made, such as a shipped one."""
     for step in chain:
         model = folder / step.makes
         if step.command == "train" and model.exists() and not (model / STATUS).is_file():

@@ -80,11 +80,7 @@ def with_added(task: Task, files: Sequence[AddedFile]) -> tuple[Task, list[dict[
 
 
 def check_added(files: Sequence[AddedFile], stored: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse to continue a run with other added files than those in its config.json.
-
-    Raises:
-        DataError: a file is missing, has changed, or is new.
-    """
+    """Raise a DataError if the added files are not those in the config.json of the run that is resumed."""
     if [file.sha256 for file in files] != [entry.get("sha256") for entry in stored]:
         names = ", ".join(str(entry.get("file")) for entry in stored) or "none"
         raise DataError(

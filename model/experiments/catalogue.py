@@ -25,11 +25,7 @@ EXPERIMENTS = _read(CATALOGUE)
 
 
 def get_experiment(name: str) -> Experiment:
-    """The experiment of this name.
-
-    Raises:
-        ConfigError: there is none; the message names the nearest.
-    """
+    """The experiment of this name; a ConfigError names the nearest if there is none."""
     if name not in EXPERIMENTS:
         raise ConfigError(f"there is no experiment '{name}'{nearest(name, EXPERIMENTS)}")
     return EXPERIMENTS[name]

@@ -140,11 +140,7 @@ class _Settings(Settings, kw_only=True):
 
 
 def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslator:
-    """Read a BART folder.
-
-    Raises:
-        ImportFailed, CheckpointError, TokenizerError, ConfigError: one sentence on what is wrong or not supported.
-    """
+    """Read a BART folder."""
     refuse_other_kinds(config, _SWITCHES, "BART")
     settings = settings_of(config, _Settings, CONFIG)
     pad, eos, start = settings.pad_token_id, settings.eos_token_id, settings.decoder_start_token_id

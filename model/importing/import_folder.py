@@ -19,11 +19,7 @@ FAMILIES = {"marian": read_marian, "bart": read_bart}
 
 
 def read_translator(folder: SourceFolder) -> ImportedTranslator:
-    """Read a translator of any supported family.
-
-    Raises:
-        ImportFailed, CheckpointError, TokenizerError, ConfigError: one sentence on what is wrong or not supported.
-    """
+    """Read a translator of any supported family."""
     config = folder.json(CONFIG)
     if "format_version" in config:
         raise ImportFailed(f"{folder.name} is a model folder of this program; copy it into the checkpoints folder.")
@@ -46,11 +42,7 @@ def holds_translator(path: Path) -> bool:
 
 
 def import_folder(path: Path, target: Path, *, overwrite: bool = False) -> ImportedTranslator:
-    """Convert the model in the folder `path` to the model folder `target`; on an error, nothing is written.
-
-    Raises:
-        ImportFailed, CheckpointError, TokenizerError, ConfigError: one sentence on what is wrong or not supported.
-    """
+    """Convert the model in the folder `path` to the model folder `target`; on an error, nothing is written."""
     check_name(target.name)
     if target.exists() and not overwrite:
         raise CheckpointError(f"there is a model '{target.name}' already; choose another name or pass --overwrite.")

@@ -34,11 +34,7 @@ class _Settings(Settings, kw_only=True):
 
 
 def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslator:
-    """Read a MarianMT folder.
-
-    Raises:
-        ImportFailed, CheckpointError, TokenizerError, ConfigError: one sentence on what is wrong or not supported.
-    """
+    """Read a MarianMT folder."""
     refuse_other_kinds(config, _SWITCHES, "MarianMT")
     settings = settings_of(config, _Settings, CONFIG)
     texts = settings_of(folder.optional_json(TOKENIZER), TokenizerSettings, TOKENIZER)

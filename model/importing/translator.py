@@ -95,11 +95,7 @@ def sizes(settings: Settings) -> dict[str, Any]:
 
 
 def refuse_other_kinds(config: Mapping[str, Any], expected: Mapping[str, Any], kind: str) -> None:
-    """Refuse a configuration in which a switch has another value than all models of this `kind` have.
-
-    Raises:
-        ImportFailed: there is one; the message names it.
-    """
+    """Raise an ImportFailed if a switch has another value than in all models of this `kind`."""
     for key, value in expected.items():
         if config.get(key, value) != value:
             raise ImportFailed(f"{CONFIG} has {key}={config[key]!r:.40}, which {kind} models do not have.")

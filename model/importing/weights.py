@@ -169,9 +169,6 @@ def read_shared(
 
     Returns the ledger with these parameters set, our configuration, the authors' search settings, and remarks. `sides`
     is the same vocabulary twice if both sides share it; `order` permutes the dimensions.
-
-    Raises:
-        ImportFailed, CheckpointError, ConfigError: one sentence on what is wrong or not supported.
     """
     source, target = sides
     search, banned, first, remarks = read_search(folder, config, target)

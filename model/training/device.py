@@ -130,11 +130,7 @@ LIBRARY_BYTES = 300 * 2**20
 
 
 def check_weights(config: ModelConfig, *, on_cpu: bool) -> None:
-    """Refuse sizes whose weights cannot fit, before anything is allocated.
-
-    Raises:
-        ConfigError: this machine has less memory than the weights need (on the CPU: with gradients and two moments).
-    """
+    """Raise a ConfigError if the weights (on the CPU: with gradients and two moments) do not fit into the memory."""
     parameters = sum(part.parameters for part in budget(config, 1, 1))
     tables = 2 * config.max_positions * config.d_model  # a row for each position, on both sides
     needed, memory = 4 * tables + (16 if on_cpu else 4) * parameters, psutil.virtual_memory().total
@@ -146,11 +142,7 @@ def check_weights(config: ModelConfig, *, on_cpu: bool) -> None:
 
 
 def check_batch(config: ModelConfig, training: TrainConfig, corpus: Corpus, runtime: Runtime) -> None:
-    """Refuse a `max_tokens` that makes batches too large for the memory; a batch is at most the whole corpus.
-
-    Raises:
-        ConfigError: the device has less memory than the largest batch needs.
-    """
+    """Raise a ConfigError if the largest batch does not fit into the device's memory."""
     tokens = corpus.largest_batch()
     device = runtime.torch_device
     needed, memory = _activations(config, training, tokens, runtime), _memory_of(device)
@@ -195,11 +187,7 @@ PRECISIONS = ("auto", "fp32", "bf16")
 
 
 def check_precision(precision: str) -> str:
-    """Check a precision, and return it.
-
-    Raises:
-        ConfigError: it is not one of `PRECISIONS`.
-    """
+    """Return a precision, or raise a ConfigError if it is not one of `PRECISIONS`."""
     if precision not in PRECISIONS:
         raise ConfigError(f"--precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
     return precision

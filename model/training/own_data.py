@@ -54,21 +54,13 @@ def named(options: argparse.Namespace) -> list[str]:
 
 
 def refuse_for_others(options: argparse.Namespace) -> None:
-    """Refuse your own data together with a task that has its own.
-
-    Raises:
-        CommandError: both are given.
-    """
+    """Raise a CommandError if your own data are given for a task that has its own."""
     if options.task != "files" and (given := named(options)):
         raise CommandError(f"--{given[0].replace('_', '-')} brings your own data: use it with --task files.")
 
 
 def given_task(options: argparse.Namespace) -> Task:
-    """The task of the pairs that the options name, split as a run does by default.
-
-    Raises:
-        CommandError, DataError: as :func:`own_task`.
-    """
+    """The task of the pairs that the options name, split as a run does by default."""
     data = DataConfig(task="files", src_lang=options.source_lang, tgt_lang=options.target_lang)
     return files_task(_splits(options, split_seed=0)[1], data=data)
 

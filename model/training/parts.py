@@ -173,11 +173,7 @@ def find_first(checkpoints: Path, name: str) -> str:
 
 
 def forget_model(folder: Path) -> None:
-    """Delete the model that `--overwrite` replaces, so that the second part does not resume from it.
-
-    Raises:
-        CheckpointError: its run is active.
-    """
+    """Delete the model that `--overwrite` replaces, so that the second part does not resume from it."""
     if folder.exists():
         refuse_running(folder)
         shutil.rmtree(folder)

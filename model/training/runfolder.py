@@ -142,11 +142,7 @@ def _is_process(pid: int, started: float) -> bool:
 
 
 def refuse_running(folder: Path) -> None:
-    """Refuse to touch a run that another process is training.
-
-    Raises:
-        CheckpointError: the run is alive.
-    """
+    """Raise a CheckpointError if another process is training the run."""
     if is_alive(folder) and read_status(folder).get("pid") != os.getpid():
         raise CheckpointError(f"{label(folder)} is being trained right now; stop it first.")
 
