@@ -275,7 +275,7 @@ class SubwordTokenizer(Tokenizer):
     def encode_with_dropout(self, keys: Iterable[str], dropout: float, rng: random.Random) -> Ids:
         """The ids of a text whose words are `keys`, with BPE-dropout; with `dropout` 0 the ids of :meth:`encode`."""
         ids: list[int] = []
-        no_space = True  # whether the next word's mark stands for no space; alone, it is then dropped
+        no_space = True  # at the start and after whitespace, a mark that is not merged is dropped
         for key in keys:
             word = self.merges.apply_dropout(key, dropout, rng)
             bare_mark = is_marked(key) and no_space and word[0] == self.merges.ids[" "]

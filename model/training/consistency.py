@@ -25,14 +25,14 @@ Consistency = Literal["none", "simcut", "rdrop"]
 
 
 class CutEmbedding(nn.Embedding):
-    """An embedding that is zero for tokens that are cut off: `kept` [batch, seq] bool, True = kept."""
+    """An embedding that is zero for tokens that are cut off: `keep_mask` [batch, seq] bool, True = kept."""
 
-    kept: Tensor | None = None
+    keep_mask: Tensor | None = None
 
     def forward(self, input: Tensor) -> Tensor:
         """[batch, seq] ids -> [batch, seq, d_model]."""
         vectors = super().forward(input)
-        return vectors if self.kept is None else vectors * self.kept[..., None]
+        return vectors if self.keep_mask is None else vectors * self.keep_mask[..., None]
 
 
 def draw_cutoff(src: Tensor, tgt_in: Tensor, p: float, seed: int, step: int, number: int) -> tuple[Tensor, Tensor]:

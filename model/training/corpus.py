@@ -36,14 +36,14 @@ class Inputs(NamedTuple):
     Shapes:
         src: [batch, src]; tgt_in: [batch, tgt]; labels: [token], without padding;
         rows: [token], the index of each label in [batch · tgt];
-        kept: [batch, src] and [batch, tgt] bool, the tokens that SimCut's second view sees.
+        keep_masks: [batch, src] and [batch, tgt] bool, the tokens that SimCut's second view sees.
     """
 
     src: Tensor
     tgt_in: Tensor
     labels: Tensor
     rows: Tensor
-    kept: tuple[Tensor, Tensor] | None = None
+    keep_masks: tuple[Tensor, Tensor] | None = None
     padded: bool = True
 
     def to(self, device: torch.device) -> Inputs:
@@ -54,9 +54,10 @@ class Inputs(NamedTuple):
         def move(tensor: Tensor) -> Tensor:
             return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
 
-        kept = None if self.kept is None else (move(self.kept[0]), move(self.kept[1]))
+        masks = self.keep_masks
+        keep_masks = None if masks is None else (move(masks[0]), move(masks[1]))
         src, tgt_in, labels, rows = map(move, self[:4])
-        return Inputs(src, tgt_in, labels, rows, kept, self.padded)
+        return Inputs(src, tgt_in, labels, rows, keep_masks, self.padded)
 
 
 @dataclass(frozen=True)

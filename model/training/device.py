@@ -69,7 +69,7 @@ class Runtime:
         return fast_matmul() if on_cpu and operations >= FAST_OPERATIONS else contextlib.nullcontext()
 
 
-def resolve_device(wanted: str) -> str:
+def resolve_device(name: str) -> str:
     """Choose the device: `auto` prefers CUDA, then Apple's GPU, then the CPU.
 
     Under torchrun, each process uses the GPU with its local rank.
@@ -79,16 +79,14 @@ def resolve_device(wanted: str) -> str:
     """
     n_cuda = torch.cuda.device_count() if torch.cuda.is_available() else 0
     has_mps = torch.backends.mps.is_available()
-    if wanted == "auto":
-        wanted = "cuda" if n_cuda else "mps" if has_mps else "cpu"
-    kind, _, index = wanted.partition(":")
+    if name == "auto":
+        name = "cuda" if n_cuda else "mps" if has_mps else "cpu"
+    kind, _, index = name.partition(":")
     if kind not in ("cpu", "cuda", "mps") or (index and (kind != "cuda" or not index.isdecimal())):
-        raise ConfigError(f"--device is auto, cpu, cuda, cuda:N or mps, not '{wanted}'.")
+        raise ConfigError(f"--device is auto, cpu, cuda, cuda:N or mps, not '{name}'.")
     if kind == "cuda":
         if index and int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1:
-            raise ConfigError(
-                f"--device {wanted} would put all processes on one GPU; --device cuda gives each its own."
-            )
+            raise ConfigError(f"--device {name} would put all processes on one GPU; --device cuda gives each its own.")
         number = int(index or os.environ.get("LOCAL_RANK", "0"))
         if not n_cuda:
             raise ConfigError("there is no CUDA device here (or this PyTorch was built without it); use --device cpu.")
@@ -193,27 +191,27 @@ def check_precision(precision: str) -> str:
     return precision
 
 
-def choose_runtime(model: Model, corpus: Corpus, wanted: Runtime, config: TrainConfig) -> Runtime:
-    """Resolve precision, attention kernel and threads of a `wanted` runtime.
+def choose_runtime(model: Model, corpus: Corpus, requested: Runtime, config: TrainConfig) -> Runtime:
+    """Resolve precision, attention kernel and threads of a `requested` runtime.
 
     On a GPU, bf16 if it is supported. On a CPU, bf16 if there are instructions for it and the output projection, the
     largest matmul, is large enough; and one thread per THREAD_OPERATIONS of a batch, up to the number of cores, since
     small matmuls gain little from more. The fused kernel is used except on a CPU with attention dropout, where it is
     slower.
     """
-    precision = check_precision(wanted.precision)
-    on_cpu = wanted.torch_device.type == "cpu"
+    precision = check_precision(requested.precision)
+    on_cpu = requested.torch_device.type == "cpu"
     fused = isinstance(model, Transformer) and (not on_cpu or model.config.attention_dropout == 0)
     max_threads = default_threads()
-    settled = replace(wanted, fused=fused, threads=wanted.threads or max_threads, settled=True)
+    settled = replace(requested, fused=fused, threads=requested.threads or max_threads, settled=True)
     if not on_cpu:
-        bf16 = wanted.torch_device.type == "cuda" and torch.cuda.is_bf16_supported()
+        bf16 = requested.torch_device.type == "cuda" and torch.cuda.is_bf16_supported()
         return replace(settled, precision=("bf16" if bf16 else "fp32") if precision == "auto" else precision)
     if precision == "auto":
         bf16 = cpu_multiplies_bf16() and model.output.weight.numel() >= BF16_WEIGHTS
         precision = "bf16" if bf16 else "fp32"
     useful_threads = max(1, batch_operations(model, corpus, config) // THREAD_OPERATIONS)
-    return replace(settled, precision=precision, threads=wanted.threads or min(max_threads, useful_threads))
+    return replace(settled, precision=precision, threads=requested.threads or min(max_threads, useful_threads))
 
 
 def operations(model: Model, tokens: int) -> int:

@@ -56,7 +56,7 @@ class TrainingLoss(nn.Module):
         tgt_in: Tensor,
         labels: Tensor,
         rows: Tensor,
-        kept: tuple[Tensor, Tensor] | None = None,
+        keep_masks: tuple[Tensor, Tensor] | None = None,
         padded: bool = True,
     ) -> tuple[Tensor, Tensor]:
         """Summed loss of a batch in nats over its target tokens, without padding, and their plain NLL: two scalars.
@@ -68,9 +68,9 @@ class TrainingLoss(nn.Module):
         model = self.model
         if self.consistency != "none":
             src, tgt_in = torch.cat((src, src)), torch.cat((tgt_in, tgt_in))  # [2 · batch, seq]
-            if kept is not None:
-                for embedding, side in zip(self._embeddings, kept, strict=True):
-                    embedding.kept = torch.cat((torch.ones_like(side), side))
+            if keep_masks is not None:
+                for embedding, mask in zip(self._embeddings, keep_masks, strict=True):
+                    embedding.keep_mask = torch.cat((torch.ones_like(mask), mask))
         # On a CPU, only large matmuls gain from bf16: those of the fused twin's linear layers, or else only the output
         # projection.
         bf16 = torch.is_autocast_enabled(src.device.type) and (src.device.type != "cpu" or self.fused)

@@ -245,8 +245,8 @@ class Trainer:
             inputs = self.setup.corpus.inputs(batch)
             if self.config.consistency == "simcut":
                 nth = number * self.world.size + self.world.rank  # among all batches of the update
-                kept = draw_cutoff(inputs.src, inputs.tgt_in, self.config.cutoff, self.config.seed, step, nth)
-                inputs = inputs._replace(kept=kept)
+                keep_masks = draw_cutoff(inputs.src, inputs.tgt_in, self.config.cutoff, self.config.seed, step, nth)
+                inputs = inputs._replace(keep_masks=keep_masks)
             ahead.append(inputs.to(self.device))
             if len(ahead) > (self.device.type == "cuda"):
                 yield ahead.popleft()
