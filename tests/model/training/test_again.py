@@ -101,7 +101,7 @@ def test_a_model_that_does_not_say_how_it_was_trained_is_refused(trained: Path) 
     with pytest.raises(CheckpointError, match="does not say how it was trained"):
         train.main(["--like", "bare", "--name", "x", *where])
     write_json(trained / "bare" / CONFIG, config | {"init": "gone"})
-    with pytest.raises(CommandError, match="went on from the weights of 'gone', which is not in"):
+    with pytest.raises(CommandError, match="started from the weights of 'gone', which is not in"):
         train.main(["--like", "bare", "--name", "x", *where])
     write_json(trained / "bare" / CONFIG, config)
     with pytest.raises(CommandError, match="--like bare --init bare"):
