@@ -1,10 +1,10 @@
-"""`python -m explorer`: start Headlight and open it."""
+"""`python -m explorer`: start Headlight and open it, or run a command: `python -m explorer train …`."""
 
 from __future__ import annotations
 
 import sys
 
-from explorer.launch.start import run
+from explorer.launch.command import main
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))
+    main(sys.argv[1:])

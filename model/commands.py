@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import NamedTuple, NoReturn, get_args
 
 from model.config import DecodeConfig, LengthPenalty
 from model.user_error import UserError, refused_by_system
@@ -20,23 +20,35 @@ _STANDARD_OUTPUT = "standard output"
 INSTALLED = Path(__file__).resolve().parents[1].parts[-2:] == ("headlight", "_app")
 """Whether this copy is installed as a package and started by the command `headlight`."""
 
-# The subcommands of an installed `headlight`, with the modules that run them.
+
+class Subcommand(NamedTuple):
+    """A command that may follow `headlight`: the module that runs it, and a line that describes it."""
+
+    module: str
+    summary: str
+
+
 SUBCOMMANDS = {
-    "train": "model.train",
-    "translate": "model.translate",
-    "evaluate": "model.evaluate",
-    "relabel": "model.relabel",
-    "reproduce": "model.reproduce",
-    "import": "model.import_translator",
-    "experiments": "model.experiments",
-    "site": "explorer.site",
+    "train": Subcommand("model.train", "train a model on a task or on your own pairs of sentences"),
+    "translate": Subcommand("model.translate", "translate sentences with a model"),
+    "evaluate": Subcommand("model.evaluate", "score a model on a task or on text files"),
+    "relabel": Subcommand("model.relabel", "write further training pairs with trained models"),
+    "reproduce": Subcommand("model.reproduce", "repeat every step that made a bundled model"),
+    "import": Subcommand("model.import_translator", "import a MarianMT or BART model"),
+    "experiments": Subcommand("model.experiments", "train small models that differ in one setting"),
+    "site": Subcommand("explorer.site", "write translations as web pages that need no server"),
 }
+
+
+def subcommand_of(module: str) -> str:
+    """The name of the command that runs a module, or "" if none does."""
+    return next((name for name, command in SUBCOMMANDS.items() if command.module == module), "")
 
 
 def typed(module: str) -> str:
     """The command to type to run one of our modules: `python -m model.train`, or `headlight train` if installed."""
-    subcommand = next((name for name, target in SUBCOMMANDS.items() if target == module), None)
-    return f"headlight {subcommand}" if INSTALLED and subcommand else f"python -m {module}"
+    name = subcommand_of(module)
+    return f"headlight {name}" if INSTALLED and name else f"python -m {module}"
 
 
 class OneSentenceParser(argparse.ArgumentParser):

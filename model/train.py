@@ -19,7 +19,7 @@ from model.commands import (
     run_command,
     typed,
 )
-from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
+from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, with_current_names
 from model.data import TASKS
 from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, find_model, read_config, read_json
 from model.presets import PRESETS, get_preset
@@ -117,6 +117,8 @@ def _epilog() -> str:
 def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
+    for words in (options.set, options.first):  # a setting by its current and its former name is refused
+        with_current_names(dict.fromkeys(word.partition("=")[0] for word in words))
     if options.resume:
         for name in _NOT_WITH_RESUME:
             if getattr(options, name):
@@ -182,6 +184,8 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
     if options.dry_run:
         if world.is_main:
             _print_estimate(setup, before, as_json=options.json)
+            if _is_taken(options) and not options.json:
+                print(f"There is a model '{options.name}' already: training needs another name, or --overwrite.")
         return 0
     if world.is_main:
         folder = create_folder(setup, options.checkpoints, overwrite=options.overwrite)
@@ -199,9 +203,13 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
 
 
 def _check_free(options: argparse.Namespace, world: World) -> None:
-    taken = world.share((options.checkpoints / check_name(options.name)).exists())
-    if taken and not (options.overwrite or options.dry_run):
+    if world.share(_is_taken(options)) and not options.dry_run:
         raise CheckpointError(f"there is a model '{options.name}' already; choose another name or pass --overwrite.")
+
+
+def _is_taken(options: argparse.Namespace) -> bool:
+    """Whether a model has the name of the new one and may not be replaced."""
+    return (options.checkpoints / check_name(options.name)).exists() and not options.overwrite
 
 
 def _set_up(options: argparse.Namespace, world: World, first: Setup | None = None) -> Setup:

@@ -39,7 +39,8 @@ def parser() -> argparse.ArgumentParser:
         "network and nothing installed: put the folder on any web server, or open index.html in a browser.",
     )
     result.add_argument("out", type=Path, metavar="OUT", help="the folder to write, or one page if it ends in .html")
-    result.add_argument("sentences", nargs="*", metavar="TEXT", help="sentences (default: the models' examples)")
+    # With a default, an error about OUT does not call TEXT missing, too.
+    result.add_argument("sentences", nargs="*", default=[], metavar="TEXT", help="sentences (default: the models' own)")
     result.add_argument(
         "--model", action="append", metavar="NAME", help="a model; repeat it for several (default: all)"
     )

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import tomllib
+from argparse import SUPPRESS, Action, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
-from explorer.runs.home import INSTALLED
-from model.commands import OneSentenceParser
+from explorer.runs.home import INSTALLED, ROOT
+from model.commands import SUBCOMMANDS, OneSentenceParser, fail
+from model.config import nearest
 from model.user_error import UserError
 
 Way = Literal["browser", "window", "none"]
@@ -46,34 +51,74 @@ class Options:
         return os.environ.get(f"STREAMLIT_{section}_{snake}".upper(), "")
 
 
-def parse(arguments: Sequence[str]) -> Options:
-    """The options on a command line; a mistake is one sentence on standard error and exit code 2.
+PROGRAM = "headlight" if INSTALLED else "python -m explorer"
 
-    Raises:
-        LaunchError: an argument that neither Headlight nor Streamlit has.
-    """
-    parser = OneSentenceParser(
-        prog="headlight" if INSTALLED else "python -m explorer",
-        description="Start Headlight and open it. A second start opens the server that is running already.",
-        epilog="Further options go to Streamlit: --server.address 0.0.0.0, --browser.serverAddress NAME …",
+
+def version() -> str:
+    """The version of this copy of Headlight."""
+    if INSTALLED:
+        return metadata.version("headlight")
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
+
+
+class _PrintVersion(Action):
+    """Print the version and exit; it is looked up only when it is asked for."""
+
+    def __call__(self, *_: object) -> NoReturn:
+        print(f"headlight {version()}")
+        raise SystemExit(0)
+
+
+def parser() -> OneSentenceParser:
+    """The parser of the command itself; the other commands have their own."""
+    width = max(map(len, SUBCOMMANDS)) + 2
+    lines = [f"  {name:<{width}}{command.summary}" for name, command in SUBCOMMANDS.items()]
+    made = OneSentenceParser(
+        prog=PROGRAM,
+        usage=f"{PROGRAM} [OPTION …]\n       {PROGRAM} COMMAND …",
+        description="Start Headlight and open it, or run a command. A second start opens the server that runs already.",
+        epilog="\n".join(
+            [
+                f"commands ({PROGRAM} COMMAND --help says more):",
+                *lines,
+                "",
+                "Options with a dot go to Streamlit: --server.address 0.0.0.0, --browser.serverAddress NAME …",
+            ]
+        ),
+        formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    way = parser.add_mutually_exclusive_group()
+    made.add_argument("--version", action=_PrintVersion, nargs=0, default=SUPPRESS, help="print the version and exit")
+    way = made.add_mutually_exclusive_group()
     way.add_argument("--browser", dest="way", action="store_const", const="browser", help="open it in the browser")
     way.add_argument("--window", dest="way", action="store_const", const="window", help="open it in its own window")
     way.add_argument("--no-open", dest="way", action="store_const", const="none", help="only print its address")
-    parser.add_argument(
+    made.add_argument(
         "--port", type=_port, default=0, help="port of the server (8501 if it is free, else the next one)"
     )
-    parser.add_argument("--model", default="", metavar="NAME", help="open with this model")
-    parser.add_argument("--checkpoints", type=Path, metavar="DIR", help="folder of models (the usual one)")
-    parser.add_argument("--viewer", action="store_true", help="for looking only: no training, uploads or deletion")
-    parser.set_defaults(way="browser")
-    given, forwarded = parser.parse_known_args(arguments)
-    if forwarded and not forwarded[0].startswith("--"):
-        raise LaunchError(f"'{forwarded[0]}' is no argument of this command; --help lists what it takes.")
-    if any(argument.partition("=")[0] == "--server.port" for argument in forwarded):
-        raise LaunchError("Choose the port with --port, not with --server.port.")
+    made.add_argument("--model", default="", metavar="NAME", help="open with this model")
+    made.add_argument("--checkpoints", type=Path, metavar="DIR", help="folder of models (the usual one)")
+    made.add_argument("--viewer", action="store_true", help="for looking only: no training, uploads or deletion")
+    made.set_defaults(way="browser")
+    return made
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """The options on a command line; a mistake is one sentence on standard error and exit code 2."""
+    options = parser()
+    given, forwarded = options.parse_known_args(arguments)
+    first = forwarded[0] if forwarded else "--"
+    if first in SUBCOMMANDS:
+        fail(f"A command comes first: {PROGRAM} {first} …")
+    if not first.startswith("-"):
+        fail(f"There is no command '{first}'{nearest(first, SUBCOMMANDS)}")
+    for argument in forwarded:
+        name = argument.partition("=")[0]
+        if name == "--server.port":
+            fail("Choose the port with --port, not with --server.port.")
+        if name.startswith("-") and "." not in name:
+            known = re.findall(r"(?m)^  .*?(--[a-z-]+)(?: |$)", options.format_help())
+            fail(f"There is no option '{name}'{nearest(name, known)}")
     return Options(**vars(given), forwarded=tuple(forwarded))
 
 

@@ -1,4 +1,4 @@
-"""`python -m explorer` and `headlight`: find or start a server, open it, and end it with this command."""
+"""Start the app: find or start a server, open it, and end it with this command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode
@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from platformdirs import user_data_path
 
 from explorer.launch.models_folder import models_folder
-from explorer.launch.options import LaunchError, Options, parse
+from explorer.launch.options import LaunchError, Options
 from explorer.launch.server import environment, find_server, is_alive, start_server, stop, wait_until_ready, wishes
 from explorer.launch.window import AppWindow, NoWindowError, has_screen
 from explorer.locale.text import listed
@@ -27,11 +27,11 @@ class Ended(BaseException):
     """Ctrl-C, or a signal that asks this command to end."""
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command; returns its exit code. An error is one sentence on standard error and code 2."""
+def run(options: Options) -> int:
+    """Run the app; returns the exit code. An error is one sentence on standard error and code 2."""
     try:
         with _signals():
-            return _start(parse(arguments))
+            return _start(options)
     except (LaunchError, CheckpointError) as error:
         fail(str(error))
     except Ended:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from explorer.runs.home import INSTALLED, ROOT
 from explorer.runs.settings import Changes
-from model.commands import SUBCOMMANDS
+from model.commands import subcommand_of
 from model.folder import real_path
 
 TRAIN = ("python", "-m", "model.train")
@@ -112,7 +112,7 @@ def _where(checkpoints: Path) -> list[str]:
 
 def quoted_command(command: Sequence[str]) -> str:
     """Write a command as one would type it here, quoted for this system's terminal."""
-    named = next((name for name, module in SUBCOMMANDS.items() if list(command[1:3]) == ["-m", module]), None)
-    if INSTALLED and named is not None:
-        command = ["headlight", named, *command[3:]]
+    name = subcommand_of(command[2]) if list(command[1:2]) == ["-m"] else ""
+    if INSTALLED and name:
+        command = ["headlight", name, *command[3:]]
     return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)

@@ -139,6 +139,11 @@ def test_a_dry_run_says_what_it_would_take_and_writes_nothing(
     assert plan["schedule"][0][0] == 1
     assert "core" in plan["device_name"]
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "plan").mkdir()
+    assert train.main([*arguments, "--set", *SMALL]) == 0
+    assert capsys.readouterr().out.endswith(
+        "There is a model 'plan' already: training needs another name, or --overwrite.\n"
+    )
 
 
 def test_a_dry_run_that_fails_as_the_run_would_says_why(
@@ -196,6 +201,7 @@ def test_the_memory_of_a_plan_is_that_of_the_largest_batch_of_the_corpus(
         (["--task", "copy", "--name", "x", "--preset", "tini"], "there is no preset 'tini'; did you mean 'tiny'?"),
         (["--task", "copy", "--name", "x", "--set", "d_modle=3"], "unknown setting 'd_modle'; did you mean 'd_model'?"),
         (["--task", "copy", "--name", "x", "--set", "d_model=63"], "d_model=63 does not divide"),
+        (["--task", "copy", "--name", "x", "--set", "max_tokens=3", "batch_tokens=9"], "give only one of them"),
         (["--task", "copy", "--name", "../x"], "cannot name a model"),
         (["--task", "copy", "--name", "nul"], "cannot name a model"),
         (["--task", "copy", "--name", "x", "--init", "run2"], "there is no model 'run2'"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
@@ -82,7 +83,7 @@ def test_every_setting_explains_itself(cls: type) -> None:
     [
         (ModelConfig, {"d_modle": 64}, "did you mean 'd_model'"),
         (TrainConfig, {"learning_rat": 1e-3}, "did you mean 'learning_rate'"),
-        (TrainConfig, {"xyzzy": 1}, "known:"),
+        (TrainConfig, {"xyzzy": 1}, "most similar of"),
         (ModelConfig, {"d_model": "64"}, "d_model must be of type int"),
         (ModelConfig, {"d_model": 64.0}, "d_model must be of type int"),
         (ModelConfig, {"d_model": True}, "d_model must be of type int"),
@@ -207,7 +208,11 @@ def test_specials_stand_at_their_ids() -> None:
     assert [SPECIALS[i] for i in (PAD, SOS, EOS, UNK)] == ["<pad>", "<sos>", "<eos>", "<unk>"]
 
 
-def test_nearest_names_one_or_all() -> None:
+def test_nearest_names_one_or_all_or_a_few_of_many() -> None:
     assert nearest("revrse", ["reverse", "copy"]) == "; did you mean 'reverse'?"
     assert "copy, reverse" in nearest("xyzzy", ["reverse", "copy"])
     assert nearest("reverse", []) == "."
+    settings = [setting.name for cls in (ModelConfig, TrainConfig) for setting in dataclasses.fields(cls)]
+    assert nearest("lr", settings) == "; did you mean 'learning_rate'?"
+    assert nearest("heads", settings) == "; did you mean 'n_decoder_heads' or 'n_encoder_heads'?"
+    assert re.fullmatch(rf"; the most similar of {len(settings)} are \w+, \w+, \w+\.", nearest("xyzzy", settings))

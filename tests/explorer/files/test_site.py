@@ -107,6 +107,12 @@ def test_what_cannot_be_done_is_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_only_the_folder_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([])
+    assert capsys.readouterr().err.endswith("the following arguments are required: OUT. See --help.\n")
+
+
 def test_one_page(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert main([str(page), "--model", "reverse", "--checkpoints", str(MODELS), "attention"]) == 0
