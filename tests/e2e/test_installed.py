@@ -1,17 +1,19 @@
-"""The wheel in a fresh environment: a translated sentence, and training that outlives the command that started it.
+"""The wheel in fresh environments: a translated sentence, training that outlives the command, and an older numpy alone.
 
-The environment borrows the installed libraries, so this does not show that pip finds them all: .ci/run installs them
-from the same list.
+The first environment borrows the installed libraries, so this does not show that pip finds them all: .ci/run installs
+them from the same list.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import sysconfig
 import time
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -30,7 +32,9 @@ pytestmark = [
 ]
 
 PATIENCE = 120_000  # milliseconds; the machine may be busy with other things
-TOP = ("headlight", "headlight-0.1.0.dist-info")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TOP = ("headlight", f"headlight-{PROJECT['version']}.dist-info")
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 NOT_OURS = "raise SystemExit('a module of the user is imported in place of ours')"
 
 
@@ -38,9 +42,8 @@ NOT_OURS = "raise SystemExit('a module of the user is imported in place of ours'
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from this checkout, with the build tools of this environment."""
     folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     build = ["wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(ROOT)]
-    subprocess.run([*pip, *build], check=True, capture_output=True)
+    subprocess.run([*PIP, *build], check=True, capture_output=True)
     (made,) = folder.glob("*.whl")
     return made
 
@@ -63,13 +66,52 @@ def test_the_wheel_has_everything_and_takes_no_names(wheel: Path) -> None:
     assert inside == {name for name in wanted if not name.startswith("explorer/launch/installed/")}
 
 
+def environment_with(wheel: Path, folder: Path) -> Path:
+    """A virtual environment with the wheel and nothing else."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    install = ["--python", str(folder), "install", "--no-deps", "--no-index", "--no-compile", str(wheel)]
+    subprocess.run([*PIP, *install], check=True)
+    return folder
+
+
+SHOW = """
+import sys
+import headlight
+before = set(sys.modules)
+assert not {"numpy", "explorer", "model"} & before, "nothing is imported before it is asked for"
+import numpy as np
+page = headlight.show(cross=np.full((1, 1, 2, 2), 0.5), source=["a", "b"], target=["c", "d"])
+page.save("page.html")
+print(np.__version__)
+"""
+
+
+def test_an_older_numpy_alone_is_enough_for_show_and_the_help(wheel: Path, tmp_path: Path) -> None:
+    """What `pip install --no-deps` gives beside somebody's own, older numpy."""
+    folder = environment_with(wheel, tmp_path / "venv")
+    (bound,) = re.findall(r"numpy>=([\d.]+)", " ".join(PROJECT["dependencies"]))
+    older = ["--python", str(folder), "install", "--only-binary", ":all:", "--retries", "0", f"numpy=={bound}.*"]
+    if subprocess.run([*PIP, *older], check=False, capture_output=True).returncode:
+        pytest.skip(f"no wheel of numpy {bound} can be had here")
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        path = str(folder / "bin" / command[0])
+        return subprocess.run([path, *command[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    shown = run("python", "-c", SHOW)
+    assert shown.stdout.startswith(f"{bound}."), shown.stderr
+    assert "</html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert run("headlight", "--version").stdout == f"headlight {PROJECT['version']}\n"
+    assert "\n  train " in run("headlight", "--help").stdout
+    alone = run("headlight")
+    assert (alone.returncode, alone.stderr.count("\n")) == (2, 1)
+    assert alone.stderr.startswith("Headlight needs the library '")
+
+
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment with the wheel, the libraries of this one, and modules of the user under our names."""
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--python", str(folder)]
-    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--no-compile", str(wheel)], check=True)
+    folder = environment_with(wheel, tmp_path_factory.mktemp("fresh") / "venv")
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     for name in ("model.py", "explorer.py", "pages.py", "app.py"):
