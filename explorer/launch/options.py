@@ -26,10 +26,10 @@ class LaunchError(UserError):
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for.
+    """The options of a start.
 
-    `way` is how the app opens; `port` is 0 if the first free one from 8501 on will do; `checkpoints` is None for the
-    usual folder; `forwarded` are the arguments that go to Streamlit.
+    `way` is how the app opens; `port` is 0 for the first free one from 8501 on; `checkpoints` is None for the usual
+    folder; `forwarded` are the arguments that go to Streamlit.
     """
 
     way: Way = "browser"

@@ -1,4 +1,4 @@
-"""The server's process: found if it runs already, started, waited for until it answers, and ended with its starter."""
+"""The server's process: find a running one, start one, wait until it answers, and end it with its starter."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from explorer.runs.viewer_mode import viewing
 
 GENTLE_SECONDS = 2.0  # to end by itself; then it is killed
 READY_SECONDS = 60.0
-# In the environment of a server that ends with the process that started it: what it was started for.
+# In the environment of a server that was started by this command: the hash of the options (see `wishes`).
 STARTER = "HEADLIGHT_STARTER"
 _LOCALHOST = ("127.0.0.1", "0.0.0.0", "::")
 _APP = ROOT / "app.py"
 
 
 def is_alive(server: psutil.Process) -> bool:
-    """Whether the process of a server is still there."""
+    """Whether the server's process still runs."""
     with suppress(psutil.Error):
         return bool(server.is_running() and server.status() != psutil.STATUS_ZOMBIE)
     return False
 
 
 def stop(server: psutil.Process) -> None:
-    """End the process: gently, and by force where that takes too long."""
+    """Terminate the process; kill it if it does not end in time."""
     with suppress(psutil.NoSuchProcess):  # it is gone already
         server.terminate()
         try:
@@ -52,13 +52,13 @@ def stop(server: psutil.Process) -> None:
 
 
 def wishes(options: Options, checkpoints: Path) -> str:
-    """What makes two starts mean the same server, whatever their port and model, in a few letters."""
-    meant = [str(ROOT), str(checkpoints), options.viewer or viewing(), options.forwarded]
-    return hashlib.sha256(json.dumps(meant).encode()).hexdigest()[:16]
+    """A hash of the options that distinguish one server from another; port and model do not."""
+    options_of_server = [str(ROOT), str(checkpoints), options.viewer or viewing(), options.forwarded]
+    return hashlib.sha256(json.dumps(options_of_server).encode()).hexdigest()[:16]
 
 
 def find_server(options: Options, wished: str) -> psutil.Process | None:
-    """A server of this user that runs for the same wishes: it has them in its environment."""
+    """A running server of this user that was started with the same options, which its environment names."""
     for process in psutil.process_iter():
         try:
             if str(_APP) not in process.cmdline() or process.environ().get(STARTER) != wished:
@@ -76,20 +76,20 @@ def environment(checkpoints: Path, wished: str, *, viewer: bool) -> dict[str, st
     Our own folder comes first on the path of imports, whatever `model.py` lies in the working folder.
     """
     others = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
-    made = {
+    variables = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), *others]),
         "HEADLIGHT_CHECKPOINTS": str(checkpoints),
         STARTER: wished,
     }
-    return made | {"HEADLIGHT_VIEWER": "1"} if viewer else made
+    return variables | {"HEADLIGHT_VIEWER": "1"} if viewer else variables
 
 
 def start_server(options: Options, environment: Mapping[str, str]) -> psutil.Popen:
-    """Start the process; what it prints goes to this terminal.
+    """Start the server; its output goes to this terminal.
 
-    It ends with this process, however that happens: it reads a pipe of which only this process has the other end.
-    Without a port, Streamlit takes the first free one from 8501 on.
+    It ends whenever this process ends, because it reads from a pipe whose other end only this process holds. Without a
+    port, Streamlit takes the first free one from 8501 on.
     """
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(_APP), *options.forwarded]
     command += ["--server.headless", "true", "--logger.hideWelcomeMessage", "true"]
@@ -104,7 +104,7 @@ def start_server(options: Options, environment: Mapping[str, str]) -> psutil.Pop
 
 
 def end_with_the_starter() -> None:
-    """In the server: end it once the process that started it is gone; the system then closes the pipe between them."""
+    """In the server: end it once the process that started it has ended, which closes the pipe between them."""
 
     def wait() -> None:
         # Not sys.stdin: a thread that waits in it holds a lock that the interpreter needs in order to end.
@@ -135,10 +135,9 @@ def wait_until_ready(server: psutil.Process, options: Options) -> str:
 
 
 def answers(url: str) -> bool:
-    """Whether a server at this address says that it is well."""
+    """Whether a server at this address reports that it is healthy."""
     try:
-        # This machine is asked directly, whatever proxy the environment names, and under another name than that of a
-        # certificate.
+        # The request goes to this machine, so no proxy is used; the certificate names another host than localhost.
         own = ssl.create_default_context()
         own.check_hostname, own.verify_mode = False, ssl.CERT_NONE
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=own))

@@ -74,7 +74,7 @@ def _start(options: Options) -> int:
 
 
 def goodbye(checkpoints: Path) -> str:
-    """What is said at the end: that the server has ended, and which training goes on."""
+    """The last message: the server has ended, and which training continues."""
     going = _training(checkpoints)
     if not going:
         return "Headlight has ended."
@@ -87,7 +87,7 @@ def _before_closing(checkpoints: Path) -> str:
 
 
 def _training(checkpoints: Path) -> str:
-    """The runs that are being trained or wait for it, as a list in a sentence."""
+    """The running and queued runs, as a list for a sentence."""
     from explorer.runs.progress import progress  # imports numpy, which would delay the start
 
     going = [status for status in Runs(checkpoints).statuses() if status.busy]
@@ -95,11 +95,11 @@ def _training(checkpoints: Path) -> str:
 
 
 def _in_window(page: str, question: Callable[[], str]) -> bool:
-    """Show the page in a window until it is closed; False, and said, where there is none to be had."""
+    """Show the page in a window until it is closed; False, after a message, if no window can be opened."""
     storage = user_data_path("headlight", appauthor=False) / "window"
     window = AppWindow(page, storage, question)
     try:
-        with _signals(window.close):  # the window's loop does not pass on what a signal raises
+        with _signals(window.close):  # an exception from a signal handler would not leave the window's loop
             window.show()
     except NoWindowError as none:
         _say(str(none))
@@ -121,7 +121,7 @@ def _raise_ended() -> None:
 
 @contextmanager
 def _signals(end: Callable[[], None] = _raise_ended) -> Iterator[None]:
-    """Signals that ask this command to end call `end`, once: the end itself is not interrupted."""
+    """Call `end` at the first signal that asks this command to end; further signals are ignored."""
 
     def received(number: int, frame: object) -> None:
         for name in names:

@@ -30,7 +30,7 @@ class NoWindowError(UserError):
 class AppWindow:
     """One window on a running server; :meth:`show` returns when it is closed.
 
-    `question` gives what to ask before it is closed, or nothing.
+    `question` returns what to ask before the window is closed, or an empty string.
     """
 
     def __init__(self, url: str, storage: Path, question: Callable[[], str]) -> None:
@@ -75,13 +75,13 @@ class AppWindow:
             self._window.destroy()
 
     def _confirm(self) -> bool:
-        """Whether the window may close: the user is asked if something goes on without it."""
+        """Whether the window may close; if training would continue without it, the user is asked."""
         question = self._question() if self._asks else ""
         return not question or bool(self._window and self._window.create_confirmation_dialog(TITLE, question))
 
     def _adapt(self) -> None:
         if sys.platform.startswith("linux") and self._window is not None:
-            signal.signal(signal.SIGINT, self._interrupt)  # pywebview's own only leaves the loop of events
+            signal.signal(signal.SIGINT, self._interrupt)  # pywebview's handler only leaves the event loop
             _adapt_qt(self._window.native)
 
 
@@ -101,9 +101,9 @@ def _import_backend() -> Any:
     Raises:
         NoWindowError: it is not installed, or there is no screen.
     """
-    logging.getLogger("pywebview").setLevel(logging.CRITICAL)  # it prints a traceback for each backend it does not find
+    logging.getLogger("pywebview").setLevel(logging.CRITICAL)  # else it prints a traceback for each missing backend
     if not has_screen() and not os.environ.get("QT_QPA_PLATFORM"):  # Qt has screens of its own, for tests
-        raise NoWindowError("There is no screen for a window, so Headlight only tells its address.")
+        raise NoWindowError("There is no screen for a window, so Headlight only prints its address.")
     try:
         import webview
     except ImportError:

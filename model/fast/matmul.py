@@ -19,6 +19,8 @@ def onednn_keeps_float32() -> bool:
     """Whether this CPU has AVX-512 and oneDNN does not round float32 operands although it is allowed to."""
     if not torch.backends.mkldnn.is_available() or torch.backends.cpu.get_cpu_capability() != "AVX512":
         return False
+    if not hasattr(torch.cpu, "get_capabilities") or not hasattr(torch.backends.mkldnn, "matmul"):
+        return False  # an older PyTorch, without this permission
     capabilities = torch.cpu.get_capabilities()
     if any(bool(has) for name, has in capabilities.items() if "amx" in name):
         return False

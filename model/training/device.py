@@ -120,6 +120,8 @@ def default_threads() -> int:
 
 def cpu_multiplies_bf16() -> bool:
     """Whether this CPU has instructions for bf16 multiplication; without them bf16 only costs time."""
+    if not hasattr(torch.cpu, "get_capabilities"):  # an older PyTorch does not say
+        return False
     return any(bool(has) for name, has in torch.cpu.get_capabilities().items() if "bf16" in name)
 
 

@@ -25,27 +25,27 @@ _ours: dict[str, Any] = {}  # our modules by name, while they are not in sys.mod
 
 
 def __getattr__(name: str) -> Any:
-    """Import what a notebook uses only when it is asked for."""
+    """Import `show` and `AttentionError` on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'headlight' has no attribute {name!r}")
     with _our_modules():
         from explorer import notebook
 
-        found = getattr(notebook, name)
-    if isinstance(found, type):
-        return found
+        member = getattr(notebook, name)
+    if isinstance(member, type):
+        return member
 
-    @functools.wraps(found)
+    @functools.wraps(member)
     def call(*arguments: Any, **choices: Any) -> Any:
-        with _our_modules():  # for what it imports while it runs
-            return found(*arguments, **choices)
+        with _our_modules():  # for imports inside the function
+            return member(*arguments, **choices)
 
     return call
 
 
 @contextmanager
 def _our_modules() -> Iterator[None]:
-    """Within the block, `model` and `explorer` are ours; before and after it they are those of whoever uses this."""
+    """Within the block, the names `model` and `explorer` mean our packages; outside it, those of the user."""
     with _lock:
         theirs = _taken()
         sys.modules.update(_ours)
@@ -59,5 +59,5 @@ def _our_modules() -> Iterator[None]:
 
 
 def _taken() -> dict[str, Any]:
-    """The modules of these names, which no longer are in `sys.modules` afterwards."""
+    """Remove all modules below these names from `sys.modules`, and return them."""
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in _TOP}

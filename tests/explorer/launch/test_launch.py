@@ -84,6 +84,7 @@ def test_the_help_has_a_line_for_each_command(capsys: pytest.CaptureFixture[str]
     assert max(map(len, lines)) <= 110
 
 
+@pytest.mark.filterwarnings("ignore:'model.translate' found in sys.modules:RuntimeWarning")  # imported above
 def test_a_command_gets_its_arguments_and_the_folder_of_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

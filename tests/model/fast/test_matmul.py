@@ -20,6 +20,10 @@ from model.training.distributed import World
 from model.training.trainer import Trainer
 from tests.model.engine import SETTLED, string_setup
 
+pytestmark = pytest.mark.skipif(
+    not hasattr(torch.backends.mkldnn, "matmul"), reason="this PyTorch is too old for the permission"
+)
+
 BF16_STEP = 2.0**-8
 """The relative distance of two neighbouring bf16 numbers, at most."""
 

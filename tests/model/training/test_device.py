@@ -14,8 +14,9 @@ import torch
 from model import train
 from model.commands import run_command
 from model.config import TrainConfig
+from model.fast.matmul import onednn_keeps_float32
 from model.folder import WEIGHTS, read_config
-from model.training.device import Runtime, batch_operations, choose_runtime
+from model.training.device import Runtime, batch_operations, choose_runtime, cpu_multiplies_bf16
 from model.training.distributed import World
 from model.training.trainer import Trainer
 from tests.forked import Forked
@@ -44,6 +45,16 @@ def test_auto_follows_from_the_machine_and_the_sizes(
     assert (chosen.precision, chosen.threads, chosen.settled) == (precision, threads, True)
     explicit = choose_runtime(setup.model, setup.corpus, Runtime(precision="bf16", threads=3), setup.settings.training)
     assert (explicit.precision, explicit.threads) == ("bf16", 3)
+
+
+def test_an_older_pytorch_trains_in_float32_by_its_own_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot say what the processor has."""
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    onednn_keeps_float32.cache_clear()
+    assert not cpu_multiplies_bf16()
+    assert not onednn_keeps_float32()
+    onednn_keeps_float32.cache_clear()
 
 
 def test_a_thread_for_so_many_operations_of_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
