@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from model.architectures import make_transformer
+from model.architectures import Model, make_transformer
 from model.config import PAD, SOS, ModelConfig
+from model.lstm import LSTM
 from model.transformer import Transformer
 
 VOCAB = 13
 STEP_TOLERANCE = 1e-5
+
+VARIANTS: list[dict[str, Any]] = [
+    {"attention_gate": True},
+    {"positions": "alibi", "attention_gate": True, "scale_scores": False, "norm_first": True},
+    {"positions": "learned", "norm_embeddings": True, "output_bias": True},
+    {"layer_norm": "scalar", "scale_scores": False},
+    {"residual": False},
+    {"residual": False, "norm_first": True, "activation": "gelu"},
+]
+EVERY_MODEL: list[dict[str, Any]] = [
+    *(
+        {"positions": positions, "norm_first": norm_first, "causal": causal}
+        for positions, norm_first, causal in product(
+            ("sinusoidal", "learned", "none", "rope", "alibi"), (False, True), (True, False)
+        )
+    ),
+    *VARIANTS,
+    {"architecture": "lstm"},
+]
+"""Changes to `tiny_config` for every position scheme, norm placement and mask, every variant, and the LSTM."""
 
 
 def tiny_config(**changes: Any) -> ModelConfig:
@@ -42,6 +64,18 @@ def tiny_model(*, seed: int = 0, **changes: Any) -> Transformer:
             if name.endswith("bias") or "norm" in name:
                 parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
     return model.eval()
+
+
+def tiny_lstm(*, seed: int = 0, **changes: Any) -> LSTM:
+    """An untrained LSTM in evaluation mode."""
+    model = LSTM(tiny_config(architecture="lstm", **changes))
+    model.reset_parameters(torch.Generator().manual_seed(seed))
+    return model.eval()
+
+
+def model_of(changes: dict[str, Any]) -> Model:
+    """One of `EVERY_MODEL`."""
+    return tiny_lstm() if changes.get("architecture") == "lstm" else tiny_model(**changes)
 
 
 def random_ids(*shape: int, seed: int = 1) -> Tensor:

@@ -14,6 +14,29 @@ from tests.tiny import STEP_TOLERANCE, sources, targets, tiny_model
 
 SITES: list[tuple[AttentionKind, int, int]] = [("encoder", 0, 1), ("decoder", 1, 2), ("cross", 2, 3)]
 N_SRC, N_TGT = 6, 5
+SHAPES = {"encoder": (N_SRC, N_SRC), "decoder": (N_TGT, N_TGT), "cross": (N_TGT, N_SRC)}
+OPEN = {kind: np.tril(np.ones(n, bool)) if kind == "decoder" else np.ones(n, bool) for kind, n in SHAPES.items()}
+
+
+def edits(*changes: HeadEdit) -> HeadEdits:
+    return HeadEdits(tuple(changes))
+
+
+def run(model: Transformer, *changes: HeadEdit, site=None) -> tuple[Tensor, AttentionRecorder]:
+    recorder = AttentionRecorder(details=() if site is None else (site,))
+    tap = compose(edit_tap(edits(*changes), model.config), recorder)
+    return model(sources(N_SRC), targets(N_TGT), tap=tap), recorder
+
+
+def random_pattern(kind: AttentionKind, seed: int = 0) -> np.ndarray:
+    """Weights that are not normalised, and that reach into the future."""
+    return np.random.default_rng(seed).random(SHAPES[kind], dtype=np.float32) + 0.1
+
+
+def shares(pattern: np.ndarray, kind: AttentionKind) -> np.ndarray:
+    """Only what may be seen counts, and each row sums to 1."""
+    seen = pattern * OPEN[kind]
+    return seen / seen.sum(-1, keepdims=True)
 
 
 @pytest.fixture(autouse=True)
@@ -27,134 +50,67 @@ def model() -> Transformer:
     return tiny_model()
 
 
-def edits(*changes: HeadEdit) -> HeadEdits:
-    return HeadEdits(tuple(changes))
-
-
-def run(model: Transformer, edit: HeadEdits | None = None, site=None) -> tuple[Tensor, AttentionRecorder]:
-    recorder = AttentionRecorder(details=() if site is None else (site,))
-    tap = compose(edit_tap(edit, model.config), recorder)
-    return model(sources(N_SRC), targets(N_TGT), tap=tap), recorder
-
-
-def n_rows(kind: AttentionKind) -> int:
-    return N_SRC if kind == "encoder" else N_TGT
-
-
-def n_keys(kind: AttentionKind) -> int:
-    return N_TGT if kind == "decoder" else N_SRC
-
-
-def attention_at(model: Transformer, kind: AttentionKind, layer: int) -> torch.nn.Module:
-    stack = model.encoder if kind == "encoder" else model.decoder
-    return stack.layers[layer].cross_attn if kind == "cross" else stack.layers[layer].self_attn
-
-
-def random_pattern(kind: AttentionKind, seed: int = 0) -> np.ndarray:
-    """Weights that are not normalised, and that reach into the future."""
-    return np.random.default_rng(seed).random((n_rows(kind), n_keys(kind)), dtype=np.float32) + 0.1
-
-
-def visible(kind: AttentionKind) -> np.ndarray:
-    return np.tril(np.ones((N_TGT, N_TGT), bool)) if kind == "decoder" else np.ones((n_rows(kind), n_keys(kind)), bool)
-
-
-@pytest.mark.parametrize("site", SITES)
-def test_zero_is_the_model_without_that_heads_slice_of_w_o(model: Transformer, site) -> None:
+@pytest.mark.parametrize("site", SITES, ids=str)
+@pytest.mark.parametrize("op", ["uniform", "pattern", "short pattern", "row", "two rows"])
+def test_edited_weights_are_masked_and_renormalised_and_all_others_stay(model: Transformer, site, op: str) -> None:
     kind, layer, head = site
-    edited, recorder = run(model, edits(HeadEdit(kind, layer, head, "zero")), site)
-    w_o = attention_at(model, kind, layer).out_proj.weight
-    d_head = w_o.size(1) // model.config.n_heads(kind)
-    columns = slice(head * d_head, (head + 1) * d_head)
-    kept = w_o[:, columns].clone()
-    try:
-        w_o[:, columns] = 0.0
-        expected, _ = run(model)
-    finally:
-        w_o[:, columns] = kept
-    torch.testing.assert_close(edited, expected, rtol=0, atol=1e-6)
-    assert not torch.allclose(edited, run(model)[0], atol=1e-4)
-    assert (recorder.details[site][0]["output"] == 0).all()
-
-
-@pytest.mark.parametrize("site", SITES)
-def test_uniform_looks_everywhere_it_may_equally(model: Transformer, site) -> None:
-    kind, layer, head = site
-    edited, recorder = run(model, edits(HeadEdit(kind, layer, head, "uniform")))
-    open_keys = visible(kind)
-    expected = open_keys / open_keys.sum(-1, keepdims=True)
-    np.testing.assert_allclose(recorder.weights(kind)[layer, head], expected, rtol=0, atol=1e-6)
-    assert not torch.allclose(edited, run(model)[0], atol=1e-4)
-
-
-@pytest.mark.parametrize("site", SITES)
-@pytest.mark.parametrize("row", [0, 2, 4])
-def test_a_replaced_row_is_masked_and_renormalised_and_alone(model: Transformer, site, row: int) -> None:
-    kind, layer, head = site
-    values = random_pattern(kind)[row]
-    _, recorder = run(model, edits(HeadEdit(kind, layer, head, "row", row=row, values=values)))
-    expected = values * visible(kind)[row]
-    weights = recorder.weights(kind)[layer]
-    np.testing.assert_allclose(weights[head, row], expected / expected.sum(), rtol=0, atol=1e-6)
-    assert (weights[head, row][~visible(kind)[row]] == 0).all()
-    np.testing.assert_allclose(weights.sum(-1), 1.0, rtol=0, atol=1e-5)
-    plain = run(model)[1].weights(kind)[layer]
-    others = [h for h in range(weights.shape[0]) if h != head]
-    np.testing.assert_array_equal(weights[others], plain[others])
-    other_rows = [i for i in range(n_rows(kind)) if i != row]
-    np.testing.assert_allclose(weights[head, other_rows], plain[head, other_rows], rtol=0, atol=2e-7)
-
-
-@pytest.mark.parametrize("site", SITES)
-def test_a_pattern_replaces_every_row(model: Transformer, site) -> None:
-    kind, layer, head = site
-    pattern = random_pattern(kind)
-    edited, recorder = run(model, edits(HeadEdit(kind, layer, head, "pattern", values=pattern)))
-    expected = pattern * visible(kind)
-    np.testing.assert_allclose(
-        recorder.weights(kind)[layer, head], expected / expected.sum(-1, keepdims=True), rtol=0, atol=1e-6
-    )
+    pattern, (logits, plain) = random_pattern(kind), run(model)
+    rows = {"short pattern": [0, 1], "row": [2], "two rows": [0, 3]}.get(op, list(range(len(pattern))))
+    if op == "uniform":
+        pattern = np.ones_like(pattern)
+        changes = [HeadEdit(*site, "uniform")]
+    elif "pattern" in op:
+        changes = [HeadEdit(*site, "pattern", values=pattern[rows])]
+    else:
+        changes = [HeadEdit(*site, "row", row=row, values=pattern[row]) for row in rows]
+    edited, recorder = run(model, *changes)
+    before, after = plain.weights(kind)[layer], recorder.weights(kind)[layer]
+    expected = before[head].copy()
+    expected[rows] = shares(pattern, kind)[rows]
+    np.testing.assert_allclose(after[head], expected, rtol=0, atol=1e-6)
+    assert (after[head][~OPEN[kind]] == 0).all()
+    others = [each for each in range(len(after)) if each != head]
+    np.testing.assert_array_equal(after[others], before[others])
     assert torch.isfinite(edited).all()
+    assert not torch.allclose(edited, logits, atol=1e-5)
 
 
-@pytest.mark.parametrize("site", SITES)
-def test_a_heads_own_pattern_put_back_changes_nothing(model: Transformer, site) -> None:
+@pytest.mark.parametrize("site", SITES, ids=str)
+def test_edited_outputs_are_what_was_given_and_zero_is_a_missing_slice_of_w_o(model: Transformer, site) -> None:
     kind, layer, head = site
     plain, recorder = run(model, site=site)
-    pattern = recorder.weights(kind)[layer, head]
-    edited, _ = run(model, edits(HeadEdit(kind, layer, head, "pattern", values=pattern)))
-    torch.testing.assert_close(edited, plain, rtol=0, atol=1e-5)
-    output = recorder.details[site][0]["output"][0].numpy()
-    edited, _ = run(model, edits(HeadEdit(kind, layer, head, "output", values=output)))
-    torch.testing.assert_close(edited, plain, rtol=0, atol=1e-6)
+    own = recorder.details[site][0]["output"][0]
+    mean, short = own.mean(dim=0), torch.full_like(own[:2], 0.5)
+    for change, expected in (
+        (HeadEdit(*site, "zero"), torch.zeros_like(own)),
+        (HeadEdit(*site, "mean", values=mean.numpy()), mean.expand_as(own)),
+        (HeadEdit(*site, "output", values=short.numpy()), torch.cat((short, own[2:]))),
+    ):
+        edited, recorder = run(model, change, site=site)
+        assert torch.equal(recorder.details[site][0]["output"][0], expected)
+        assert not torch.allclose(edited, plain, atol=1e-5)
+        if change.op == "zero":
+            silenced = tiny_model()
+            block = (silenced.encoder if kind == "encoder" else silenced.decoder).layers[layer]
+            attention = block.cross_attn if kind == "cross" else block.self_attn
+            attention.out_proj.weight[:, head * attention.d_head : (head + 1) * attention.d_head] = 0.0
+            torch.testing.assert_close(edited, run(silenced)[0], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("site", SITES)
-def test_mean_puts_one_vector_at_every_position(model: Transformer, site) -> None:
-    kind, layer, head = site
-    _, plain = run(model, site=site)
-    mean = plain.details[site][0]["output"][0].mean(dim=0).numpy()
-    edited, recorder = run(model, edits(HeadEdit(kind, layer, head, "mean", values=mean)), site)
-    output = recorder.details[site][0]["output"][0]
-    assert torch.equal(output, torch.from_numpy(mean).expand_as(output))
-    assert not torch.allclose(edited, run(model)[0], atol=1e-5)
+@pytest.mark.parametrize("site", SITES, ids=str)
+def test_what_a_head_does_anyway_changes_nothing(model: Transformer, site) -> None:
+    plain, recorder = run(model, site=site)
+    kept = recorder.details[site][0]
+    for op, point in (("pattern", "weights"), ("output", "output")):
+        edited, _ = run(model, HeadEdit(*site, op, values=kept[point][0].numpy()))  # type: ignore[arg-type]
+        torch.testing.assert_close(edited, plain, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("site", SITES)
-def test_a_short_output_or_pattern_leaves_the_other_rows_alone(model: Transformer, site) -> None:
-    kind, layer, head = site
-    _, plain = run(model, site=site)
-    own = plain.details[site][0]
-    values = np.full((2, own["output"].size(-1)), 0.5, dtype=np.float32)
-    _, recorder = run(model, edits(HeadEdit(kind, layer, head, "output", values=values)), site)
-    output = recorder.details[site][0]["output"][0]
-    assert (output[:2] == 0.5).all()
-    assert torch.equal(output[2:], own["output"][0, 2:])
-    short = random_pattern(kind)[:2]
-    _, recorder = run(model, edits(HeadEdit(kind, layer, head, "pattern", values=short)), site)
-    weights = recorder.details[site][0]["weights"][0]
-    torch.testing.assert_close(weights[2:], own["weights"][0, 2:], rtol=0, atol=2e-7)
-    assert not torch.allclose(weights[1], own["weights"][0, 1], atol=1e-3)
+def test_two_edits_of_one_head_both_hold(model: Transformer) -> None:
+    uniform, zero = HeadEdit("cross", 0, 0, "uniform"), HeadEdit("cross", 0, 0, "zero")
+    edited, recorder = run(model, uniform, zero)
+    np.testing.assert_allclose(recorder.weights("cross")[0, 0], 1 / N_SRC, atol=1e-6)
+    torch.testing.assert_close(edited, run(model, zero)[0])
 
 
 def every_kind_of_edit() -> HeadEdits:
@@ -199,35 +155,12 @@ def test_edits_of_a_batch_with_padding_stay_off_the_padding(model: Transformer) 
     assert torch.isfinite(logits[tgt != PAD]).all()
 
 
-def test_no_edits_change_no_bit(model: Transformer) -> None:
-    plain, _ = run(model)
-    assert torch.equal(run(model, HeadEdits())[0], plain)
-
-
 def test_editing_leaves_the_model_as_it_was(model: Transformer) -> None:
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    plain, _ = run(model)
-    run(model, every_kind_of_edit())
-    assert torch.equal(run(model)[0], plain)
+    plain = model(sources(N_SRC), targets(N_TGT))
+    run(model, *every_kind_of_edit().edits)
+    assert torch.equal(run(model)[0], plain), "no edits change no bit"
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-
-
-def test_two_edits_of_one_head_both_hold(model: Transformer) -> None:
-    both = edits(HeadEdit("cross", 0, 0, "uniform"), HeadEdit("cross", 0, 0, "zero"))
-    edited, recorder = run(model, both)
-    np.testing.assert_allclose(recorder.weights("cross")[0, 0], 1 / N_SRC, atol=1e-6)
-    torch.testing.assert_close(edited, run(model, edits(HeadEdit("cross", 0, 0, "zero")))[0])
-
-
-def test_two_rows_of_one_head_can_be_replaced(model: Transformer) -> None:
-    first, second = random_pattern("cross")[:2]
-    both = (
-        HeadEdit("cross", 1, 0, "row", row=0, values=first),
-        HeadEdit("cross", 1, 0, "row", row=3, values=second),
-    )
-    weights = run(model, edits(*both))[1].weights("cross")[1, 0]
-    np.testing.assert_allclose(weights[0], first / first.sum(), atol=1e-6)
-    np.testing.assert_allclose(weights[3], second / second.sum(), atol=1e-6)
 
 
 def test_a_patch_changes_its_point_and_nothing_before_it(model: Transformer) -> None:
@@ -302,4 +235,4 @@ def test_an_edit_that_does_not_fit_the_model_is_refused_with_a_message(
     model: Transformer, edit: HeadEdit, says: str
 ) -> None:
     with pytest.raises(EditError, match=says):
-        run(model, edits(edit))
+        run(model, edit)

@@ -4,8 +4,6 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import nn
 
 from model.architectures import make_transformer
@@ -13,12 +11,10 @@ from model.config import PAD
 from model.embeddings import count_parameters
 from model.fast.training import training_twin
 from model.masks import padding_mask, target_mask
-from model.recording import AttentionRecorder
+from model.points import layer_output
+from model.recording import PointRecorder
 from model.transformer import Transformer
-from tests.tiny import VOCAB, random_ids, sources, targets, tiny_config, tiny_model
-
-POSITIONS = ["sinusoidal", "learned", "none"]
-PLACEMENTS = pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
+from tests.tiny import sources, targets, tiny_config, tiny_model
 
 
 @pytest.fixture(autouse=True)
@@ -27,129 +23,33 @@ def _no_gradients():
         yield
 
 
-# What a row may know
-
-
-@given(row=st.integers(0, 8), column=st.integers(0, 8), norm_first=st.booleans(), positions=st.sampled_from(POSITIONS))
-def test_a_future_token_changes_no_earlier_row(row: int, column: int, norm_first: bool, positions: str) -> None:
-    model = tiny_model(norm_first=norm_first, positions=positions)
-    src, tgt = sources(6), targets(9)
-    changed = tgt.clone()
-    changed[0, column] = 4 + (tgt[0, column] - 3) % (VOCAB - 4)
-    assert changed[0, column] != tgt[0, column]
-    before, after = model(src, tgt)[0, row], model(src, changed)[0, row]
-    if column > row:
-        torch.testing.assert_close(after, before, rtol=0, atol=1e-6)
-    else:
-        assert (after - before).abs().max() > 1e-4, "a row must see itself and its past"
-
-
-def test_without_the_causal_mask_the_future_shows() -> None:
-    src, tgt = sources(6), targets(9)
-    changed = tgt.clone()
-    changed[0, -1] = 4 + (tgt[0, -1] - 3) % (VOCAB - 4)
-    opened, causal = tiny_model(causal=False), tiny_model()
-    assert (opened(src, tgt) - opened(src, changed))[0, 0].abs().max() > 1e-4
-    for model, other in ((opened, causal), (causal, opened)):  # the same weights with the other's mask
-        tgt_mask = target_mask(tgt, causal=other.config.causal)
-        hidden = model.decode(tgt, model.encode(src), src_mask=padding_mask(src), tgt_mask=tgt_mask)
-        assert torch.equal(model.logits(hidden), other(src, tgt))
-
-
-@PLACEMENTS
-@pytest.mark.parametrize("positions", POSITIONS)
-@pytest.mark.parametrize("padding", [1, 5])
-def test_source_padding_changes_nothing(norm_first: bool, positions: str, padding: int) -> None:
-    model = tiny_model(norm_first=norm_first, positions=positions)
-    src, tgt = sources(6), targets(5)
-    longer = torch.cat((src, torch.full((1, padding), PAD)), dim=1)
-    torch.testing.assert_close(model(longer, tgt), model(src, tgt), rtol=0, atol=1e-5)
-
-
-@PLACEMENTS
 @pytest.mark.parametrize("causal", [True, False])
-def test_target_padding_changes_no_real_row(norm_first: bool, causal: bool) -> None:
-    model = tiny_model(norm_first=norm_first, causal=causal)
-    src, tgt = sources(6), targets(5)
-    longer = torch.cat((tgt, torch.full((1, 3), PAD)), dim=1)
-    torch.testing.assert_close(model(src, longer)[:, :5], model(src, tgt), rtol=0, atol=1e-5)
-
-
-@PLACEMENTS
-def test_a_sentence_does_not_depend_on_its_batch(norm_first: bool) -> None:
-    model = tiny_model(norm_first=norm_first)
-    src, tgt = sources(7, 1, 4), targets(2, 6, 5)
-    together = model(src, tgt)
-    for row, (n_src, n_tgt) in enumerate(((7, 2), (1, 6), (4, 5))):
-        alone = model(src[row : row + 1, :n_src], tgt[row : row + 1, :n_tgt])
-        torch.testing.assert_close(together[row, :n_tgt], alone[0], rtol=0, atol=1e-5)
-
-
-@given(seed=st.integers(0, 2**31))
-def test_without_positions_the_encoder_sees_a_bag_of_tokens(seed: int) -> None:
-    order = torch.randperm(8, generator=torch.Generator().manual_seed(seed))
-    src = random_ids(1, 8)
-    bag, placed = tiny_model(positions="none"), tiny_model(positions="sinusoidal")
-    torch.testing.assert_close(bag.encode(src[:, order]), bag.encode(src)[:, order], rtol=0, atol=1e-5)
-    if not torch.equal(src[:, order], src):
-        assert not torch.allclose(placed.encode(src[:, order]), placed.encode(src)[:, order], atol=1e-3)
-
-
-# One computation, however it is requested
-
-
-@PLACEMENTS
-@pytest.mark.parametrize("training", [False, True])
-def test_fused_equals_explicit(norm_first: bool, training: bool) -> None:
-    model = tiny_model(norm_first=norm_first).train(training)
-    twin = training_twin(model, fused=True)
+def test_a_pass_is_encode_decode_output_with_the_masks_that_are_given(causal: bool) -> None:
+    """The same weights with the other's mask compute what the other computes."""
+    model, other = tiny_model(causal=causal), tiny_model(causal=not causal)
     src, tgt = sources(7, 3), targets(6, 4)
-    real = tgt != PAD
-    explicit, fused = model(src, tgt), twin(src, tgt)
-    torch.testing.assert_close(fused[real], explicit[real], rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize("details", [(), (("encoder", 0, 1), ("decoder", 2, 3), ("cross", 1, 0))])
-@PLACEMENTS
-def test_recording_changes_no_bit(norm_first: bool, details: tuple) -> None:
-    model = tiny_model(norm_first=norm_first)
-    src, tgt = sources(7, 3), targets(6, 4)
-    assert torch.equal(model(src, tgt), model(src, tgt, tap=AttentionRecorder(details=details)))
-
-
-def test_forward_is_encode_then_decode_then_output() -> None:
-    model = tiny_model()
-    src, tgt = sources(7, 3), targets(6, 4)
-    mask = (src != PAD)[:, None, None, :]
-    memory = model.encode(src)
-    hidden = model.decode(tgt, memory, src_mask=mask)
+    memory, mask = model.encode(src), (src != PAD)[:, None, None, :]
     assert memory.shape == (2, 7, 16)
+    hidden = model.decode(tgt, memory, src_mask=mask)
     assert hidden.shape == (2, 6, 16)
     assert torch.equal(model.output(hidden), model(src, tgt))
+    hidden = model.decode(tgt, memory, src_mask=mask, tgt_mask=target_mask(tgt, causal=not causal))
+    assert torch.equal(model.logits(hidden), other(src, tgt))
 
 
-@pytest.mark.parametrize("n_src", [1, 100])
-@pytest.mark.parametrize("n_tgt", [1, 100])
-@pytest.mark.parametrize("layers", [(1, 3), (3, 1)])
-@pytest.mark.parametrize("heads", [(1, 8), (8, 1)])
-def test_any_length_depth_and_head_count(n_src: int, n_tgt: int, layers: tuple, heads: tuple) -> None:
-    model = tiny_model(
-        n_encoder_layers=layers[0],
-        n_decoder_layers=layers[1],
-        n_encoder_heads=heads[0],
-        n_decoder_heads=heads[1],
-        max_positions=100,
-    )
-    recorder = AttentionRecorder()
-    logits = model(sources(n_src), targets(n_tgt), tap=recorder)
-    assert logits.shape == (1, n_tgt, VOCAB)
-    assert torch.isfinite(logits).all()
-    assert recorder.weights("encoder").shape == (layers[0], heads[0], n_src, n_src)
-    assert recorder.weights("decoder").shape == (layers[1], heads[1], n_tgt, n_tgt)
-    assert recorder.weights("cross").shape == (layers[1], heads[1], n_tgt, n_src)
-
-
-# What each switch of the configuration does
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_a_stack_can_be_run_from_any_layer_on(norm_first: bool) -> None:
+    model, recorder = tiny_model(norm_first=norm_first), PointRecorder()
+    src, tgt = sources(7, 3), targets(6, 4)
+    memory = model.encode(src, tap=recorder)
+    mask, tgt_mask, cross_kv = padding_mask(src), target_mask(tgt), model.decoder.project_memory(memory)
+    hidden = model.decode(tgt, memory, src_mask=mask, tap=recorder)
+    for start in (1, 2):
+        x = recorder.tensors[layer_output(model.config, "encoder", start - 1)]
+        assert torch.equal(model.encoder(x, mask=mask, start=start), memory)
+        x = recorder.tensors[layer_output(model.config, "decoder", start - 1)]
+        again, _ = model.decoder(x, cross_kv, self_mask=tgt_mask, cross_mask=mask, start=start)
+        assert torch.equal(again, hidden)
 
 
 def test_embeddings_are_scaled_by_the_root_of_d_model_or_as_asked() -> None:
@@ -207,27 +107,10 @@ def test_tied_matrices_are_one_tensor_and_are_named(share: str) -> None:
     assert len(unique) == len(parameters) - len(aliases)
 
 
-@pytest.mark.parametrize("share", ["none", "target", "all"])
-@PLACEMENTS
-def test_parameters_are_counted_by_the_papers_arithmetic(share: str, norm_first: bool) -> None:
-    config = tiny_config(share_embeddings=share, norm_first=norm_first)
-    d, ff = config.d_model, config.d_ff
-    attention = 4 * (d * d + d)
-    feed_forward = d * ff + ff + ff * d + d
-    norm = 2 * d
-    encoder_layer = attention + feed_forward + 2 * norm
-    decoder_layer = 2 * attention + feed_forward + 3 * norm
-    matrices = {"none": 3, "target": 2, "all": 1}[share]
-    expected = 2 * encoder_layer + 3 * decoder_layer + matrices * VOCAB * d + (2 * norm if norm_first else 0)
-    assert count_parameters(Transformer(config)) == expected
-
-
-# Initial weights
-
-
 def test_initial_weights_have_the_designed_standard_deviation() -> None:
     config = tiny_config(d_model=64, d_ff=128, src_vocab_size=400, tgt_vocab_size=400, share_embeddings="none")
     model = Transformer(config)
+    model.reset_parameters()  # a second time: what is drawn does not depend on what was there
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):
             assert (parameter == 0).all(), name
@@ -245,39 +128,20 @@ def test_initial_weights_have_the_designed_standard_deviation() -> None:
             assert parameter.std().item() == pytest.approx(limit / math.sqrt(3), rel=0.05), name
 
 
-def test_learned_positions_start_small_with_no_empty_row() -> None:
-    model = Transformer(tiny_config(positions="learned", d_model=64))
-    for encoding in (model.positions_src, model.positions_tgt):
-        assert encoding.embedding.weight.std().item() == pytest.approx(64**-0.5, rel=0.05)
-        assert encoding.embedding.weight[0].abs().max() > 0
-
-
-def test_the_generator_decides_the_weights() -> None:
-    def weights(seed: int) -> dict[str, torch.Tensor]:
-        model = Transformer(tiny_config())
+def test_a_generator_decides_all_weights_whatever_they_were_before() -> None:
+    def weights(model: Transformer, seed: int) -> dict[str, torch.Tensor]:
         model.reset_parameters(torch.Generator().manual_seed(seed))
-        return model.state_dict()
+        return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
-    first, again, other = weights(1), weights(1), weights(2)
+    learned = {"positions": "learned", "d_model": 64}
+    first, again = weights(Transformer(tiny_config(**learned)), 1), weights(tiny_model(**learned), 1)
     assert all(torch.equal(first[name], again[name]) for name in first)
+    other = weights(tiny_model(**learned), 2)
     assert not torch.equal(first["tgt_embedding.weight"], other["tgt_embedding.weight"])
-
-
-def test_reset_weights_do_not_depend_on_the_old_ones() -> None:
-    """Resetting a trained model gives a fresh one, including norms and biases."""
-    model, fresh = tiny_model(), Transformer(tiny_config())
-    model.reset_parameters(torch.Generator().manual_seed(5))
-    fresh.reset_parameters(torch.Generator().manual_seed(5))
-    for name, parameter in model.state_dict().items():
-        assert torch.equal(parameter, fresh.state_dict()[name]), name
-
-
-def test_dropout_acts_in_training_and_never_in_evaluation() -> None:
-    model = tiny_model(dropout=0.5)
-    src, tgt = sources(5), targets(4)
-    assert torch.equal(model(src, tgt), model(src, tgt))
-    model.train()
-    assert not torch.equal(model(src, tgt), model(src, tgt))
+    for side in ("src", "tgt"):
+        table = first[f"positions_{side}.embedding.weight"]
+        assert table.std().item() == pytest.approx(64**-0.5, rel=0.05)
+        assert table[0].abs().max() > 0, "position 0 is not padding"
 
 
 def test_gradients_reach_every_parameter_and_stay_finite() -> None:

@@ -33,20 +33,16 @@ SCHEMES = [
 
 
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("scheme", SCHEMES[::2], ids=str)
-def test_every_parameter_is_counted_once(scheme: dict[str, Any], whole: bool) -> None:
-    model = tiny_model(**scheme)
-    found = record(model, SOURCE, PATH, 3, whole=whole)
-    assert sum(operation.parameters for operation in found.operations.values()) == count_parameters(model)
-
-
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_everything_reads_what_was_computed_before_it(scheme: dict[str, Any]) -> None:
+def test_parameters_are_counted_once_and_operations_read_what_was_computed_before(
+    scheme: dict[str, Any], whole: bool
+) -> None:
     """Except the two embeddings, every operation reads something that was recorded."""
     model = tiny_model(**scheme)
-    found = record(model, SOURCE, PATH, 3)
-    names = list(found.operations)
-    for i, (name, operation) in enumerate(found.operations.items()):
+    found = record(model, SOURCE, PATH, 3, whole=whole).operations
+    assert sum(operation.parameters for operation in found.values()) == count_parameters(model)
+    names = list(found)
+    for i, (name, operation) in enumerate(found.items()):
         assert all(names.index(each) < i for each in operation.reads)
         assert bool(operation.reads) == (name not in ("src.embedding", "tgt.embedding"))
 
@@ -72,16 +68,16 @@ def test_the_wiring_is_the_models(norm_first: bool, whole: bool) -> None:
             elif operation.short == "output":
                 weights, value = inputs(name)
                 torch.testing.assert_close(weights @ value, operation.value, rtol=0, atol=1e-6)
+            elif operation.short == "scores":
+                query, key = inputs(name)
+                scores = query @ key.mT / query.size(-1) ** 0.5
+                torch.testing.assert_close(scores, operation.value, rtol=0, atol=1e-6)
+            elif operation.short == "activation":
+                assert torch.equal(inputs(name)[0].relu(), operation.value)
+            elif operation.short == "scaled":
+                assert torch.equal(inputs(name)[0] * 4.0, operation.value)
         (last,) = inputs("logits")
         torch.testing.assert_close(model.output(last[:, -1]), found.logits[None], rtol=0, atol=1e-6)
-
-
-def test_softmax_excludes_tokens_that_are_never_predicted() -> None:
-    found = record(tiny_model(), SOURCE, PATH, 3)
-    chances = found["softmax"].value[0]
-    assert float(chances.sum()) == pytest.approx(1.0, abs=1e-6)
-    assert chances[:2].tolist() == [0.0, 0.0], "<pad> and <sos> are never predicted"
-    torch.testing.assert_close(chances[2:], found.logits[2:].softmax(-1), rtol=0, atol=1e-6)
 
 
 def test_a_step_reads_one_token_and_a_whole_run_all_of_them() -> None:
@@ -92,14 +88,17 @@ def test_a_step_reads_one_token_and_a_whole_run_all_of_them() -> None:
     assert step["decoder.2.self_attn.scores"].shape == (1, 4, 1, 3)
     assert whole["decoder.2.self_attn.scores"].shape == (1, 4, 3, 3)
     torch.testing.assert_close(step.logits, whole.logits, rtol=0, atol=1e-5)
-
-
-def test_mean_and_spread_leave_closed_cells_out() -> None:
-    whole = record(tiny_model(), SOURCE, PATH, 3, whole=True)
-    masked = whole["decoder.0.self_attn.masked"]
+    chances = step["softmax"].value[0]
+    assert chances[:2].tolist() == [0.0, 0.0], "<pad> and <sos> are never predicted"
+    torch.testing.assert_close(chances[2:], step.logits[2:].softmax(-1), rtol=0, atol=1e-6)
+    masked = whole["decoder.0.self_attn.masked"]  # its numbers leave closed cells out
     opened = whole["decoder.0.self_attn.scores"].value[0][:, torch.ones(3, 3).tril().bool()]
     assert masked.mean == pytest.approx(float(opened.mean()), abs=1e-6)
     assert masked.standard_deviation == pytest.approx(float(opened.std(unbiased=False)), abs=1e-6)
+    logits = torch.tensor([2.0, 1.0, 0.0])
+    torch.testing.assert_close(tempered(logits, 0.5), (2 * logits).softmax(-1))
+    with pytest.raises(ValueError, match="above 0"):
+        tempered(logits, 0.0)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -123,15 +122,6 @@ def test_a_flat_picture_keeps_what_is_flat() -> None:
     assert flatten(torch.ones(4, 16)).explained_variance == 1.0
     assert flatten(torch.randn(1, 16)).points.shape == (1, 2)
     assert 0.1 < flatten(torch.randn(40, 16, generator=generator)).explained_variance < 0.6
-
-
-def test_temperature() -> None:
-    logits = torch.tensor([2.0, 1.0, 0.0])
-    torch.testing.assert_close(tempered(logits, 1.0), logits.softmax(-1))
-    assert tempered(logits, 0.1)[0] > 0.999
-    assert tempered(logits, 100.0).max() < 0.34
-    with pytest.raises(ValueError, match="above 0"):
-        tempered(logits, 0.0)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])

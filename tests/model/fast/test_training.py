@@ -11,27 +11,14 @@ from torch.nn import functional as F
 
 from model.config import PAD
 from model.fast import training as fused
+from model.fast.bf16 import Bf16Linear
 from model.fast.short_attention import short_attention
 from model.fast.training import FusedAttention, additive, training_twin
-from model.masks import padding_mask
 from model.recording import AttentionRecorder
 from model.training.loss import TrainingLoss
-from tests.model.test_lstm import tiny_lstm
-from tests.tiny import sources, targets, tiny_model
+from tests.tiny import EVERY_MODEL, sources, targets, tiny_lstm, tiny_model
 
-VARIANTS: list[dict[str, Any]] = [
-    {},
-    {"norm_first": True},
-    {"scale_scores": False},
-    {"positions": "rope"},
-    {"positions": "alibi"},
-    {"positions": "alibi", "causal": False, "scale_scores": False},
-    {"attention_gate": True},
-    {"residual": False},
-    {"layer_norm": "scalar"},
-    {"causal": False},
-    {"share_embeddings": "all"},
-]
+VARIANTS = [each for each in EVERY_MODEL if "architecture" not in each]
 
 
 @pytest.fixture(params=["short sentences", "kernel"])
@@ -67,6 +54,9 @@ def test_parameters_are_shared_and_the_model_stays_explicit(variant: dict[str, A
     assert all(theirs[name] is parameter for name, parameter in ours.items())
     assert {id(buffer) for buffer in twin.buffers()} == {id(buffer) for buffer in model.buffers()}
     assert sum(isinstance(module, FusedAttention) for module in twin.modules()) == 2 + 2 * 3
+    linear = [sum(isinstance(part, kind) for part in twin.modules()) for kind in (Bf16Linear, nn.Linear)]
+    assert linear[0] == linear[1] == sum(issubclass(kind, nn.Linear) for kind in kinds)
+    assert Bf16Linear not in kinds
 
 
 def test_the_kernel_is_used_by_the_twin_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,13 +96,10 @@ def test_attention_over_short_sequences_is_that_of_the_kernel(shape: tuple[int, 
     expected = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
     torch.testing.assert_close(short_attention(*inputs, mask), expected, rtol=0, atol=1e-12)
     assert torch.autograd.gradcheck(lambda *x: short_attention(*x, mask), inputs)
-
-
-def test_large_scores_do_not_overflow() -> None:
-    """The scores are up to 10⁴, and exp(10⁴) is no number of float32."""
-    query = torch.tensor([100.0, -100.0]).view(1, 1, 2, 1)
-    output = short_attention(query, query, torch.tensor([1.0, 2.0]).view(1, 1, 2, 1), None)
-    assert output.flatten().tolist() == [1.0, 2.0]
+    if masked:
+        torch.testing.assert_close(F.scaled_dot_product_attention(*inputs, attn_mask=open_cells), expected)
+    large = torch.tensor([100.0, -100.0]).view(1, 1, 2, 1)  # scores of up to 10⁴, and exp(10⁴) is no number of float32
+    assert short_attention(large, large, torch.tensor([1.0, 2.0]).view(1, 1, 2, 1), None).flatten().tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
@@ -126,11 +113,6 @@ def test_without_a_mask_the_decoder_is_causal(variant: dict[str, Any]) -> None:
     x, cross_kv = twin.embed(tgt, side="tgt"), twin.decoder.project_memory(memory)
     hidden, _ = twin.decoder(x, cross_kv, self_mask=None, cross_mask=None)
     torch.testing.assert_close(twin.logits(hidden), twin(src, tgt), rtol=0, atol=1e-5)
-
-
-def test_a_tap_is_refused() -> None:
-    with pytest.raises(ValueError, match="explicit model"):
-        training_twin(tiny_model(), fused=True)(sources(3), targets(2), tap=AttentionRecorder())
 
 
 @pytest.mark.usefixtures("way")
@@ -150,14 +132,8 @@ def test_rows_that_see_nothing_have_finite_gradients() -> None:
     assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
 
 
-def test_an_additive_mask_closes_the_same_cells() -> None:
-    mask = padding_mask(sources(5, 2))
-    scores = torch.randn(2, 1, 1, 5)
-    expected = scores.masked_fill(~mask, -torch.inf)
-    assert torch.equal(scores + additive(mask, torch.float32), expected)
-
-
-def test_an_lstm_has_no_fused_attention() -> None:
+def test_taps_and_lstms_are_refused() -> None:
+    with pytest.raises(ValueError, match="explicit model"):
+        training_twin(tiny_model(), fused=True)(sources(3), targets(2), tap=AttentionRecorder())
     with pytest.raises(ValueError, match="Transformer"):
         TrainingLoss(tiny_lstm(), smoothing=0.1, fused=True)
-    assert isinstance(TrainingLoss(tiny_lstm(), smoothing=0.1, fused=False), nn.Module)

@@ -22,9 +22,8 @@ from model.training.consistency import draw_cutoff, projected_consistency
 from model.training.corpus import real_labels
 from model.training.loss import TrainingLoss
 from tests.model.engine import StopAfter, run, string_setup
-from tests.model.test_lstm import tiny_lstm
 from tests.model.training.test_resume import assert_same_run
-from tests.tiny import sources, targets, tiny_model
+from tests.tiny import sources, targets, tiny_lstm, tiny_model
 
 BLANK = 12
 """A token whose embedding is zero in the models below, as if it had been cut off."""
