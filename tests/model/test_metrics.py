@@ -39,25 +39,20 @@ def test_token_scores_leave_padding_out() -> None:
     assert scores.nll == pytest.approx(math.log(2) + math.log(4), rel=1e-5)
     assert scores.loss == pytest.approx(math.log(8) / 3, rel=1e-5)
     assert scores.accuracy == pytest.approx(1 / 3)
-
-
-def test_an_unknown_token_is_never_right() -> None:
-    """A reference that the vocabulary cannot spell was not met by predicting `<unk>`."""
-    labels = torch.tensor([[UNK, 5, EOS]])
-    scores = token_scores(torch.nn.functional.one_hot(labels, 8).float(), labels)
+    assert TokenScores(1.0, 2, 3) + TokenScores(0.5, 0, 1) == TokenScores(1.5, 2, 4)
+    unspellable = torch.tensor([[UNK, 5, EOS]])  # a reference that the vocabulary cannot spell is never met
+    scores = token_scores(torch.nn.functional.one_hot(unspellable, 8).float(), unspellable)
     assert (scores.correct, scores.tokens) == (2, 3)
 
 
-def test_token_scores_add_up_and_are_nan_without_tokens() -> None:
-    assert TokenScores(1.0, 2, 3) + TokenScores(0.5, 0, 1) == TokenScores(1.5, 2, 4)
-    assert math.isnan(TokenScores().loss)
-    assert math.isnan(TokenScores().accuracy)
+def test_without_numbers_a_mean_is_nan_which_is_null_in_json() -> None:
     assert token_scores(torch.zeros(1, 2, 5), torch.full((1, 2), PAD)) == TokenScores(0.0, 0, 0)
-
-
-def test_exact_match() -> None:
+    nothing = {"a": TokenScores().loss, "b": TokenScores().accuracy, "c": exact_match([])}
+    assert all(map(math.isnan, nothing.values()))
     assert exact_match([True, False, True, True]) == 0.75
-    assert math.isnan(exact_match([]))
+    told = flat(nothing | {"d": math.inf, "e": 1.5, "f": None, "g": 2})
+    assert told == {"a": None, "b": None, "c": None, "d": None, "e": 1.5, "f": None, "g": 2}
+    assert [evenly_spaced(n, 5) for n in (10, 3, 0)] == [(0, 2, 4, 6, 8), (0, 1, 2), ()]
 
 
 def test_bleu_is_sacrebleus_with_its_signature() -> None:
@@ -85,22 +80,6 @@ def test_texts_are_tokenized_as_in_papers() -> None:
     assert moses_tokens(["A man's dog isn't <here>."], "en") == ["a man 's dog isn 't < here > ."]
     assert moses_tokens(["मुझे पिज़्ज़ा पसंद है।", ""], "hi") == ["मुझे पिज़्ज़ा पसंद है ।", ""]
     assert moses_tokens(["Hello, World!"], "xx") == ["hello , world !"]
-
-
-def test_flat_values_are_json() -> None:
-    assert flat({"a": math.nan, "b": math.inf, "c": 1.5, "d": None, "e": 2}) == {
-        "a": None,
-        "b": None,
-        "c": 1.5,
-        "d": None,
-        "e": 2,
-    }
-
-
-def test_spread_is_even_and_complete() -> None:
-    assert evenly_spaced(10, 5) == (0, 2, 4, 6, 8)
-    assert evenly_spaced(3, 5) == (0, 1, 2)
-    assert evenly_spaced(0, 5) == ()
 
 
 def test_scores_do_not_depend_on_how_sentences_are_batched() -> None:
@@ -132,13 +111,5 @@ def test_groups_and_task_specific_equality() -> None:
     )
     assert scores.exact_match == pytest.approx(2 / 3)
     assert scores.groups == {"1 letters": 1.0, "2 letters": 0.0}
-    told = scores.flat()
-    assert set(told) == {
-        "exact_match",
-        "token_accuracy",
-        "loss",
-        "sentences",
-        "bleu",
-        "bleu_signature",
-        "bleu_lc_tok",
-    }
+    keys = "exact_match token_accuracy loss sentences bleu bleu_signature bleu_lc_tok"
+    assert set(scores.flat()) == set(keys.split())

@@ -20,21 +20,15 @@ def test_three_lines_load_translate_and_trace() -> None:
     assert found.text == "noitnetta"
     assert found.trace.cross.shape[2:] == (len(found.trace.read_tokens), len("attention") + 1)
     np.testing.assert_allclose(found.trace.cross.sum(-1), 1.0, atol=1e-5)
-
-
-def test_a_folder_and_an_edit() -> None:
-    reverse = model.load(ROOT / "checkpoints" / "reverse")
     off = HeadEdits((HeadEdit("cross", 0, 0, "zero"), HeadEdit("cross", 0, 1, "zero")))
-    assert reverse.translate("hello", edit=off).trace.edits == off.describe()
+    same = model.load(ROOT / "checkpoints" / "reverse")
+    assert same.translate("hello", edit=off).trace.edits == off.describe()
 
 
-@pytest.mark.parametrize("text", ["", "a" * 2000])
-def test_what_it_cannot_read_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="source tokens"):
-        model.load("reverse").translate(text)
-
-
-def test_no_such_model() -> None:
+def test_what_is_not_there_or_cannot_be_read_is_refused() -> None:
+    for text in ("", "a" * 2000):
+        with pytest.raises(ValueError, match="source tokens"):
+            model.load("reverse").translate(text)
     with pytest.raises(CheckpointError):
         model.load("no-such-model")
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):

@@ -70,20 +70,11 @@ def test_the_numbers_are_those_of_a_loop(norm_first: bool) -> None:
         assert found[kind].keys() == numbers.keys()
         for name, layers in numbers.items():
             assert found[kind][name] == pytest.approx(layers, rel=1e-5), (kind, name)
-
-
-def test_equal_scores_rest_nowhere() -> None:
-    model = tiny_model()
+    first = attention_rests(model, tokenizer(), tokenizer(), examples() * 10, most=1)  # not more than asked for
+    assert first == attention_rests(model, tokenizer(), tokenizer(), examples()[:1])
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "q_proj" in name:
-                parameter.zero_()
-    for numbers in attention_rests(model, tokenizer(), tokenizer(), examples()).values():
+        for parameter in (each for name, each in model.named_parameters() if "q_proj" in name):
+            parameter.zero_()
+    for numbers in attention_rests(model, tokenizer(), tokenizer(), examples()).values():  # equal scores rest nowhere
         assert numbers["first"] == pytest.approx(numbers["uniform"])
         assert numbers["last"] == pytest.approx(numbers["uniform"])
-
-
-def test_not_more_sentences_than_asked_for_are_read() -> None:
-    model, many = tiny_model(), examples() * 10
-    first = attention_rests(model, tokenizer(), tokenizer(), many, most=1)
-    assert first == attention_rests(model, tokenizer(), tokenizer(), examples()[:1])

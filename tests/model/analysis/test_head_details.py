@@ -59,12 +59,9 @@ def test_an_edit_is_in_force_again() -> None:
         head_details(model, SOURCE, PATH, SITES, edit=HeadEdits((HeadEdit("cross", 9, 0, "zero"),)))
 
 
-@pytest.mark.parametrize("site", [("encoder", 2, 0), ("encoder", 0, 2), ("cross", -1, 0), ("sideways", 0, 0)])
-def test_a_head_that_is_not_there_is_named(site: tuple[str, int, int]) -> None:
-    with pytest.raises(ValueError, match=r"kind is one of|no layer"):
-        output_projection(tiny_model(), *site)
-
-
-def test_without_a_path_there_is_nothing_to_follow() -> None:
-    with pytest.raises(ValueError, match="path is empty"):
+def test_a_head_that_is_not_there_is_named_and_a_path_is_needed() -> None:
+    for site in (("encoder", 2, 0), ("encoder", 0, 2), ("cross", -1, 0), ("sideways", 0, 0)):
+        with pytest.raises(ValueError, match=r"kind is one of|no layer"):
+            output_projection(tiny_model(), *site)
+    with pytest.raises(ValueError, match="no path"):
         head_details(tiny_model(), SOURCE, (), SITES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 import torch
@@ -49,27 +51,21 @@ def nll(model: Transformer, pairs: EncodedPairs, index: int, tap: Tap | None = N
     return F.cross_entropy(logits[0].double(), torch.tensor([*pairs.targets[index], EOS]), reduction="sum")
 
 
-def silenced(model: Transformer, kind: str, layer: int, head: int) -> Transformer:
-    """A copy whose W_O ignores one head: the weights' equivalent of an edit."""
-    twin = Transformer(model.config)
-    twin.load_state_dict(model.state_dict())
-    block = (twin.encoder if kind == "encoder" else twin.decoder).layers[layer]
-    attention = block.cross_attn if kind == "cross" else block.self_attn
-    with torch.no_grad():
-        attention.out_proj.weight[:, head * attention.d_head : (head + 1) * attention.d_head] = 0  # type: ignore[index,operator]
-    return twin.eval()
-
-
-def test_ablation_equals_weights_set_to_zero() -> None:
+def test_ablation_is_the_change_of_the_loss_with_one_head_switched_off() -> None:
+    """That switching off is a missing slice of W_O: test_edits.py."""
     model, pairs = tiny_model(), some_pairs()
     found = ablate_each(model, pairs)
     tokens = sum(len(target) + 1 for target in pairs.targets)
+    assert {kind: values.shape for kind, values in found.loss_change.items()} == {
+        kind: (model.config.n_layers(kind), model.config.n_heads(kind)) for kind in ATTENTION_KINDS
+    }
+    assert len(heads_of(model.config)) == 2 * 2 + 2 * 3 * 4
     with torch.inference_mode():
         whole = sum(float(nll(model, pairs, i)) for i in range(len(pairs))) / tokens
         assert found.loss == pytest.approx(whole, rel=1e-5)
         for kind, layer, head in heads_of(model.config):
-            other = silenced(model, kind, layer, head)
-            loss = sum(float(nll(other, pairs, i)) for i in range(len(pairs))) / tokens
+            off = without([(kind, layer, head)]).tap(model.config)
+            loss = sum(float(nll(model, pairs, i, off)) for i in range(len(pairs))) / tokens
             assert found.loss_change[kind][layer, head] == pytest.approx(loss - whole, abs=1e-5)
 
 
@@ -102,28 +98,19 @@ def test_changes_have_intervals_over_sentences() -> None:
     assert whole.loss_change(other).at() == pytest.approx((value, low, high), abs=1e-6)
 
 
-def test_all_heads_are_there_whatever_the_depths() -> None:
-    model = tiny_model()
-    assert len(heads_of(model.config)) == 2 * 2 + 2 * 3 * 4
-    found = ablate_each(model, some_pairs())
-    assert {kind: values.shape for kind, values in found.loss_change.items()} == {
-        "encoder": (2, 2),
-        "decoder": (3, 4),
-        "cross": (3, 4),
-    }
-
-
 def test_sentence_gradients_are_derivatives_of_each_sentence() -> None:
     model, pairs = tiny_model().double(), some_pairs()
     batch = collate(pairs, range(len(pairs)))
     found = sentence_gradients(model, batch)
     h = 1e-5
     for (kind, layer), gradient in found.items():
+        ones = torch.ones(1, gradient.size(1), dtype=torch.float64)
+        assert torch.equal(nll(model, pairs, 0, gated(model.config, {(kind, layer): ones})), nll(model, pairs, 0))
         for index in (0, 1):
             for head in range(gradient.size(1)):
                 ends = []
                 for step in (h, -h):
-                    gate = torch.ones(1, gradient.size(1), dtype=torch.float64)
+                    gate = ones.clone()
                     gate[0, head] += step
                     with torch.inference_mode():
                         ends.append(float(nll(model, pairs, index, gated(model.config, {(kind, layer): gate}))))
@@ -145,38 +132,17 @@ def test_the_score_takes_absolute_values_before_the_mean_and_normalises_by_layer
     assert signed, "the sentences need derivatives of both signs, or the test shows nothing"
 
 
-def test_gates_of_one_change_nothing_and_of_zero_are_an_ablation() -> None:
-    model, pairs = tiny_model(), some_pairs()
-    batch = collate(pairs, range(len(pairs)))
-    with torch.inference_mode():
-        plain = model(batch.src, batch.tgt_in)
-        ones = torch.ones(len(pairs), 4)
-        assert torch.equal(model(batch.src, batch.tgt_in, tap=gated(model.config, {("cross", 1): ones})), plain)
-        zero = ones.clone()
-        zero[:, 2] = 0
-        closed = model(batch.src, batch.tgt_in, tap=gated(model.config, {("cross", 1): zero}))
-        ablated = model(batch.src, batch.tgt_in, tap=without([("cross", 1, 2)]).tap(model.config))
-        assert torch.allclose(closed, ablated)
-
-
-def test_least_important_first() -> None:
+def test_the_least_important_heads_are_pruned_first() -> None:
     importance = {
         "encoder": np.array([[0.3, 0.1]]),
         "decoder": np.array([[0.2]]),
         "cross": np.array([[0.1], [-0.5]]),
     }
-    assert least_first(importance) == [  # type: ignore[arg-type]
-        ("cross", 1, 0),
-        ("encoder", 0, 1),
-        ("cross", 0, 0),
-        ("decoder", 0, 0),
-        ("encoder", 0, 0),
-    ]
-
-
-@pytest.mark.parametrize(("n", "expected"), [(3, [0, 1, 2, 3]), (20, list(range(0, 21, 2))), (1, [0, 1])])
-def test_pruning_points(n: int, expected: list[int]) -> None:
-    assert pruning_counts(n) == expected
+    order = [("cross", 1, 0), ("encoder", 0, 1), ("cross", 0, 0), ("decoder", 0, 0), ("encoder", 0, 0)]
+    assert least_first(importance) == order  # type: ignore[arg-type]
+    assert pruning_counts(3) == [0, 1, 2, 3]
+    assert pruning_counts(20) == list(range(0, 21, 2))
+    assert pruning_counts(1) == [0, 1]
 
 
 def test_the_pruning_curve_switches_off_more_and_more() -> None:
@@ -205,27 +171,16 @@ def test_mean_outputs_leave_padding_out() -> None:
         assert np.allclose(found[kind, layer, head], torch.cat(rows).mean(0).numpy(), atol=1e-5)  # type: ignore[index]
 
 
-def test_a_stop_is_checked_before_each_batch() -> None:
-    model, pairs = tiny_model(), some_pairs()
-    calls = []
-
-    def check() -> None:
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-
+def test_a_stop_is_checked_before_each_batch_and_nothing_to_measure_on_is_an_error() -> None:
+    model, pairs, nothing = tiny_model(), some_pairs(), EncodedPairs((), ())
+    check = mock.Mock(side_effect=[None, None, KeyboardInterrupt])
     with pytest.raises(KeyboardInterrupt):
         ablate_each(model, pairs, check=check)
-    assert len(calls) == 3
-
-
-def test_nothing_to_measure_on_is_an_error() -> None:
-    nothing = EncodedPairs((), ())
-    for function in (ablate_each, gradient_scores):
+    assert check.call_count == 3
+    assert sum(batch.src.size(0) for batch in batches_of(pairs)) == len(pairs)
+    for function in (ablate_each, gradient_scores, lambda *given: mean_outputs(*given, [("cross", 0, 0)])):
         with pytest.raises(ValueError, match="no sentence pairs"):
-            function(tiny_model(), nothing)
-    with pytest.raises(ValueError, match="no sentence pairs"):
-        mean_outputs(tiny_model(), nothing, [("cross", 0, 0)])
+            function(model, nothing)
 
 
 # In the models that come with the program, the loss rises without heads that are called important.
@@ -249,8 +204,3 @@ def test_important_heads_of_reverse_hurt_more_than_unimportant_ones(reverse: Loa
     spared = translate_pairs(reverse.model, pairs, reverse.target, DecodeConfig(), edit=without(order[:1]))
     assert sum(a == b for a, b in zip(ruined, right, strict=True)) < 0.2 * len(right)
     assert sum(a == b for a, b in zip(spared, right, strict=True)) > 0.8 * len(right)
-
-
-def test_batches_hold_every_pair_once() -> None:
-    pairs = some_pairs()
-    assert sum(batch.src.size(0) for batch in batches_of(pairs)) == len(pairs)

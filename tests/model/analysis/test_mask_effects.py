@@ -1,4 +1,4 @@
-"""Lifted masks: the codes on screen are the masks in use, and lifting changes what it should."""
+"""Lifted masks: the codes on screen are the masks in use, lifting changes what it should, and runs are compared."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import pytest
 import torch
 
 from model.analysis.mask_effects import (
+    GreedyTranslation,
     Switches,
-    decoder_attention,
-    mask_codes,
+    attention_to_future,
+    attention_to_keys,
+    first_difference,
+    largest_change,
+    last_look,
     masks_for,
+    most_ahead,
     padded_batch,
     read,
     translate_greedily,
@@ -23,7 +28,6 @@ from tests.tiny import sources, targets, tiny_model
 
 SWITCHES = [Switches(causal, padding) for causal, padding in product((True, False), repeat=2)]
 KINDS = ("encoder", "decoder", "cross")
-LOWEST = torch.finfo(torch.float32).min
 
 
 def labels_of(tgt: torch.Tensor) -> torch.Tensor:
@@ -45,7 +49,7 @@ def test_the_picture_is_the_mask_that_attention_used(switches: Switches, kind: s
         for head in heads:
             (kept,) = found.recorder.details[head]
             closed = torch.from_numpy(codes != VISIBLE)
-            assert torch.equal(kept["masked"][row] == LOWEST, closed)
+            assert torch.equal(kept["masked"][row] == torch.finfo(torch.float32).min, closed)
             assert torch.equal(kept["weights"][row] == 0, closed)
             assert torch.equal(kept["masked"][row][~closed], kept["scores"][row][~closed])
 
@@ -69,41 +73,17 @@ def test_with_all_masks_it_is_the_models_own_run() -> None:
     assert (found.losses[labels == PAD] == 0).all()
 
 
-def test_a_lifted_triangle_lets_the_future_in_and_a_closed_one_does_not() -> None:
-    model, src, tgt = tiny_model(), sources(6), targets(5)
-    changed = tgt.clone()
-    changed[0, 4] = 4 + (int(tgt[0, 4]) - 3) % 9
-    for causal in (True, False):
-        switches = Switches(causal=causal)
-        before, after = (read(model, src, t, labels_of(tgt), switches).probabilities[0, 0] for t in (tgt, changed))
-        assert (float(before) == float(after)) == causal
-
-
-def test_open_padding_is_attended_to_and_changes_the_answer() -> None:
-    model, src, tgt = tiny_model(), sources(6, 3), targets(5, 4)
-    shut, opened = (read(model, src, tgt, labels_of(tgt), Switches(padding=p)) for p in (True, False))
-    assert (shut.recorder.weights("encoder", row=1)[:, :, :, 3:] == 0).all()
-    assert (opened.recorder.weights("encoder", row=1)[:, :, :, 3:] > 0).all()
-    torch.testing.assert_close(shut.probabilities[0], opened.probabilities[0], rtol=0, atol=1e-6)
-    assert not torch.allclose(shut.probabilities[1], opened.probabilities[1], atol=1e-3)
-
-
-def test_closed_padding_does_not_change_the_answer() -> None:
-    model = tiny_model()
-    alone, padded, opened = (
-        translate_greedily(model, (5, 6, 7, EOS), padding=n, closed=c) for n, c in ((0, True), (9, True), (9, False))
-    )
+def test_padding_changes_an_answer_only_where_it_is_open_and_the_future_not_the_first_token() -> None:
+    model, source = tiny_model(), (5, 6, 7, EOS)
+    alone, padded = translate_greedily(model, source), translate_greedily(model, source, padding=9, closed=True)
     assert alone.path == padded.path
     assert alone.probabilities == pytest.approx(padded.probabilities, abs=1e-5)
+    opened = translate_greedily(model, source, padding=9, closed=False)
     assert opened.probabilities[0] != pytest.approx(alone.probabilities[0], abs=1e-4)
-
-
-def test_an_open_decoding_differs_after_the_same_first_token() -> None:
-    model = tiny_model()
-    closed, opened = translate_greedily(model, (5, 6, 7, EOS)), translate_greedily(model, (5, 6, 7, EOS), causal=False)
-    assert opened.path[0] == closed.path[0], "the first token has no future to see"
-    assert opened.probabilities[0] == pytest.approx(closed.probabilities[0], abs=1e-6)
-    assert opened.probabilities[2] != pytest.approx(closed.probabilities[2], abs=1e-5)
+    ahead = translate_greedily(model, source, causal=False)
+    assert ahead.path[0] == alone.path[0], "the first token has no future to see"
+    assert ahead.probabilities[0] == pytest.approx(alone.probabilities[0], abs=1e-6)
+    assert ahead.probabilities[2] != pytest.approx(alone.probabilities[2], abs=1e-5)
 
 
 def test_the_last_map_is_a_square_without_the_mask() -> None:
@@ -120,3 +100,37 @@ def test_a_batch_is_padded_as_training_pads_it() -> None:
     assert batch.tgt.tolist() == [[1, 8, PAD, PAD], [1, 9, 4, 8]]
     assert batch.labels.tolist() == [[8, EOS, PAD, PAD], [9, 4, 8, EOS]]
     assert masks_for(batch.src, batch.tgt, Switches()).target.shape == (2, 1, 4, 4)
+
+
+# Comparisons, on weights and decodings written by hand
+
+WEIGHTS = np.array([[0.5, 0.3, 0.2], [0.1, 0.5, 0.4], [0.2, 0.3, 0.5]], dtype=np.float32)
+
+
+def test_attention_to_the_future_is_the_upper_triangle() -> None:
+    assert attention_to_future(WEIGHTS) == pytest.approx((0.5 + 0.4 + 0) / 3)
+    assert attention_to_future(WEIGHTS, np.array([True, False, True])) == pytest.approx(0.25)
+    assert attention_to_future(np.tril(WEIGHTS)) == 0
+
+
+def test_attention_to_keys_counts_the_chosen_rows_and_keys() -> None:
+    rows, keys = np.array([True, True, False]), np.array([False, False, True])
+    assert attention_to_keys(WEIGHTS, rows, keys) == pytest.approx((0.2 + 0.4) / 2)
+    several = np.stack([WEIGHTS, np.zeros_like(WEIGHTS)])[None]
+    assert attention_to_keys(several, rows, keys) == pytest.approx(0.15)
+
+
+def test_the_head_that_looks_ahead() -> None:
+    weights = np.zeros((2, 2, 3, 3), dtype=np.float32)
+    weights[1, 0, [0, 1], [1, 2]] = 0.5, 1.0
+    assert most_ahead(weights) == (1, 0, 0.75)
+    assert most_ahead(np.ones((2, 3, 1, 1), dtype=np.float32)) == (0, 0, 1.0)
+
+
+def test_two_decodings_are_compared_up_to_the_token_that_differs() -> None:
+    one, other = GreedyTranslation((4, 5, 6), (0.9, 0.8, 0.1)), GreedyTranslation((4, 7, 6), (0.85, 0.5, 0.9))
+    assert first_difference(one.path, other.path) == 1
+    assert largest_change(one, other) == pytest.approx(0.3)
+    assert first_difference((4, 5), (4, 5, 6)) is None
+    assert largest_change(one, one) == 0
+    assert largest_change(GreedyTranslation((), ()), one) == 0

@@ -21,6 +21,9 @@ READ = [SOS, *random_ids(3, seed=4).tolist()]
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_a_patched_layer_is_the_rest_of_the_model_run_on_the_patched_vectors(norm_first: bool) -> None:
     model = tiny_model(norm_first=norm_first)
+    for other, said in ((OTHER[1:], "5 tokens, the other one 4"), (SRC, "the same")):
+        with pytest.raises(PatchError, match=said):
+            patch_grid(model, SRC, other, READ, token=7)
     found = patch_grid(model, SRC, OTHER, READ, token=7)
     own, donor = _recorded(model, SRC), _recorded(model, OTHER)
     assert found.log_probs["encoder"].shape == (3, 6)
@@ -73,11 +76,3 @@ def _from_decoder(model: Transformer, x: torch.Tensor, first: int) -> torch.Tens
         x, _ = layer(x, key_value, self_mask=rows, cross_mask=mask)
     logits = model.logits(model.decoder.norm(x))
     return allowed_log_probs(logits[:, -1], output_rules(model.config))[0]
-
-
-def test_sentences_that_do_not_fit_are_refused() -> None:
-    model = tiny_model()
-    with pytest.raises(PatchError, match="5 tokens, the other one 4"):
-        patch_grid(model, SRC, OTHER[1:], READ, token=7)
-    with pytest.raises(PatchError, match="the same"):
-        patch_grid(model, SRC, SRC, READ, token=7)

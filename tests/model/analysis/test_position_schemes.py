@@ -24,12 +24,8 @@ def test_one_rotation_moves_every_row(length: int, d_model: int, base: float, da
     turned = rotate(table[:-offset], rotations(offset, d_model, base))
     assert turned.dtype == torch.float64
     assert (turned - table[offset:]).abs().max() < 1e-10
-
-
-@given(d_model=even, base=bases)
-def test_a_rotation_keeps_lengths_and_two_make_a_longer_one(d_model: int, base: float) -> None:
-    one, two, three = (rotations(k, d_model, base) for k in (1, 2, 3))
-    torch.testing.assert_close(one @ two, three, rtol=0, atol=1e-12)
+    one, rest, whole = (rotations(k, d_model, base) for k in (1, offset - 1, offset))
+    torch.testing.assert_close(one @ rest, whole, rtol=0, atol=1e-11)
     torch.testing.assert_close(one @ one.transpose(-2, -1), torch.eye(2).double().expand_as(one), rtol=0, atol=1e-12)
 
 
@@ -60,26 +56,20 @@ def test_what_each_scheme_breaks(rows: schemes.Rows, broken: set[str], length: i
     assert kept(wishes(rows, length, d_model)) == set(WISHES) - broken
 
 
+def test_repeats_and_linear_maps_are_found_where_there_are_some() -> None:
+    assert schemes.binary_table(4, 3).tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
+    assert schemes.binary_table(3, 100).shape == (3, 100)
+    assert nearest_pair(schemes.binary_table(5, 2)) == 0.0
+    assert nearest_pair(sinusoidal_table(40, 8)) > 0.1
+    assert nearest_pair(torch.tensor([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])) == 0.0
+    assert nearest_pair(torch.zeros(1, 4)) == math.inf
+    growing = torch.stack([2.0 ** torch.arange(8), 3.0 ** torch.arange(8)], dim=1).double()
+    assert linear_miss(growing, 1) < 1e-9
+    assert linear_miss(torch.arange(8.0).double()[:, None] ** 2, 1) > 0.01
+
+
 def test_a_learned_table_is_what_was_trained_and_no_more() -> None:
     rows = schemes.learned_rows(torch.randn(40, 16, generator=torch.Generator().manual_seed(0)))
     assert kept(wishes(rows, 40, 16, trained=True)) == {"unique", "bounded"}
     with pytest.raises(ValueError, match="40 positions of 16"):
         rows(41, 16)
-
-
-def test_binary_digits() -> None:
-    assert schemes.binary_table(4, 3).tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
-    assert nearest_pair(schemes.binary_table(5, 2)) == 0.0
-    assert schemes.binary_table(3, 100).shape == (3, 100)
-
-
-def test_a_repeat_is_found() -> None:
-    assert nearest_pair(sinusoidal_table(40, 8)) > 0.1
-    assert nearest_pair(torch.tensor([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])) == 0.0
-    assert nearest_pair(torch.zeros(1, 4)) == math.inf
-
-
-def test_a_linear_map_is_found_where_there_is_one() -> None:
-    growing = torch.stack([2.0 ** torch.arange(8), 3.0 ** torch.arange(8)], dim=1).double()
-    assert linear_miss(growing, 1) < 1e-9
-    assert linear_miss(torch.arange(8.0).double()[:, None] ** 2, 1) > 0.01

@@ -21,20 +21,14 @@ def test_scores_are_gathered_by_distance() -> None:
 
 @pytest.mark.parametrize("width", [4, 64])
 def test_only_rotation_and_distance_leave_the_place_out(width: int) -> None:
+    """A distance is taken off alike on both sides; without positions, all scores are equal."""
     assert by_distance(scores_with_rotation(40, width)).spread < 1e-12
     assert by_distance(scores_with_distance(40, width, 3)).spread < 1e-12
     assert by_distance(scores_with_rows(sinusoidal_table(40, width))).spread > 0.1
-
-
-def test_a_distance_is_taken_off_alike_on_both_sides() -> None:
-    scores = scores_with_distance(10, 16, 3)
-    found = by_distance(scores)
-    assert found.asymmetry < 1e-12
-    assert torch.allclose(scores[0, 0] - scores[0], torch.arange(10, dtype=torch.float64) / 8)
-    assert by_distance(scores_with_rotation(10, 16)).asymmetry > 0.01
-
-
-def test_without_positions_all_scores_are_equal() -> None:
-    scores = scores_with_rows(torch.zeros(6, 8, dtype=torch.float64))
-    assert torch.allclose(scores, scores[0, 0].expand(6, 6))
-    assert by_distance(scores).spread == by_distance(scores).asymmetry == 0.0
+    scores = scores_with_distance(40, width, 3)
+    assert by_distance(scores).lopsided < 1e-12
+    assert torch.allclose(scores[0, 0] - scores[0], torch.arange(40, dtype=torch.float64) / 8)
+    assert by_distance(scores_with_rotation(40, width)).lopsided > 0.01
+    equal = scores_with_rows(torch.zeros(6, width, dtype=torch.float64))
+    assert torch.allclose(equal, equal[0, 0].expand(6, 6))
+    assert by_distance(equal).spread == by_distance(equal).lopsided == 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -47,19 +49,18 @@ def test_several_models_at_once(reverse: LoadedModel) -> None:
     examples = get_task("reverse").splits["test"][:300:50]
     sample = written_sample(examples, reverse.source, reverse.target, reverse.model_config.max_positions)
     twin = untrained_like(reverse.model, 3)
+    name = "encoder.layers.0.self_attn.q_proj.weight"
+    one, same, other, trained = (
+        model.state_dict()[name] for model in (twin, *(untrained_like(reverse.model, n) for n in (3, 4)), reverse.model)
+    )
+    assert one.equal(same), "an untrained model follows its seed"
+    assert not one.equal(other)
+    assert not one.equal(trained)
     both, alone = read(reverse, sample, [reverse.model, twin]), read(reverse, sample, [twin])
     for i in range(len(sample)):
         for kind in ATTENTION_KINDS:
             assert np.array_equal(both[i][1][kind][0], both[i][0].trace.weights(kind))
             assert np.array_equal(both[i][1][kind][1], alone[i][1][kind][0])
-
-
-def test_untrained_models_follow_their_seed(reverse: LoadedModel) -> None:
-    one, same, other = (untrained_like(reverse.model, seed).state_dict() for seed in (1, 1, 2))
-    name = "encoder.layers.0.self_attn.q_proj.weight"
-    assert one[name].equal(same[name])
-    assert not one[name].equal(other[name])
-    assert not one[name].equal(reverse.model.state_dict()[name])
 
 
 def test_alignments_and_counts_come_along(reverse: LoadedModel) -> None:
@@ -69,11 +70,8 @@ def test_alignments_and_counts_come_along(reverse: LoadedModel) -> None:
     assert item.src_counts[0] == item.src_counts[3] == reverse.source.counts[reverse.source.encode("a").ids[0] - 4]
     assert item.src_counts[-1] == 0
     assert len(item.read_ids) == 5
-
-
-def test_an_alignment_that_does_not_fit_is_left_out(reverse: LoadedModel) -> None:
-    sample = written_sample([Example("ab", "ba", ((0,),))], reverse.source, reverse.target, 20)
-    assert sample.alignments == (None,)
+    unfit = written_sample([Example("ab", "ba", ((0,),))], reverse.source, reverse.target, 20)
+    assert unfit.alignments == (None,)
 
 
 def test_what_is_empty_or_too_long_is_left_out_and_counted(reverse: LoadedModel) -> None:
@@ -85,20 +83,11 @@ def test_what_is_empty_or_too_long_is_left_out_and_counted(reverse: LoadedModel)
     assert (len(sample), sample.left_out, sample.references) == (1, 2, ("ba",))
     nothing = written_sample([], reverse.source, reverse.target, 20)
     assert not read(reverse, nothing)
-
-
-def test_a_stop_is_checked_before_each_batch(reverse: LoadedModel) -> None:
+    check = mock.Mock(side_effect=[None, None, KeyboardInterrupt])  # before each batch
     texts = [example.source for example in get_task("reverse").splits["test"][::4]]
-    calls: list[int] = []
-
-    def check() -> None:
-        calls.append(1)
-        if len(calls) > 2:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
         translated_sample(reverse.model, texts, reverse.source, check=check)
-    assert len(calls) == 3
+    assert check.call_count == 3
 
 
 def test_a_decoder_that_sees_the_future_says_so() -> None:

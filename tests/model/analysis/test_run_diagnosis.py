@@ -31,59 +31,78 @@ def falling(first: float, last: float, n: int = 20) -> list[float]:
 
 FALL = falling(4.0, 0.5)
 RISE = falling(3.9, 2.0, 6) + [2.0 + 0.1 * i for i in range(1, 15)]
-PLANTED = {
-    "learning": curves(FALL, falling(4.0, 0.6), [i / 40 for i in range(20)]),
-    "learned": curves(falling(4.0, 0.001), falling(4.0, 0.001), [min(1.0, i / 10) for i in range(20)]),
-    "memorising": curves(falling(4.0, 0.01), RISE, [0.1] * 20),
-    "diverged": curves([4.0, 3.0, 2.0, 1.5, 1.4] + [3.5] * 15, [4.0, 2.0, 1.5, 1.6] + [3.6] * 16, [0.1] * 20),
-    "stuck": curves([4.0] + [3.3] * 19, [4.0] + [3.3] * 19, [0.0] * 20),
-    "levelled": curves(falling(4.0, 1.0, 8) + [1.0] * 12, falling(4.0, 1.2, 8) + [1.2] * 12, [0.4] * 20),
-    "early": curves([4.0, 3.9], [4.0]),
+
+
+FLAT = [4.0] * 20
+WOBBLE = [value + (0.02 if i % 2 else 0.0) for i, value in enumerate(falling(4.0, 0.6))]
+LONG = [(float(step), 4.0 * 0.9 ** (step / 20)) for step in range(20, 1001, 20)]
+OVERFITTED = [(float(step), 1 + abs(step - 300) / 500) for step in range(100, 1001, 100)]
+# Curves, the verdict on a run that has ended with them, and the part of the sentence that has the numbers.
+PLANTED: dict[str, tuple[Curves, str, str]] = {
+    "learning": (curves(FALL, falling(4.0, 0.6), [i / 40 for i in range(20)]), "learning", "Train it longer."),
+    "noise": (curves(FALL, WOBBLE), "learning", ""),
+    "learned": (
+        curves(falling(4.0, 0.001), falling(4.0, 0.001), [min(1.0, i / 10) for i in range(20)]),
+        "learned",
+        "first reached at update 110",
+    ),
+    "memorising": (
+        curves(falling(4.0, 0.01), RISE, [0.1] * 20),
+        "memorising",
+        "Memorising since update 60: the validation loss has risen from 2.00 to 3.30, while the training loss fell to "
+        "0.014. Train for fewer updates,",
+    ),
+    "memorising, but more and more right": (
+        curves(falling(4.0, 0.01), RISE, [i / 40 for i in range(20)]),
+        "memorising",
+        "(the share of right answers still rose, to 47.5 % exactly right)",
+    ),
+    "diverged": (
+        curves([4.0, 3.0, 2.0, 1.5, 1.4] + [3.5] * 15, [4.0, 2.0, 1.5, 1.6] + [3.6] * 16, [0.1] * 20),
+        "diverged",
+        "the training loss rose from 1.40 at update 50 to 3.50. Lower the learning rate (the highest was 0.29) or",
+    ),
+    "diverged from the first line on": (
+        curves(falling(4.25, 690.0), falling(4.3, 700.0)),
+        "diverged",
+        "from 4.25 at update 10 to 528.",
+    ),
+    "stuck": (
+        curves([4.0] + [3.3] * 19, [4.0] + [3.3] * 19, [0.0] * 20),
+        "stuck",
+        "Stuck: the validation loss has hardly fallen for a third of the updates (3.30",
+    ),
+    "levelled": (
+        curves(falling(4.0, 1.0, 8) + [1.0] * 12, falling(4.0, 1.2, 8) + [1.2] * 12, [0.4] * 20),
+        "levelled",
+        "stayed at about 1.20, with 40.0 % exactly right at best",
+    ),
+    "early": (curves([4.0, 3.9], [4.0]), "early", "1 evaluation"),
+    "nothing": (Curves(), "early", ""),
 }
 
 
-@pytest.mark.parametrize("verdict", PLANTED)
-def test_planted_curves(verdict: str) -> None:
-    found = diagnose(PLANTED[verdict], ended=False)
-    assert found.verdict == verdict
-    assert found.sentence.endswith(".")
-    assert diagnose(PLANTED[verdict], ended=True).verdict == verdict
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_curves_get_their_verdict_with_its_numbers(name: str) -> None:
+    planted, verdict, said = PLANTED[name]
+    found = diagnose(planted, ended=True)
+    assert (found.verdict, diagnose(planted, ended=False).verdict) == (verdict, verdict)
+    assert said in found.sentence
+    assert found.sentence.endswith(".") or not planted.train
 
 
-def test_the_sentences_say_the_numbers_and_what_to_do() -> None:
-    said = {verdict: diagnose(planted, ended=True).sentence for verdict, planted in PLANTED.items()}
-    assert said["memorising"] == (
-        "Memorising since update 60: the validation loss has risen from 2.00 to 3.30, while the training loss fell to "
-        "0.014. Train for fewer updates, on more data, or with more dropout."
-    )
-    assert said["diverged"] == (
-        "Diverged: the training loss rose from 1.40 at update 50 to 3.50. Lower the learning rate (the highest was "
-        "0.29) or lengthen the warm-up."
-    )
-    assert said["stuck"].startswith("Stuck: the validation loss has hardly fallen for a third of the updates (3.30")
-    assert said["learning"].endswith("Train it longer.")
-    assert "first reached at update 110" in said["learned"]
-    assert "stayed at about 1.20, with 40.0 % exactly right at best" in said["levelled"]
-
-
-def test_a_loss_that_rises_from_the_first_line_on_has_diverged() -> None:
-    """4.25 to 690, as a run did that passed without a word: nothing had been gained before."""
-    found = diagnose(curves(falling(4.25, 690.0), falling(4.3, 700.0)), ended=True)
-    assert found.verdict == "diverged"
-    assert "from 4.25 at update 10 to 528." in found.sentence
-
-
-def test_a_score_that_still_rises_is_said_beside_a_rising_validation_loss() -> None:
-    found = diagnose(curves(falling(4.0, 0.01), RISE, [i / 40 for i in range(20)]), ended=True)
-    assert "(the share of right answers still rose, to 47.5 % exactly right)" in found.sentence
-
-
-def test_noise_is_not_memorising_and_a_warm_up_is_not_stuck() -> None:
-    wobble = [value + (0.02 if i % 2 else 0.0) for i, value in enumerate(falling(4.0, 0.6))]
-    assert diagnose(curves(FALL, wobble), ended=False).verdict == "learning"
-    flat = curves([4.0] * 20, [4.0] * 20, warm=True)
-    assert diagnose(flat, ended=False).verdict == "learning"
-    assert diagnose(flat, ended=True).verdict == "stuck"
+def test_what_may_still_change_is_not_held_against_a_run_that_goes_on() -> None:
+    """A warm-up, two evaluations, and a loss that rises while the answers get better."""
+    far, near = (Curves(LONG, [(500.0, 2.0), (1000.0, last)]) for last in (3.0, 2.2))
+    assert diagnose(curves(FLAT, FLAT, warm=True), ended=False).verdict == "learning"
+    assert diagnose(curves(FLAT, FLAT, warm=True), ended=True).verdict == "stuck"
+    assert diagnose(far, ended=True).verdict == "memorising"
+    assert "memorising" not in (diagnose(far, ended=False).verdict, diagnose(near, ended=True).verdict)
+    for score, shorter in ((lambda step: step / 1100, False), (lambda step: 0.3, True)):
+        planted = Curves(LONG, OVERFITTED, score=[(step, score(step)) for step, _ in OVERFITTED])
+        sentence = diagnose(planted, ended=True).sentence
+        assert sentence.startswith("Memorising since update 300")
+        assert ("fewer updates" in sentence) == shorter
 
 
 @pytest.mark.parametrize(
@@ -106,26 +125,26 @@ def test_a_run_from_the_weights_of_a_good_model_is_not_stuck(
 
 
 @pytest.mark.parametrize(
-    ("name", "verdict"),
-    [("learns", "learning"), ("memorises", "memorising"), ("diverges", "diverged"), ("stuck", "stuck")],
-)
-def test_real_runs(name: str, verdict: str) -> None:
-    """The commands that made them stand in tests/data/runs/README.md."""
-    assert diagnose(_read(REAL / f"{name}.jsonl"), ended=True).verdict == verdict
-
-
-@pytest.mark.parametrize(
-    ("name", "verdict"),
+    ("path", "verdict"),
     [
-        ("reverse", "learned"),
-        ("reverse-lstm", "learned"),
-        ("dates", "learned"),
-        ("adjective-swap", "learned"),
-        ("adjective-swap-unmasked", "levelled"),
+        (REAL / "learns.jsonl", "learning"),
+        (REAL / "memorises.jsonl", "memorising"),
+        (REAL / "diverges.jsonl", "diverged"),
+        (REAL / "stuck.jsonl", "stuck"),
+        *((ROOT / "checkpoints" / name / METRICS, "learned") for name in ("reverse", "reverse-lstm", "dates")),
+        (ROOT / "checkpoints" / "adjective-swap" / METRICS, "learned"),
+        (ROOT / "checkpoints" / "adjective-swap-unmasked" / METRICS, "levelled"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "/".join(value.parts[-2:]),
 )
-def test_runs_of_bundled_models(name: str, verdict: str) -> None:
-    assert diagnose(_read(ROOT / "checkpoints" / name / METRICS), ended=True).verdict == verdict
+def test_real_runs(path: Path, verdict: str) -> None:
+    """The commands that made those stored for this test stand in tests/data/runs/README.md."""
+    assert diagnose(_read(path), ended=True).verdict == verdict
+
+
+def _read(path: Path) -> Curves:
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return Curves.of(*([line for line in lines if line["kind"] == kind] for kind in ("train", "eval")))
 
 
 def test_a_memorising_run_is_noticed_while_it_runs() -> None:
@@ -141,15 +160,6 @@ def test_a_memorising_run_is_noticed_while_it_runs() -> None:
     assert lowest < noticed <= lowest + 80  # four evaluations
 
 
-def test_an_ended_run_without_curves_is_left_without_a_word() -> None:
-    assert diagnose(Curves(), ended=True).sentence == ""
-
-
-def _read(path: Path) -> Curves:
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return Curves.of(*([line for line in lines if line["kind"] == kind] for kind in ("train", "eval")))
-
-
 def test_a_loss_that_was_worse_than_guessing_has_diverged_unless_it_was_overcome() -> None:
     """A rate of 3 without clipping: 74, 126, then 5.5 nats with nothing right; it used to be told to train longer."""
     train = [(20.0, 74.0), (40.0, 126.0), *((float(step), 5.5) for step in range(60, 401, 20))]
@@ -162,27 +172,3 @@ def test_a_loss_that_was_worse_than_guessing_has_diverged_unless_it_was_overcome
     assert diagnose(Curves(train, valid, score=right), ended=True).verdict != "diverged"
     assert diagnose(Curves(train[1:], valid, score=wrong), ended=True).verdict != "diverged"  # it only falls
     assert diagnose(Curves(train), ended=False).verdict != "diverged"  # nothing has been evaluated yet
-
-
-def test_two_evaluations_tell_of_memorising_at_the_end_only_if_they_lie_far_apart() -> None:
-    train = [(float(step), 4.0 * 0.9 ** (step / 20)) for step in range(20, 1001, 20)]
-    for last, ended, memorising in ((3.0, True, True), (3.0, False, False), (2.2, True, False)):
-        found = diagnose(Curves(train, [(500.0, 2.0), (1000.0, last)]), ended=ended)
-        assert (found.verdict == "memorising") == memorising, (last, ended, found)
-
-
-def test_a_run_whose_answers_still_get_better_is_not_told_to_train_less() -> None:
-    train = [(float(step), 4.0 * 0.9 ** (step / 20)) for step in range(20, 1001, 20)]
-    valid = [(float(step), 1 + abs(step - 300) / 500) for step in range(100, 1001, 100)]
-    for score, shorter in (
-        ([(step, step / 1100) for step, _ in valid], False),
-        ([(step, 0.3) for step, _ in valid], True),
-    ):
-        sentence = diagnose(Curves(train, valid, score=score), ended=True).sentence
-        assert sentence.startswith("Memorising since update 300")
-        assert ("fewer updates" in sentence) == shorter
-
-
-def test_an_ended_run_with_too_few_evaluations_says_so() -> None:
-    found = diagnose(Curves([(20.0, 5.0)], [(20.0, 4.0)]), ended=True)
-    assert found.sentence == "Too short to say how it went: 1 evaluation. Evaluate more often, or train it longer."

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from model.analysis.importance import heads_of
-from model.analysis.score_terms import HeadTerms, Part, ScoreTermsError, grouped, head_terms
-from model.config import EOS, SOS, ModelConfig
+from model.analysis.score_terms import Part, ScoreTermsError, grouped, head_terms
+from model.config import EOS, SOS
 from model.edits import patch
 from model.points import attention_scope
 from model.recording import PointRecorder
@@ -156,20 +154,8 @@ WORD, POSITION, HEAD = slice(0, 4), slice(4, 8), slice(8, 12)
 
 def planted(norm_first: bool) -> Transformer:
     """Two encoder layers of one head: the second looks from positions to what the first head wrote about words."""
-    config = ModelConfig(
-        **{
-            **{field: getattr(tiny_config(), field) for field in ("src_vocab_size", "tgt_vocab_size", "max_positions")},
-            "d_model": 12,
-            "d_ff": 4,
-            "n_encoder_layers": 2,
-            "n_decoder_layers": 1,
-            "dropout": 0.0,
-            "n_encoder_heads": 1,
-            "n_decoder_heads": 1,
-            "norm_first": norm_first,
-            "positions": "learned",
-        }
-    )
+    heads = {"n_encoder_heads": 1, "n_decoder_heads": 1, "n_encoder_layers": 2, "n_decoder_layers": 1}
+    config = tiny_config(d_model=12, d_ff=4, norm_first=norm_first, positions="learned", **heads)
     model = Transformer(config).eval()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
@@ -227,14 +213,11 @@ def test_above_the_row_and_on_average() -> None:
         assert np.allclose(found.mean_table(), expected / rows)
 
 
-def test_one_token_has_no_choice() -> None:
-    found: HeadTerms = head_terms(tiny_model(), [EOS], [SOS], ("encoder", 1, 1))
+def test_one_token_has_no_choice_and_a_variant_is_refused() -> None:
+    found = head_terms(tiny_model(), [EOS], [SOS], ("encoder", 1, 1))
     assert np.isnan(found.mean_table()).all()
     assert found.table(0, 0).sum() == pytest.approx(found.scores[0, 0], abs=1e-5)
     assert np.allclose(found.table_above_row(0, 0), 0)
-    assert math.isclose(found.weights[0, 0], 1.0)
-
-
-def test_a_variant_is_refused() -> None:
+    assert found.weights[0, 0] == pytest.approx(1.0)
     with pytest.raises(ScoreTermsError, match="residual"):
         head_terms(tiny_model(residual=False), SRC, TGT, ("encoder", 0, 0))

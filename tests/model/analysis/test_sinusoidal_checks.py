@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
 import torch
 
+from model.analysis import sinusoidal_checks
 from model.analysis.sinusoidal_checks import check_rotation, table_difference
 from model.analysis.token_vectors import token_vectors
 from model.analysis.word_order import shuffled_order
-from model.config import ModelConfig
 from model.positions import PositionalEncoding, sinusoidal_table
 from model.transformer import Transformer
+from tests.tiny import tiny_config
 
-CONFIG = ModelConfig(
-    src_vocab_size=12,
-    tgt_vocab_size=12,
-    d_model=16,
-    d_ff=16,
-    n_encoder_layers=1,
-    n_decoder_layers=1,
-    n_encoder_heads=2,
-    n_decoder_heads=2,
-    max_positions=20,
-)
+CONFIG = tiny_config(max_positions=20)
 
 
-@pytest.mark.parametrize("offset", [1, 7, 19])
-def test_rows_are_rotations_of_earlier_rows(offset: int) -> None:
-    check = check_rotation(20, 16, 10_000.0, offset)
+def test_rotations_are_checked_and_a_wrong_one_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That rows are rotations of earlier ones: test_position_schemes.py."""
+    check = check_rotation(20, 16, 10_000.0, 3)
     assert check.largest_error < 1e-13
-    assert check.angles[0] == pytest.approx(offset)
-    assert np.allclose(np.linalg.det(check.matrices), 1)
-    table = sinusoidal_table(20, 16).numpy()
-    assert np.allclose(check.matrices[0] @ table[0, :2], table[offset, :2])
-
-
-def test_a_wrong_rotation_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from model.analysis import sinusoidal_checks
-
+    assert check.angles[0] == pytest.approx(3)
+    assert np.allclose(check.matrices[0] @ [math.sin(0), math.cos(0)], [math.sin(3), math.cos(3)])
     real = sinusoidal_checks.rotations
     monkeypatch.setattr(sinusoidal_checks, "rotations", lambda offset, *rest: real(offset + 1, *rest))
     assert check_rotation(20, 16, 10_000.0, 3).largest_error > 0.1

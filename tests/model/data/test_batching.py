@@ -24,26 +24,20 @@ def test_each_pair_is_in_one_batch_within_the_budget(
 ) -> None:
     made = batches(lengths, max_tokens=budget, seed=1, epoch=epoch, shuffle=shuffle)
     assert sorted(i for batch in made for i in batch) == list(range(len(lengths)))
+    assert made == batches(lengths, max_tokens=budget, seed=1, epoch=epoch, shuffle=shuffle)
     for batch in made:
         assert batch
         for side in (0, 1):
             assert len(batch) == 1 or len(batch) * max(lengths[i][side] for i in batch) <= budget
 
 
-def test_batches_follow_seed_and_epoch() -> None:
-    lengths = [(5, 5)] * 200
-    first = batches(lengths, max_tokens=50, seed=1, epoch=0)
-    assert first == batches(lengths, max_tokens=50, seed=1, epoch=0)
-    assert first != batches(lengths, max_tokens=50, seed=1, epoch=1)
-    assert first != batches(lengths, max_tokens=50, seed=2, epoch=0)
-    assert len(first) == 20
-
-
-def test_pairs_of_similar_length_are_batched_together() -> None:
+def test_pairs_of_similar_length_are_batched_together_by_seed_and_epoch() -> None:
     lengths = [(n % 30 + 1, n % 30 + 1) for n in range(3000)]
     made = batches(lengths, max_tokens=300, seed=0, epoch=0)
     padded = sum(len(batch) * max(lengths[i][0] for i in batch) for batch in made)
     assert padded <= 1.05 * sum(source for source, _ in lengths)
+    assert made != batches(lengths, max_tokens=300, seed=0, epoch=1)
+    assert made != batches(lengths, max_tokens=300, seed=1, epoch=0)
 
 
 def test_pairs_are_collated_as_the_model_reads_them() -> None:
@@ -56,16 +50,9 @@ def test_pairs_are_collated_as_the_model_reads_them() -> None:
     assert batch.labels.tolist() == [[4, EOS, PAD, PAD], [6, 5, 4, EOS]]
     assert batch.src.dtype == torch.int64
     assert collate(pairs, (2,)).src.tolist() == [[EOS]]
-
-
-def test_no_pairs_make_an_empty_batch() -> None:
-    batch = collate(EncodedPairs((), ()), ())
-    assert batch.src.shape == batch.labels.shape == (0, 0)
-    assert batches([], max_tokens=10, seed=0, epoch=0) == []
-
-
-def test_rows_are_padded_on_the_right() -> None:
     assert pad([[4], [5, 6]]).tolist() == [[4, PAD], [5, 6]]
+    nothing = collate(EncodedPairs((), ()), ())
+    assert nothing.src.shape == nothing.labels.shape == (0, 0)
 
 
 def test_subwords_are_resampled_each_epoch_from_the_seed_alone() -> None:
@@ -83,9 +70,6 @@ def test_subwords_are_resampled_each_epoch_from_the_seed_alone() -> None:
     assert [target.decode(ids) for ids in first.targets] == [e.target for e in examples]
     assert drawn(dropout=0.0)(0) == whole
     assert drawn(longest=1)(0) == whole  # nothing longer than the model can place
-
-
-def test_dropout_without_subwords_is_refused() -> None:
     words = CharacterTokenizer.train(["abc"])
     with pytest.raises(DataError, match="needs tokenizer=subwords"):
-        resampling([], words, words, EncodedPairs((), ()), dropout=0.5, seed=1, longest=99)
+        resampling([], words, words, whole, dropout=0.5, seed=1, longest=99)

@@ -18,43 +18,31 @@ from model.data.phrases import ENGLISH_FRENCH, ENGLISH_GERMAN, ENGLISH_HINDI
 from model.text.tokenizer_kinds import build_tokenizers
 
 GENERALISING = tuple(name for name in MADE_HERE if not name.startswith("phrases"))
-ALIGNED = GENERALISING
 
 
 @pytest.mark.parametrize("name", MADE_HERE)
-def test_every_task_says_what_it_is(name: str) -> None:
+def test_a_task_says_what_it_is_and_its_training_split_has_all_tokens(name: str) -> None:
+    """Those of the other splits and of the prompts; targets come back from theirs, and alignments name some."""
     task = get_task(name, split_seed=1)
-    assert task.name == task.data.task == name
-    assert task.data.split_seed == 1
+    assert (task.name, task.data.task, task.data.split_seed) == (name, name, 1)
     assert task.title
     assert task.description.endswith(".")
     assert len(task.examples) >= 2
-    assert {"train", "valid", "test"} <= set(task.splits)
-    assert all(task.splits.values())
     assert all(prompt.note for prompt in task.examples)
-
-
-@pytest.mark.parametrize("name", MADE_HERE)
-def test_the_vocabulary_of_training_covers_the_other_splits_and_the_prompts(name: str) -> None:
-    task = get_task(name)
+    assert {"train", "valid", "test"} <= {split for split, examples in task.splits.items() if examples}
     step = 7 if len(task.splits["train"]) > 1000 else 1
     train = task.splits["train"][::step]
     source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
-    for split, examples in task.splits.items():
-        for example in examples[::step]:
-            assert UNK not in source.encode(example.source).ids, (split, example)
-            assert UNK not in target.encode(example.target).ids, (split, example)
-    for prompt in task.examples:
-        assert UNK not in source.encode(prompt.source).ids, prompt
-
-
-@pytest.mark.parametrize("name", MADE_HERE)
-def test_the_target_comes_back_from_its_tokens(name: str) -> None:
-    task = get_task(name)
-    train = task.splits["train"]
-    _, target = build_tokenizers(task.data, [], [e.target for e in train[-1000:]])
-    for example in task.splits["test"][::3]:
-        assert target.decode(target.encode(example.target).ids) == example.target
+    assert not [prompt for prompt in task.examples if UNK in source.encode(prompt.source).ids]
+    for example in (example for examples in task.splits.values() for example in examples[::step]):
+        given, wanted = source.encode(example.source), target.encode(example.target)
+        assert UNK not in given.ids + wanted.ids, example
+        assert target.decode(wanted.ids) == example.target
+        assert (example.alignment is not None) == (name in GENERALISING)
+        assert len(example.alignment or wanted) == len(wanted)
+        for positions in example.alignment or ():
+            assert len(set(positions)) == len(positions)
+            assert all(0 <= p < len(given) for p in positions)
 
 
 @pytest.mark.parametrize("name", GENERALISING)
@@ -70,26 +58,9 @@ def test_splits_are_disjoint_and_follow_the_seed(name: str) -> None:
                 assert split == elsewhere or not sources[split] & sources[elsewhere]
 
 
-@pytest.mark.parametrize("name", ALIGNED)
-def test_alignments_name_a_set_of_source_tokens_for_each_target_token(name: str) -> None:
-    task = get_task(name)
-    train = task.splits["train"]
-    source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
-    for example in random.Random(0).sample(task.splits["test"], 50):
-        n_source = len(source.encode(example.source))
-        assert example.alignment is not None
-        assert len(example.alignment) == len(target.encode(example.target))
-        for positions in example.alignment:
-            assert len(set(positions)) == len(positions)
-            assert all(0 <= p < n_source for p in positions)
-
-
 def test_an_unknown_task_names_the_nearest() -> None:
     with pytest.raises(DataError, match=r"no task 'revers'; did you mean 'reverse'\?"):
         get_task("revers")
-
-
-# --- adjective-swap ---------------------------------------------------------------------------------------------
 
 
 def test_adjective_swap_has_480_combinations_split_as_promised() -> None:
@@ -98,7 +69,13 @@ def test_adjective_swap_has_480_combinations_split_as_promised() -> None:
     assert len(splits["valid"]) == 48
     bare = {e.source.replace("s ", " ", 1) if e.source.split()[1][-1] == "s" else e.source for e in splits["train"]}
     assert len(bare) == 480 - 96 - 48
-    assert len({e.target for examples in splits.values() for e in examples}) == 480
+    answers = {e.source: e.target for examples in splits.values() for e in examples}
+    assert len(set(answers.values())) == 480
+    assert answers["I read red books"] == "je lis livres rouge"
+    assert answers["we eat green apples"] == "nous mangeons pommes vert"
+    assert answers["they buy blue cars"] == "ils achetent voitures bleu"
+    assert answers["she sees small houses"] == "elle voit maisons petit"
+    assert answers["you see big cars"] == "tu vois voitures grand"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -107,18 +84,6 @@ def test_adjective_swap_training_has_every_subject_with_every_verb(seed: int) ->
     pairs = {tuple(e.target.split()[:2]) for e in train}
     forms = {(je, VERBS[v][(0, 0, 1, 1, 2, 3)[i]]) for i, je in enumerate(SUBJECTS.values()) for v in VERBS}
     assert pairs == forms
-
-
-def test_adjective_swap_conjugates_and_swaps() -> None:
-    answers = {e.source: e.target for split in get_task("adjective-swap").splits.values() for e in split}
-    assert answers["I read red books"] == "je lis livres rouge"
-    assert answers["we eat green apples"] == "nous mangeons pommes vert"
-    assert answers["they buy blue cars"] == "ils achetent voitures bleu"
-    assert answers["she sees small houses"] == "elle voit maisons petit"
-    assert answers["you see big cars"] == "tu vois voitures grand"
-
-
-# --- letters ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["copy", "reverse", "sort"])
@@ -143,13 +108,10 @@ def test_letters_are_transformed_and_aligned() -> None:
             assert example.target == transform(example.source)
             for letter, positions in zip(example.target, example.alignment or (), strict=True):
                 assert {example.source[p] for p in positions} == {letter}
-
-
-def test_sorting_is_stable_and_equal_letters_count_as_right() -> None:
-    assert sorted_("banana").alignment == ((1, 3, 5), (3, 1, 5), (5, 1, 3), (0,), (2, 4), (4, 2))
-
-
-# --- dates ------------------------------------------------------------------------------------------------------
+    assert sorted_("banana").alignment == ((1, 3, 5), (3, 1, 5), (5, 1, 3), (0,), (2, 4), (4, 2)), "sorting is stable"
+    task = get_task("copy")
+    assert task.equivalent("ab", Example("ab", "ab"))
+    assert not task.equivalent("a b", Example("ab", "ab"))
 
 
 @pytest.mark.parametrize(
@@ -207,14 +169,24 @@ def test_weekdays_are_correct_and_families_are_recognised() -> None:
                 assert (f"{when:%A}" in example.source) == bool(weekday)
     spelled = Counter(family_of(random_spelling(FIRST, rng)) for _ in range(500))
     assert set(spelled) == set(FAMILIES)
-
-
-def test_ordinal_endings() -> None:
     endings = [ordinal_ending(day) for day in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 30, 31)]
     assert endings == ["st", "nd", "rd", "th", "th", "th", "th", "st", "nd", "rd", "th", "st"]
 
 
-# --- phrases ----------------------------------------------------------------------------------------------------
+def test_every_spelling_of_the_task_is_one_and_no_other() -> None:
+    rng = random.Random(3)
+    days = [FIRST + timedelta(rng.randrange((LAST - FIRST).days + 1)) for _ in range(300)]
+    sources = [random_spelling(when, rng).source for when in (*days, FIRST, LAST)]
+    assert [source for source in sources if not is_spelling(source)] == []
+    wrong = (
+        "31 February 2024",
+        "29.02.2023",
+        "monday, 05.11.1999",
+        "the 2th of Feb, 1987",
+        "3 March 2090",
+        "3 Mars 2024",
+    )
+    assert not [text for text in (*wrong, "") if is_spelling(text)]
 
 
 @pytest.mark.parametrize(
@@ -237,33 +209,8 @@ def test_phrases_have_one_answer_each(name: str, pairs: tuple[tuple[str, str], .
     assert set(among) <= set(answers)
     assert splits["test"] == splits["train"]
     assert "same pairs" in get_task(name).description
-
-
-def test_phrases_accept_a_full_stop_and_lower_case() -> None:
-    answers = {e.source: e.target for e in get_task("phrases-en-de").splits["train"]}
-    assert answers["I am a student"] == answers["i am a student"] == "Ich bin Student"
-    assert answers["i am a student."] == "Ich bin Student."
-    assert answers["How are you?"] == "Wie geht es dir?"
-    hindi = {e.source: e.target for e in get_task("phrases-en-hi").splits["train"]}
-    assert hindi["I like pizza."] == "मुझे पिज़्ज़ा पसंद है।"
-
-
-def test_exact_match_is_the_measure() -> None:
-    task = get_task("copy")
-    assert task.equivalent("ab", Example("ab", "ab"))
-    assert not task.equivalent("a b", Example("ab", "ab"))
-
-
-def test_every_spelling_of_the_task_is_one() -> None:
-    rng = random.Random(3)
-    days = [FIRST + timedelta(rng.randrange((LAST - FIRST).days + 1)) for _ in range(300)]
-    sources = [random_spelling(when, rng).source for when in (*days, FIRST, LAST)]
-    assert [source for source in sources if not is_spelling(source)] == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["31 February 2024", "29.02.2023", "monday, 05.11.1999", "the 2th of Feb, 1987", "3 March 2090", "3 Mars 2024", ""],
-)
-def test_a_day_that_does_not_exist_or_is_spelt_otherwise_is_no_spelling(text: str) -> None:
-    assert not is_spelling(text)
+    if name == "phrases-en-de":  # a full stop and lower case are practised too
+        assert answers["I am a student"] == answers["i am a student"] == {"Ich bin Student"}
+        assert answers["i am a student."] == {"Ich bin Student."}
+    if name == "phrases-en-hi":
+        assert answers["I like pizza."] == {"मुझे पिज़्ज़ा पसंद है।"}

@@ -57,6 +57,20 @@ def test_what_cannot_be_spelled_is_counted_beforehand() -> None:
     )
     assert words.samples[0][1].unknown == (True,)
     assert words.tgt_vocab_size > 250, "a token for each answer"
+    shares = [share_text(share) for share in (0, 0.001, 0.5, 0.999, 1)]
+    assert shares == ["0 %", "less than 1 %", "50 %", "99 %", "100 %"], "only all is a hundred percent"
+
+
+def test_characters_serve_a_language_without_rules_for_words_and_pieces_grow_with_the_data() -> None:
+    pairs = tuple(Example(f"wort {n}", f"ein langer Satz mit Wort {n}") for n in range(40))
+    splits = split_pairs(Pairs(pairs, {}, "1", "2"))
+    proposal = propose(splits, DataConfig(task="files", src_lang="zz", tgt_lang="zz"))
+    assert (proposal.data.tokenizer, proposal.of("words")) == ("characters", None)
+    assert "no rules for words" in proposal.reason
+    assert [pieces_for(n) for n in (10, 2000, 29_000)] == [500, 1000, 6000]
+    assert are_sentences(["ein Satz mit Wörtern", "ja", "und noch ein Satz"])
+    assert not are_sentences(["421", "ja", "drei Wörter hier"])
+    assert not are_sentences([])
 
 
 def test_settings_follow_from_the_data_too() -> None:
@@ -82,29 +96,3 @@ def test_settings_follow_from_the_data_too() -> None:
     large = propose({"train": (Example("a b", "c"), Example("a", "d")) * LARGE, "valid": (Example("a", "c"),)}, CONFIG)
     assert set(large.settings(tiny)) == {"tokenizer", "select_by"}
     assert large.sampled
-
-
-def test_a_language_without_rules_for_words_gets_characters() -> None:
-    pairs = tuple(Example(f"wort {n}", f"ein langer Satz mit Wort {n}") for n in range(40))
-    splits = split_pairs(Pairs(pairs, {}, "1", "2"))
-    proposal = propose(splits, DataConfig(task="files", src_lang="zz", tgt_lang="zz"))
-    assert proposal.data.tokenizer == "characters"
-    assert proposal.of("words") is None
-    assert "no rules for words" in proposal.reason
-
-
-@pytest.mark.parametrize(
-    ("share", "text"), [(0, "0 %"), (0.001, "less than 1 %"), (0.5, "50 %"), (0.999, "99 %"), (1, "100 %")]
-)
-def test_only_all_is_a_hundred_percent(share: float, text: str) -> None:
-    assert share_text(share) == text
-
-
-def test_sentences_are_told_from_words() -> None:
-    assert are_sentences(["ein Satz mit Wörtern", "ja", "und noch ein Satz"])
-    assert not are_sentences(["421", "ja", "drei Wörter hier"])
-    assert not are_sentences([])
-
-
-def test_a_vocabulary_of_pieces_grows_with_the_data() -> None:
-    assert [pieces_for(n) for n in (10, 2000, 29_000)] == [500, 1000, 6000]

@@ -53,6 +53,7 @@ def words(sentence: str) -> list[str]:
 
 def test_each_pair_has_two_annotations_within_its_words() -> None:
     pairs = scenes()
+    assert words("The baker's son, in the U-Bahn.") == ["The", "baker's", "son", ",", "in", "the", "U-Bahn", "."]
     assert len(pairs) == 304
     assert [scene.id for scene in pairs] == [f"{i:03d}" for i in range(1, 305)]
     for scene in pairs:
@@ -64,27 +65,12 @@ def test_each_pair_has_two_annotations_within_its_words() -> None:
         assert (n_english - 1, n_german - 1) in scene.sure, f"{scene.id}: the full stops belong together"
 
 
-def test_words_are_cut_as_they_were_annotated() -> None:
-    assert words("The baker's son, in the U-Bahn.") == ["The", "baker's", "son", ",", "in", "the", "U-Bahn", "."]
-
-
 def test_sure_is_what_both_call_sure_and_possible_what_either_links() -> None:
     first = Annotation(frozenset({(0, 0), (1, 1)}), frozenset({(2, 2)}))
     second = Annotation(frozenset({(0, 0)}), frozenset({(1, 1), (3, 3)}))
     scene = Scene("x", "", "", (first, second))
     assert scene.sure == {(0, 0)}
     assert scene.possible == {(0, 0), (1, 1), (2, 2), (3, 3)}
-
-
-def test_agreement_by_hand() -> None:
-    """2 × 2 words. Labels, first and second: sure sure, none possible, possible none, none none."""
-    first = Annotation(frozenset({(0, 0)}), frozenset({(1, 0)}))
-    second = Annotation(frozenset({(0, 0)}), frozenset({(0, 1)}))
-    found = agreement((Scene("x", "a b", "c d", (first, second)),))
-    assert found.sure == 1.0
-    assert found.all == pytest.approx(2 * 1 / (2 + 2))
-    chance = (1 / 4) ** 2 + (1 / 4) ** 2 + (2 / 4) ** 2  # sure, possible, none
-    assert found.kappa == pytest.approx((2 / 4 - chance) / (1 - chance))
 
 
 def test_the_card_says_how_far_the_annotations_agree() -> None:

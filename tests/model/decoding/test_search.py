@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -25,17 +26,6 @@ from model.decoding.search import (
 )
 from tests.model.tables import GARDEN_PATH, PENALTIES, A, B, C, TableModel, beam, best_by_beam, random_tables
 from tests.tiny import sources, tiny_model
-
-# Probabilities
-
-
-def test_forbidden_tokens_are_gone_before_the_rest_is_normalised() -> None:
-    logits = torch.tensor([[5.0, 4.0, 1.0, 2.0, 3.0]])
-    log_probs = allowed_log_probs(logits)
-    assert log_probs[0, [PAD, SOS]].tolist() == [-math.inf, -math.inf]
-    assert log_probs[0, 2:].exp().sum().item() == pytest.approx(1.0)
-    torch.testing.assert_close(log_probs[0, 2:], logits[0, 2:].log_softmax(-1))
-    assert logits[0, 0] == 5.0, "the model's own logits must not change"
 
 
 def test_a_first_token_that_is_set_is_certain_at_the_first_step_alone() -> None:
@@ -83,40 +73,19 @@ def test_filters_keep_the_likeliest_tokens(seed: int, top_k: int, top_p: float, 
         assert sorted(kept) == sorted(expected)
 
 
-# Greedy
-
-
-def test_greedy_takes_the_likeliest_token_and_stops_at_the_end() -> None:
-    model = TableModel([GARDEN_PATH])
-    steps = list(greedy(model.step, model.start(), limit=9))
-    [found] = follow(steps)
-    assert found == Hypothesis((A, A), found.log_prob, found.score, finished=True)
-    assert found.path == (A, A, EOS)
-    assert found.log_prob == pytest.approx(math.log(0.55 * 0.4))
-    assert len(steps) == 3
-    assert [step.finished for step in steps] == [(False,), (False,), (True,)]
-    assert [step.log_probs[0].exp().sum().item() for step in steps] == pytest.approx([1.0] * 3)
-
-
-def test_greedy_stops_at_the_limit() -> None:
-    model = TableModel([{(A,) * n: {A: 1.0} for n in range(20)}])
-    [found] = follow(list(greedy(model.step, model.start(), limit=5)))
-    assert found.tokens == (A,) * 5
-    assert not found.finished
-    assert found.path == found.tokens
-
-
-def test_sentences_of_a_batch_end_on_their_own() -> None:
-    endless = {(A,) * n: {A: 0.9, B: 0.1} for n in range(20)}
-    model = TableModel([GARDEN_PATH, endless, {(): {B: 1.0}}])
-    found = follow(list(greedy(model.step, model.start(), limit=[9, 4, 9])))
-    assert [one.tokens for one in found] == [(A, A), (A,) * 4, (B,)]
-    assert [one.finished for one in found] == [True, False, True]
-    for one, table in zip(found, model.tables, strict=True):
-        alone = TableModel([table])
-        [expected] = follow(list(greedy(alone.step, alone.start(), limit=4 if table is endless else 9)))
-        assert one.tokens == expected.tokens
-        assert one.log_prob == pytest.approx(expected.log_prob)
+def test_greedy_takes_the_likeliest_tokens_and_each_sentence_of_a_batch_ends_on_its_own() -> None:
+    """At its end or at its limit; after it there is padding, and nothing else changes for the others."""
+    model = TableModel([GARDEN_PATH, {(B,) * n: {A: 0.1, B: 0.9} for n in range(20)}, {(): {B: 1.0}}])
+    steps = list(greedy(model.step, model.start(), limit=[9, 4, 9]))
+    assert [step.tokens.tolist() for step in steps] == [[A, B, B], [A, B, EOS], [EOS, B, PAD], [PAD, B, PAD]]
+    assert [step.finished for step in steps] == [(False,) * 3, (False, False, True), (True, False, True), (True,) * 3]
+    assert [step.log_probs[0].exp().sum().item() for step in steps[:3]] == pytest.approx([1.0] * 3)
+    first, cut, last = follow(steps)
+    assert first == Hypothesis((A, A), first.log_prob, first.score, finished=True)
+    assert first.path == (A, A, EOS)
+    assert first.log_prob == pytest.approx(math.log(0.55 * 0.4))
+    assert (cut.tokens, cut.path, cut.finished) == ((B,) * 4, (B,) * 4, False)
+    assert (last.tokens, last.finished, last.log_prob) == ((B,), True, pytest.approx(0.0))
 
 
 def test_steps_are_lazy_and_immutable() -> None:
@@ -139,33 +108,25 @@ def test_forbidden_ids_are_never_an_answer() -> None:
     assert found.log_prob == pytest.approx(math.log(0.1 / 0.199), abs=1e-4)
     [found] = best_by_beam(model, beam(1))
     assert found.tokens == (A,)
+    logits = torch.tensor([[5.0, 4.0, 1.0, 2.0, 3.0]])
+    log_probs = allowed_log_probs(logits)
+    assert log_probs[0, [PAD, SOS]].tolist() == [-math.inf, -math.inf]
+    torch.testing.assert_close(log_probs[0, 2:], logits[0, 2:].log_softmax(-1))
+    assert logits[0, 0] == 5.0, "the model's own logits must not change"
 
 
-# Continuing from given tokens
-
-
-@pytest.mark.parametrize("search", ["greedy", "beam", "sample"])
-def test_a_prefix_is_kept_and_continued(search: str) -> None:
-    model = TableModel([GARDEN_PATH])
-    if search == "beam":
-        best = best_by_beam(model, beam(2), prefix=(B, A))[0]
-        assert best.tokens == (B, A)
-        assert best.log_prob == pytest.approx(math.log(0.45 * 0.1))
-        return
-    config = DecodeConfig(method="sample", seed=3)
-    steps = list(
-        greedy(model.step, model.start(), limit=9, prefix=(B, A))
-        if search == "greedy"
-        else sample(model.step, model.start(), limit=9, prefix=(B, A), config=config)
-    )
-    [found] = follow(steps)
-    assert found.tokens == (B, A)
-    assert found.finished
-    assert [step.forced for step in steps] == [True, True, False]
-    assert found.log_prob == pytest.approx(math.log(0.45 * 0.1))
-    assert steps[0].log_probs[0, A].exp().item() == pytest.approx(0.55), (
-        "a forced step still says what the model thinks"
-    )
+def test_a_prefix_is_kept_and_continued() -> None:
+    model, config = TableModel([GARDEN_PATH]), DecodeConfig(method="sample", seed=3)
+    given = {"limit": 9, "prefix": (B, A)}
+    for search in (greedy, partial(sample, config=config)):
+        steps = list(search(model.step, model.start(), **given))
+        [found] = follow(steps)
+        assert (found.tokens, found.finished) == ((B, A), True)
+        assert [step.forced for step in steps] == [True, True, False]
+        assert found.log_prob == pytest.approx(math.log(0.45 * 0.1))
+        assert steps[0].log_probs[0, A].exp().item() == pytest.approx(0.55), "what the model thinks of a forced step"
+    best = best_by_beam(model, beam(2), prefix=(B, A))[0]
+    assert (best.tokens, best.log_prob) == ((B, A), pytest.approx(math.log(0.45 * 0.1)))
 
 
 @given(
@@ -180,9 +141,6 @@ def test_forcing_what_greedy_chose_changes_nothing(model: TableModel, length: in
         assert found.path[: len(prefix)] == prefix
 
 
-# Sampling
-
-
 def draw_first(table, n: int, **settings) -> Tensor:
     """Draw the first token n times (n rows of one batch)."""
     model = TableModel([table] * n)
@@ -190,22 +148,15 @@ def draw_first(table, n: int, **settings) -> Tensor:
     return next(sample(model.step, model.start(), limit=1, config=config)).tokens
 
 
-def test_samples_follow_the_probabilities() -> None:
-    n = 4000
-    drawn = draw_first({(): {A: 0.6, B: 0.3, C: 0.1}}, n, seed=5)
-    for token, p in ((A, 0.6), (B, 0.3), (C, 0.1)):
-        deviation = math.sqrt(p * (1 - p) / n)
-        assert abs((drawn == token).float().mean().item() - p) < 4.5 * deviation
-
-
-def test_temperature_sharpens_and_flattens() -> None:
-    n = 4000
-    for temperature in (0.5, 2.0):
-        drawn = draw_first({(): {A: 0.8, B: 0.2}}, n, seed=5, temperature=temperature)
-        odds = (0.8 / 0.2) ** (1 / temperature)
-        expected = odds / (1 + odds)
+@pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])
+def test_samples_follow_the_probabilities_at_a_temperature(temperature: float) -> None:
+    n, chances = 4000, {A: 0.6, B: 0.3, C: 0.1}
+    drawn = draw_first({(): chances}, n, seed=5, temperature=temperature)
+    whole = sum(p ** (1 / temperature) for p in chances.values())
+    for token, p in chances.items():
+        expected = p ** (1 / temperature) / whole
         deviation = math.sqrt(expected * (1 - expected) / n)
-        assert abs((drawn == A).float().mean().item() - expected) < 4.5 * deviation
+        assert abs((drawn == token).float().mean().item() - expected) < 4.5 * deviation
 
 
 def test_sampling_stays_inside_top_k_and_top_p() -> None:
@@ -236,9 +187,6 @@ def test_sampling_from_the_one_likeliest_is_greedy(model: TableModel, seed: int)
     assert sampled.log_prob == pytest.approx(greedily.log_prob)
 
 
-# With a Transformer
-
-
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 @pytest.mark.parametrize("changes", [{}, {"norm_first": True, "positions": "learned"}, {"causal": False}])
 def test_a_batch_decodes_as_its_sentences_do(method: str, changes: dict) -> None:
@@ -252,27 +200,6 @@ def test_a_batch_decodes_as_its_sentences_do(method: str, changes: dict) -> None
         assert [one.score for one in together[row]] == pytest.approx([one.score for one in alone], abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_beam_of_one_is_greedy_on_a_transformer(seed: int) -> None:
-    model = tiny_model(seed=seed)
-    src = sources(6, 3)
-    greedily = decode_batch(model, src, DecodeConfig(max_length=10))
-    narrow = decode_batch(model, src, DecodeConfig(method="beam", beam_size=1, max_length=10))
-    assert [found[0].tokens for found in greedily] == [found[0].tokens for found in narrow]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_greedy_follows_the_argmax_of_the_full_pass(seed: int) -> None:
-    model = tiny_model(seed=seed)
-    src = sources(6)
-    [[found]] = decode_batch(model, src, DecodeConfig(max_length=10))
-    tgt = torch.tensor([[SOS, *found.path[:-1]]])
-    with torch.inference_mode():
-        log_probs = allowed_log_probs(model(src, tgt)[0])
-    assert log_probs.argmax(-1).tolist() == list(found.path)
-    assert found.log_prob == pytest.approx(log_probs.max(-1).values.sum().item(), abs=1e-4)
-
-
 def test_the_limit_counts_the_end_and_follows_the_source() -> None:
     model = tiny_model(seed=2)
     for n_source in (1, 4):
@@ -280,11 +207,3 @@ def test_the_limit_counts_the_end_and_follows_the_source() -> None:
         assert len(found.path) <= 2 * n_source + 10
     [[short]] = decode_batch(model, sources(4), DecodeConfig(max_length=1))
     assert len(short.path) == 1
-
-
-def test_a_sentence_that_has_ended_stays_ended_beside_a_longer_one() -> None:
-    short, long = {(): {A: 1.0}}, {(): {B: 1.0}, (B,): {B: 1.0}, (B, B): {A: 1.0}}
-    model = TableModel([short, long])
-    steps = list(greedy(model.step, model.start(), limit=9))
-    assert [step.tokens.tolist() for step in steps] == [[A, B], [EOS, B], [PAD, A], [PAD, EOS]]
-    assert [step.finished for step in steps] == [(False, False), (True, False), (True, False), (True, True)]

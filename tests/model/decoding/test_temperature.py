@@ -32,11 +32,6 @@ def test_they_are_the_softmax_of_the_logits_over_the_temperature(sharpness: floa
             assert shown.sum() <= 1 + 1e-5
 
 
-def test_at_temperature_1_nothing_changes() -> None:
-    log_probs = torch.randn(3, 50, generator=torch.Generator().manual_seed(2)).log_softmax(-1)
-    assert not log_sums(log_probs)[:, TEMPERATURES.index(1.0)].any()
-
-
 def test_sampling_draws_from_the_same_distribution() -> None:
     """The temperature of sampling divides the same log-probabilities (search.py)."""
     log_probs = torch.randn(1, 20, generator=torch.Generator().manual_seed(3)).log_softmax(-1)

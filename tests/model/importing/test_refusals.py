@@ -18,7 +18,7 @@ from model.config import DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.folder import list_models
 from tests.model.commands import failure
-from tests.model.importing import peer
+from tests.model.importing import bart_peer, peer
 
 Damage = Callable[[Path], object]
 
@@ -42,6 +42,22 @@ def edit_weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Damage:
     return damage
 
 
+def edit_part(part: str, **changes: Any) -> Damage:
+    """Change a part of a tokenizer.json, written first."""
+
+    def apply(folder: Path) -> None:
+        bart_peer.tokenizer().save_pretrained(folder)
+        values = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+        values[part] = values[part] | changes if isinstance(values[part], dict) else changes.get("whole")
+        (folder / "tokenizer.json").write_text(json.dumps(values), encoding="utf-8")
+
+    return apply
+
+
+def text(name: str, content: bytes) -> Damage:
+    return lambda folder: (folder / name).write_bytes(content)
+
+
 def pickled(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
@@ -58,7 +74,7 @@ def linked(folder: Path) -> None:
 
 
 FC1 = "model.encoder.layers.0.fc1.weight"
-DAMAGES: dict[str, tuple[Damage, str]] = {
+MARIAN: dict[str, tuple[Damage, str]] = {
     "a pickle": (pickled, "is a pickle, which could run code"),
     "how to convert it": (pickled, "save_pretrained"),
     "cut off": (cut_off, "not a whole safetensors file"),
@@ -110,12 +126,58 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
 }
 
 
+PLACES = "model.decoder.embed_positions.weight"
+BART: dict[str, tuple[Damage, str]] = {
+    "pre-norm": (edit_json("config.json", normalize_before=True), "normalize_before"),
+    "no norm of embeddings": (edit_json("config.json", normalize_embedding=False), "normalize_embedding"),
+    "fixed positions": (edit_json("config.json", static_position_embeddings=True), "static_position_embeddings"),
+    "another activation": (edit_json("config.json", activation_function="gelu_new"), "gelu_new"),
+    "another end": (edit_json("config.json", eos_token_id=7), "ends sentences with id 7"),
+    "a first token that is none": (
+        edit_json("generation_config.json", forced_bos_token_id=9999),
+        "forced_bos_token_id",
+    ),
+    "a first token that ends": (edit_json("generation_config.json", forced_bos_token_id=2), "forced_bos_token_id"),
+    "fewer positions": (edit_json("config.json", max_position_embeddings=62), "has shape [66, 32]"),
+    "no norm in the file": (
+        edit_weights(lambda w: w.pop("model.encoder.layernorm_embedding.bias")),
+        "layernorm_embedd",
+    ),
+    "positions missing": (edit_weights(lambda w: w.pop(PLACES)), f"no tensor {PLACES}"),
+    "a tensor too many": (edit_weights(lambda w: w.update({"model.x": torch.zeros(1)})), "no part of this model takes"),
+    "no merges": (lambda folder: (folder / "merges.txt").unlink(), "no merges.txt"),
+    "merges of bytes": (text("merges.txt", b"\xff\xfe"), "is not text"),
+    "a merge of nothing known": (text("merges.txt", b"#version: 0.2\nh e\nhex q\n"), "merge 2"),
+    "a merge without a piece": (text("merges.txt", "Ā ā\n".encode()), "lacks"),
+    "merges that double": (
+        text("merges.txt", b"\n".join(b"a" * 2**n + b" " + b"a" * 2**n for n in range(11))),
+        "no word",
+    ),
+    "a byte that is missing": (edit_json("vocab.json", Ġ=-1), "ids from 0 to"),
+    "another tokenizer": (edit_part("model", type="WordPiece"), "type='WordPiece'"),
+    "bytes as a last resort": (edit_part("model", byte_fallback=True), "byte_fallback"),
+    "ends of words": (edit_part("model", end_of_word_suffix="</w>"), "end_of_word_suffix"),
+    "a normaliser": (edit_part("normalizer", whole={"type": "NFC"}), "a normaliser"),
+    "another splitter": (edit_part("pre_tokenizer", type="Split"), "text split otherwise"),
+    "another frame": (edit_part("post_processor", type="BertProcessing"), "post-processor"),
+    "no frame": (edit_part("post_processor", cls=None), "one before and one after"),
+    "vocabulary of text": (edit_part("model", vocab="x"), "no vocabulary with merges"),
+    "an added token of another id": (
+        edit_part("added_tokens", whole=[{"content": "<s>", "id": 9}]),
+        "adds {'content': '<s>', 'id': 9}",
+    ),
+}
+DAMAGES = {f"marian: {case}": damage for case, damage in MARIAN.items()}
+DAMAGES |= {f"bart: {case}": damage for case, damage in BART.items()}
+
+
 @pytest.mark.parametrize("case", DAMAGES, ids=str)
 def test_refused_with_a_sentence_and_nothing_written(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     damage, says = DAMAGES[case]
-    folder, checkpoints = peer.copied(tmp_path / "theirs"), tmp_path / "models"
+    made_by, checkpoints = bart_peer if case.startswith("bart") else peer, tmp_path / "models"
+    folder = made_by.copied(tmp_path / "theirs")
     damage(folder)
     checkpoints.mkdir()
     last = failure(import_marian.main, [str(folder), "--name", "mine", "--checkpoints", str(checkpoints)], capsys)

@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 
 from model.config import EOS, PAD, SOS, UNK
-from model.text.bytelevel import LETTERS, ByteLevelTokenizer, read_byte_merges
+from model.importing.import_folder import read_translator
+from model.importing.source_folder import SourceFolder
+from model.text.bytelevel import LETTERS, ByteLevelTokenizer
 from model.text.pieces import TokenizerError
+from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_kinds import tokenizer_from_dict
 from tests.model.importing import bart_peer
+from tests.model.text.test_sentencepiece import imported as imported_pieces
 from tests.model.text.test_sentencepiece import strange_strings
+from tests.model.text.test_sentencepiece import toy as toy_pieces
 
 MERGES = [("Ġ", "a"), ("a", "b"), ("Ã", "¤"), ("Ġ", "Ġ"), ("Ġ", "x"), ("Ġx", "x")]
 
@@ -23,19 +28,11 @@ def toy(**changes: Any) -> ByteLevelTokenizer:
     return ByteLevelTokenizer(**(settings | changes))
 
 
-@pytest.fixture(scope="module")
-def imported() -> ByteLevelTokenizer:
-    from model.importing.import_folder import read_translator
-    from model.importing.source_folder import SourceFolder
-
-    found = read_translator(SourceFolder(bart_peer.standard())).source
-    assert isinstance(found, ByteLevelTokenizer)
-    return found
-
-
 @pytest.mark.parametrize("prefix_space", [False, True])
-def test_ids_and_offsets_are_those_of_transformers(imported: ByteLevelTokenizer, prefix_space: bool) -> None:
+def test_ids_and_offsets_are_those_of_transformers(prefix_space: bool) -> None:
     """Special tokens in the text are text here and special there, so there are none."""
+    imported = read_translator(SourceFolder(bart_peer.standard())).source
+    assert isinstance(imported, ByteLevelTokenizer)
     theirs = bart_peer.tokenizer(add_prefix_space=prefix_space)
     ours = ByteLevelTokenizer(imported.pieces, imported.merges, begin="<s>", prefix_space=prefix_space)
     strings = [text for text in strange_strings(1600) if text and "<" not in text][:1000]
@@ -62,6 +59,9 @@ def test_pieces_are_shown_as_text_and_bytes_by_their_number() -> None:
     assert tokenizer.decode(encoding.ids) == "ab a  ä Ã€"
     assert tokenizer.piece(tokenizer.encode("ä").ids[1]) == "ä"
     assert tokenizer.encode("").ids == ()
+    encoding = tokenizer.encode("abé a. 日本")
+    assert encoding.words == (0, 1, 1, 1, 2, 3, 4, 5, 5, 5, 6, 6, 6), "no word ends inside a character"
+    assert tokenizer.words_of([SOS, *encoding.ids, EOS]) == (-1, *encoding.words, -1)
 
 
 def test_half_a_character_is_written_once_and_special_entries_not_at_all() -> None:
@@ -72,21 +72,6 @@ def test_half_a_character_is_written_once_and_special_entries_not_at_all() -> No
     assert tokenizer.decode([half, a, other]) == "\ufffda\ufffd"
     assert tokenizer.decode([half, UNK, a], unknown="?") == "\ufffd?a"
     assert toy(prefix_space=True).decode(tokenizer.encode(" a").ids) == "a"
-
-
-def test_words_end_at_spaces_and_punctuation_and_not_inside_a_character() -> None:
-    tokenizer = toy()
-    encoding = tokenizer.encode("abé a. 日本")
-    assert encoding.words == (0, 1, 1, 1, 2, 3, 4, 5, 5, 5, 6, 6, 6)
-    assert tokenizer.words_of([SOS, *encoding.ids, EOS]) == (-1, *encoding.words, -1)
-
-
-def test_it_is_stored_and_read_back(imported: ByteLevelTokenizer) -> None:
-    for tokenizer in (toy(), toy(prefix_space=True, begin=""), imported):
-        again = tokenizer_from_dict(tokenizer.to_dict())
-        assert again == tokenizer
-        assert again.encode("Ein Mann — “so”.") == tokenizer.encode("Ein Mann — “so”.")
-        assert again.with_lang("fr").encode("ä") == tokenizer.encode("ä")
 
 
 @pytest.mark.parametrize(
@@ -104,6 +89,7 @@ def test_it_is_stored_and_read_back(imported: ByteLevelTokenizer) -> None:
         ({"merges": ["a"]}, "merge 1"),
         ({"merges": ["x y"]}, "lacks 'xy'"),
         ({"pieces": ["a", "b"]}, "lacks '!'"),
+        ({"merges": ["a" * 2**n + " " + "a" * 2**n for n in range(12)]}, "no word can hold"),
     ],
 )
 def test_a_damaged_description_is_refused(change: dict[str, Any], says: str) -> None:
@@ -111,11 +97,15 @@ def test_a_damaged_description_is_refused(change: dict[str, Any], says: str) -> 
         tokenizer_from_dict(toy().to_dict() | change)
 
 
-def test_merges_cannot_double_for_ever() -> None:
-    with pytest.raises(TokenizerError, match="no word can hold"):
-        read_byte_merges(["a" * 2**n + " " + "a" * 2**n for n in range(12)])
-
-
-def test_it_is_not_trained_here() -> None:
-    with pytest.raises(TokenizerError, match="choose subwords"):
-        ByteLevelTokenizer.train(["a"])
+@pytest.mark.parametrize("kind", ["bytes", "sentencepiece"])
+def test_an_imported_tokenizer_is_stored_and_read_back_and_not_trained_here(kind: str) -> None:
+    tokenizers: list[Tokenizer] = [imported_pieces(), toy_pieces(punctuation="de")]
+    if kind == "bytes":
+        imported = read_translator(SourceFolder(bart_peer.standard())).source
+        tokenizers = [imported, toy(), toy(prefix_space=True, begin="")]
+    for tokenizer in tokenizers:
+        again = tokenizer_from_dict(tokenizer.to_dict())
+        assert again == tokenizer
+        assert again.encode("Ein Mann — “so”.") == tokenizer.encode("Ein Mann — “so”.")
+        with pytest.raises(TokenizerError, match="choose subwords"):
+            type(tokenizer).train(["a"])

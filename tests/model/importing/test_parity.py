@@ -1,0 +1,185 @@
+"""An imported MarianMT or BART model computes what `transformers` computes: logits, attention, translations, ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from model.checkpoint import LoadedModel, load_model
+from model.config import EOS, PAD, SOS, UNK, DecodeConfig
+from model.decoding.decode import decode_batch, decode_recorded
+from model.importing.import_folder import import_folder
+from model.recording import AttentionRecorder
+from tests.model.importing import bart_peer, peer
+from tests.model.importing.comparison import assert_same_computation
+
+MODELS: dict[str, dict[str, Any]] = {
+    "marian": {},
+    "marian, relu, not scaled": {"activation_function": "relu", "scale_embedding": False},
+    "marian, gelu, deep decoder": {"activation_function": "gelu", "encoder_layers": 1, "decoder_layers": 4},
+    "marian, separate": {"separate": True},
+    "marian, separate, untied": {"separate": True, "tie_word_embeddings": False},
+    "marian, untied": {"tie_word_embeddings": False},
+    "marian, another start": {"decoder_start_token_id": 3},
+    "marian, fp16": {"half": True},
+    "marian, labels": {"labels": (">>deu<<", ">>fra<<")},
+    "bart": {},
+    "bart, scaled, relu, deep encoder, fp16": {
+        "scale_embedding": True,
+        "activation_function": "relu",
+        "encoder_layers": 3,
+        "decoder_layers": 1,
+        "half": True,
+    },
+    "bart, a first token that is set": {"generation": {"forced_bos_token_id": 0}, "one_file": True},
+    "bart, untied, another start": {"tie_word_embeddings": False, "decoder_start_token_id": 0},
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_gradients():
+    with torch.inference_mode():
+        yield
+
+
+class Pair:
+    """A model in `transformers` and the same one imported, with the way from their ids to ours.
+
+    The way is the rule that the documentation states: specials first, the rest in their order.
+    """
+
+    def __init__(self, folder: Path, name: str = "marian", *, half: bool = False, **settings: Any) -> None:
+        self.family, self.half = name.split(",")[0], half
+        if self.family == "marian":
+            kind = {key: settings[key] for key in ("separate", "labels") if key in settings}
+            self.theirs = peer.marian(**settings)
+            self.source_folder = peer.save(self.theirs, folder / "theirs", half=half, **kind)
+            vocabs = peer.vocabularies(**({"separate": False} | kind))
+            self.tokenizer = peer.tokenizer(self.source_folder)
+            special = [{names["<pad>"]: PAD, names["</s>"]: EOS, names["<unk>"]: UNK} for names in vocabs]
+            sizes = [len(names) for names in vocabs]
+        else:
+            one_file = settings.pop("one_file", False)
+            self.theirs = bart_peer.bart(**settings)
+            self.source_folder = bart_peer.save(self.theirs, folder / "theirs", half=half, one_file=one_file)
+            self.tokenizer = bart_peer.tokenizer()
+            special, sizes = [{1: PAD, 2: EOS, 3: UNK}], [self.theirs.config.vocab_size]
+        ids = [
+            names | {i: 4 + n for n, i in enumerate(i for i in range(size) if i not in names)}
+            for names, size in zip(special, sizes, strict=True)
+        ]
+        self.source, self.target = ids[0], ids[-1]
+        self.pads = [next(i for i, own in names.items() if own == PAD) for names in (ids[0], ids[-1])]
+        self.found = import_folder(self.source_folder, folder / "ours")
+        self.ours: LoadedModel = load_model(folder / "ours")
+
+    def prepared(self, text: str) -> str:
+        """What `transformers` is given: it normalises punctuation only on request."""
+        return self.tokenizer.normalize(text) if self.family == "marian" else text
+
+    def batch(self, *lengths: tuple[int, int]) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Random sources and targets of these lengths, padded, in their ids and in ours."""
+        generator = torch.Generator().manual_seed(7)
+        theirs, ours = [], []
+        for side, ids in enumerate((self.source, self.target)):
+            first, last = (1, len(ids) - 1) if self.family == "marian" else (4, len(ids))
+            rows = torch.full((len(lengths), max(length[side] for length in lengths)), self.pads[side])
+            for row, length in zip(rows, lengths, strict=True):
+                row[: length[side]] = torch.randint(first, last, (length[side],), generator=generator)
+            if side:
+                rows[:, 0] = self.theirs.config.decoder_start_token_id
+            elif self.family == "bart":
+                rows[:, 0] = 0
+            mapped = torch.tensor([[ids[i] for i in row] for row in rows.tolist()])
+            if side:
+                mapped[:, 0] = SOS
+            theirs.append(rows)
+            ours.append(mapped)
+        return (theirs[0], theirs[1]), (ours[0], ours[1])
+
+    def in_their_order(self, logits: Tensor) -> Tensor:
+        """Our logits without <sos>, in the order of their ids."""
+        return logits[..., [self.target[i] for i in range(len(self.target))]]
+
+
+@pytest.fixture(scope="module", params=MODELS, ids=str)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    with torch.inference_mode():
+        return Pair(tmp_path_factory.mktemp("pair"), request.param, **MODELS[request.param])
+
+
+def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
+    theirs, ours = pair.batch((9, 7), (4, 3), (2 if pair.family == "bart" else 1, 5))
+    assert_same_computation(pair.ours, pair.theirs, theirs, ours, pair.in_their_order)
+    assert pair.half == any("16 bits" in remark for remark in pair.found.remarks), "what was converted is said"
+
+
+@pytest.mark.parametrize("beams", [1, 4])
+def test_translations_are_the_same_ids(pair: Pair, beams: int) -> None:
+    """From text: tokenized by each side's own tokenizer, searched by its own search."""
+    theirs = pair.tokenizer([pair.prepared(text) for text in peer.SENTENCES], return_tensors="pt", padding=True)
+    expected = pair.theirs.generate(**theirs, num_beams=beams, do_sample=False, max_length=40)
+    rows = [[*pair.ours.source.encode(text).ids, EOS] for text in peer.SENTENCES]
+    for row, ours in zip(theirs.input_ids.tolist(), rows, strict=True):
+        assert [pair.source[i] for i in row if i != pair.pads[0]] == ours
+    src = torch.tensor([row + [PAD] * (max(map(len, rows)) - len(row)) for row in rows])
+    search = pair.found.search
+    config = DecodeConfig(
+        method="beam" if beams > 1 else "greedy",
+        beam_size=beams,
+        length_penalty=search.length_penalty,
+        alpha=search.alpha,
+        max_length=39,
+    )
+    # Of MarianMT, a beam that is cut off is weighed otherwise: `transformers` forces </s> onto it.
+    everything, finished = beams == 1 or pair.family == "bart", 0
+    for row, (best, *_) in zip(expected.tolist(), decode_batch(pair.ours.model, src, config), strict=True):
+        if best.finished or everything:
+            assert list(best.path)[:38] == [pair.target[i] for i in row[1:] if i != pair.pads[1]][:38]
+        if best.finished:
+            text = pair.tokenizer.decode(row[1:], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+            mine = pair.ours.target.decode(best.tokens, unknown="")
+            assert mine == text if pair.family == "bart" else mine.split() == text.split()
+            finished += 1
+    assert finished, "no sentence ended, so nothing was compared"
+
+
+def test_stepped_equals_whole_and_a_first_token_that_is_set_is_certain(pair: Pair) -> None:
+    encoding = pair.ours.source.encode(peer.SENTENCES[0])
+    decoded = decode_recorded(pair.ours.model, encoding, pair.ours.target, DecodeConfig(max_length=8))
+    src, tgt = torch.tensor([[*encoding.ids, EOS]]), torch.tensor([[SOS, *decoded.path[:-1]]])
+    recorder = AttentionRecorder()
+    pair.ours.transformer(src, tgt, tap=recorder)
+    np.testing.assert_allclose(decoded.trace.cross, recorder.weights("cross"), atol=1e-5)
+    assert decoded.trace.cross.sum(axis=-1) == pytest.approx(1, abs=1e-5)
+    is_set = pair.theirs.generation_config.forced_bos_token_id is not None
+    assert is_set == any("begins with <s>" in remark for remark in pair.found.remarks)
+    if is_set:
+        assert decoded.trace.predicted_tokens[0] == decoded.trace.src_tokens[0] == "<s>"
+        assert decoded.trace.probabilities[0] == decoded.trace.top_probabilities[0][0] == 1
+
+
+@pytest.mark.parametrize("text", ["“so”", "a bench—and reads"])
+def test_punctuation_is_normalised_here_and_only_on_request_by_transformers(tmp_path: Path, text: str) -> None:
+    """`MarianTokenizer.__call__` leaves quotation marks and dashes as they are; its method `normalize` does not."""
+    pair = Pair(tmp_path)
+    ours = [*pair.ours.source.encode(text).ids, EOS]
+    asked, plain = ([pair.source[i] for i in pair.tokenizer(each).input_ids] for each in (pair.prepared(text), text))
+    assert asked == ours != plain
+
+
+def test_a_model_saved_without_its_output_projection(tmp_path: Path) -> None:
+    theirs = bart_peer.bart()
+    theirs.final_logits_bias.zero_()
+    for name, bare in (("one", False), ("other", True)):
+        import_folder(bart_peer.save(theirs, tmp_path / f"their {name}", bare=bare), tmp_path / name)
+    one, other = (load_model(tmp_path / name).transformer for name in ("one", "other"))
+    assert (one.config.output_bias, other.config.output_bias) == (True, False)
+    weights = other.state_dict()
+    assert all(torch.equal(weights[name], each) for name, each in one.state_dict().items() if name != "output.bias")
+    assert "None is stated" in load_model(tmp_path / "one").card
