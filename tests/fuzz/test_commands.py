@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import random
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,42 @@ from hypothesis import strategies as st
 
 from model import evaluate, train, translate
 from model.commands import run_command
+from model.config import DataConfig, ModelConfig, TrainConfig
+from model.training import estimate
 from tests.explorer.toy_models import save_toy
-from tests.fuzz.inputs import STRANGE, tries
+from tests.fuzz.inputs import _TIMES, STRANGE, tries
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "translate": translate.main,
+    "evaluate": evaluate.main,
+    "train": train.main,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model, and two files of one sentence each."""
+    folder = tmp_path_factory.mktemp("commands")
+    save_toy(folder / "checkpoints" / "toy", "reverse")
+    for name in ("source.txt", "target.txt"):
+        (folder / name).write_text("abc\n", encoding="utf-8")
+    return folder
+
+
+def outcome(command: str, words: Sequence[str], checkpoints: Path) -> int:
+    """The exit code; what is printed must be a result, or end in a sentence."""
+    out, said = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        with pytest.raises(SystemExit) as left:
+            run_command(COMMANDS[command], [*words, "--checkpoints", str(checkpoints)])
+    what = f"{[word[:40] for word in words]}: {said.getvalue()[-300:]}"
+    assert left.value.code in (0, 2), what
+    assert "Traceback" not in said.getvalue(), what
+    if left.value.code == 2:
+        assert said.getvalue().strip().splitlines()[-1].rstrip().endswith((".", "?")), what
+    return left.value.code
+
 
 # Words that a shell can pass: no zero bytes, and of lone surrogates only those that stand for raw bytes.
 WORDS = st.one_of(
@@ -29,11 +65,6 @@ FLAGS = {
     "train": ["--task", "--name", "--preset", "--set", "--init", "--device", "--precision", "--data", "--data-dir"]
     + ["--source", "--target", "--threads", "--source-lang", "--json", "--compile", "--overwrite", "--resume"],
 }
-COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    "translate": translate.main,
-    "evaluate": evaluate.main,
-    "train": train.main,
-}
 START = {
     "translate": ["--model", "toy", "abc"],
     "evaluate": ["--model", "toy", "--task", "reverse"],
@@ -41,64 +72,67 @@ START = {
 }
 
 
-@pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("commands") / "checkpoints"
-    save_toy(folder / "toy", "reverse")
-    return folder
-
-
-@st.composite
-def arguments(draw: st.DrawFn, command: str) -> list[str]:
-    """A valid start or none, then flags and words in any order."""
-    given = list(START[command]) if draw(st.booleans()) else []
-    for _ in range(draw(st.integers(0, 4))):
-        given.append(draw(st.sampled_from(FLAGS[command]) | WORDS))
-    return given
-
-
-@pytest.mark.parametrize("command", ["translate", "train"])
+@pytest.mark.parametrize("command", list(COMMANDS))
 @tries(60)
 @given(data=st.data())
-def test_any_words_on_the_command_line(
-    checkpoints: Path, monkeypatch_module: pytest.MonkeyPatch, command: str, data: st.DataObject
-) -> None:
-    words = data.draw(arguments(command))
+def test_any_words_on_the_command_line(folder: Path, command: str, data: st.DataObject) -> None:
+    """A valid start or none, then flags and words in any order. Nothing is trained or scored here, which takes long."""
+    words = list(START[command]) if data.draw(st.booleans()) else []
+    for _ in range(data.draw(st.integers(0, 4))):
+        words.append(data.draw(st.sampled_from(FLAGS[command]) | WORDS))
+    checkpoints = folder / "checkpoints"
     if command == "train":
-        words = [*words, "--dry-run", "--json"]  # nothing is trained here
-        words = [word for word in words if not word.startswith("multi30k")]
-    before = {path: path.stat().st_mtime_ns for path in checkpoints.parent.rglob("*")}
-    monkeypatch_module.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    out, said = io.StringIO(), io.StringIO()
+        words = [word for word in [*words, "--dry-run", "--json"] if not word.startswith("multi30k")]
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stdout", out)
-        patch.setattr("sys.stderr", said)
-        with pytest.raises(SystemExit) as left:
-            run_command(partial(COMMANDS[command]), [*words, "--checkpoints", str(checkpoints)])
-    assert left.value.code in (0, 2)
-    assert "Traceback" not in said.getvalue()
-    if left.value.code == 2:
-        assert said.getvalue().strip().splitlines()[-1].rstrip().endswith((".", "?"))
-    assert {path: path.stat().st_mtime_ns for path in checkpoints.parent.rglob("*")} == before
+        if command == "evaluate":
+            patch.setattr("model.scoring.score_examples", lambda *_, **__: {})
+            checkpoints = checkpoints / "none"
+        outcome(command, words, checkpoints)
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
-@pytest.fixture(scope="module")
-def monkeypatch_module() -> object:
-    with pytest.MonkeyPatch.context() as patch:
-        yield patch
+VALUES = (
+    *("inf", "-inf", "nan", "1e308", "1e-300", "1e400", "-1", "0", "1", "3", "0.5", "99999999999", "9" * 30),
+    *("9" * 5000, "true", "none", "", "abc", "[]", "{}", "\u202e", " ", "0x10", "1_000", "٣", "1,5", "=", "a=b"),
+    *("-0", "+1", "1."),
+)
 
 
-@tries(15)
-@given(data=st.data())
-def test_any_words_of_an_evaluation(checkpoints: Path, data: st.DataObject) -> None:
-    """Scoring takes long, so what is fuzzed here is a model that does not exist, or files that do not."""
-    words = data.draw(arguments("evaluate"))
-    said = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stderr", said)
-        patch.setattr("sys.stdout", io.StringIO())
-        patch.setattr("model.scoring.score_examples", lambda *_, **__: {})
-        with pytest.raises(SystemExit) as left:
-            run_command(evaluate.main, [*words, "--checkpoints", str(checkpoints / "none")])
-    assert left.value.code in (0, 2)
-    assert said.getvalue().strip()[-1] in ".?"
+@pytest.mark.usefixtures("few_sentences")  # each accepted setting encodes them all
+def test_any_setting_is_accepted_or_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is accepted is set up as for training, up to the model itself; only the stopwatch is left out."""
+    monkeypatch.setattr(estimate, "_time_updates", lambda setup: (1.0, 1.0, 1.0))
+    monkeypatch.setattr(estimate, "_time_evaluation", lambda setup: 1.0)
+    names = [field.name for kind in (ModelConfig, DataConfig, TrainConfig) for field in fields(kind)]
+    settings = [f"{name}={value}" for name in names for value in VALUES]
+    random.Random(0).shuffle(settings)
+    start = ["--task", "reverse", "--name", "new", "--preset", "tiny", "--dry-run", "--json", "--set"]
+    codes = [outcome("train", [*start, setting], tmp_path) for setting in settings[: 120 * _TIMES]]
+    assert min(codes.count(0), codes.count(2)) > 0.05 * len(codes)
+    assert not any(tmp_path.iterdir())
+
+
+# What decides how and on what a model is run; with `=`, so that no value is taken for a flag.
+_SEARCH = ("--beam", "--length-penalty", "--alpha")
+DECISIONS = {
+    "translate": (*_SEARCH, "--max-length", "--model", "--trace"),
+    "evaluate": (*_SEARCH, "--split", "--task", "--device", "--model", "--source", "--target"),
+}
+
+
+@pytest.mark.parametrize("command", DECISIONS)
+def test_any_value_of_any_argument_is_used_or_refused_with_a_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(folder)
+    files = ["--source", "source.txt", "--target", "target.txt"]
+    tried = [(flag, value) for flag in DECISIONS[command] for value in ("beam", *VALUES) if "multi30k" not in value]
+    random.Random(1).shuffle(tried)
+    codes = []
+    for flag, value in tried[: 80 * _TIMES] if command == "evaluate" else tried:
+        given = ["abc"] if command == "translate" else [] if flag in ("--task", "--split") else files
+        words = [f"{flag}={value}", *([] if flag == "--model" else ["--model", "toy"]), *given]
+        words += ["--beam", "2"] if flag in ("--length-penalty", "--alpha") else []
+        codes.append(outcome(command, words, folder / "checkpoints"))
+    assert min(codes.count(0), codes.count(2)) > 0.05 * len(codes)

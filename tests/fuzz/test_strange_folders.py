@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import tempfile
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from explorer.decoding.examples import examples_of
 from explorer.decoding.model_summary import facts, story, title
@@ -21,16 +24,31 @@ from explorer.runs.head_history import load_snapshot
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description, rows, summary
 from explorer.runs.metrics import load_metrics
+from explorer.runs.process import LAUNCHES
 from explorer.runs.progress import headline_numbers, sample_table
+from explorer.runs.status import clock
 from explorer.web import model_list
 from model.checkpoint import load_model
 from model.config import ConfigError, DecodeConfig
-from model.folder import CONFIG, METRICS, SNAPSHOTS, TOKENIZER, WEIGHTS, CheckpointError, list_models, summarize
+from model.folder import (
+    CONFIG,
+    METRICS,
+    SNAPSHOTS,
+    STATUS,
+    TOKENIZER,
+    WEIGHTS,
+    CheckpointError,
+    list_models,
+    summarize,
+)
 from model.text.pieces import TokenizerError
+from model.trace import AttentionTrace, TraceError
 from model.training.probe import read_probe
+from tests.explorer.planted import planted_trace
 from tests.explorer.toy_models import save_toy
-from tests.explorer.toy_runs import save_run
-from tests.fuzz.inputs import _TIMES
+from tests.explorer.toy_runs import save_run, write_status
+from tests.fuzz.inputs import _TIMES, damaged, tries
+from tests.fuzz.inputs import changed as changed_json
 from tests.fuzz.strange_folders import Strange, strange_files
 
 NOBODY = 65534  # a user's number without rights
@@ -42,6 +60,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run to be changed, with everything that a folder may hold, and a healthy model beside it."""
     root = tmp_path_factory.mktemp("strange") / "checkpoints"
     save_run(root / "odd", steps=(10, 30))
+    write_status(root / "odd", "running", epoch=0, eta_s=3.0, tokens_per_s=5.0, probe_step=2)
     (root / "odd" / "probe.json").write_text('{"source": "abc"}', encoding="utf-8")
     save_toy(root / "healthy", "reverse")
     return root
@@ -78,9 +97,29 @@ def shown(checkpoints: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     status = runs.peek("odd")
     if status is not None:
         headline_numbers(metrics, status, "exact_match")
+        assert 0 <= status.share <= 1
+        clock(status.eta_s or 0.0)
     sample_table(metrics.samples)
     read_probe(checkpoints / "odd")
     return summaries, {row["name"]: row for row in rows(entries)}
+
+
+# Each took a page down for everybody, or was an error box on the page of its own model.
+REGRESSIONS = {
+    (CONFIG, "results.test.exact_match = 1" + "0" * 39),
+    (CONFIG, "results.test.loss = 1e308"),
+    (CONFIG, 'results.test.sentences = "\\ud800"'),
+    (CONFIG, 'data.task = "\\ud800"'),
+    (CONFIG, "format_version = " + "9" * 40),
+    (CONFIG, "model.embedding_factor = 1e308"),
+    (STATUS, "step = " + "9" * 40),
+    (STATUS, 'error = "\\ud800"'),
+    (STATUS, "updated = 1e15"),
+    (METRICS, "1.samples = 3"),
+    (METRICS, '1.samples.0.source = "\\ud800"'),
+    (METRICS, "1 = " + "[" * 40),
+    (METRICS, "0.step = " + "9" * 40),
+}
 
 
 def test_strange_folders_are_a_model_or_a_sentence_and_hurt_nobody(
@@ -90,9 +129,11 @@ def test_strange_folders_are_a_model_or_a_sentence_and_hurt_nobody(
     variants = strange_files(odd)
     assert len(variants) >= FOLDERS or _TIMES > 1
     healthy, row = summarize(checkpoints / "healthy"), shown(checkpoints)[1]["healthy"]
+    known = [variant for variant in variants if (variant.file, variant.what) in REGRESSIONS]
+    assert {(variant.file, variant.what) for variant in known} == REGRESSIONS
     refused = opened = 0
     said: list[str] = []
-    for strange in variants[:FOLDERS]:
+    for strange in (chosen := [*variants[:FOLDERS], *known]):
         with changed(odd, strange):
             try:
                 try:
@@ -114,7 +155,7 @@ def test_strange_folders_are_a_model_or_a_sentence_and_hurt_nobody(
             except Exception as fault:
                 raise AssertionError(f"{strange.file}: {strange.what}: {type(fault).__name__}: {fault}") from fault
     assert [sentence for sentence in said if not sentence.strip().endswith((".", "?"))] == []
-    assert refused + opened == min(FOLDERS, len(variants))
+    assert refused + opened == len(chosen)
     record_property("tried", f"{refused + opened:,} mutated folders: {refused:,} refused, {opened:,} opened")
     assert min(refused, opened) > 0.1 * FOLDERS, "the variants are all alike"
 
@@ -126,6 +167,29 @@ def read_weights(folder: Path, changed: str) -> None:
     elif changed in (CONFIG, TOKENIZER, WEIGHTS):
         with suppress(InputError):  # the tokenizer may know none of the words
             Translator(load_model(folder)).translate("abc", DecodeConfig(max_length=3))
+
+
+@tries(40)
+@given(launch=changed_json({"pid": 1, "started": 1.0, "arguments": ["python", "-m", "model.train"]}))
+def test_a_launch_that_says_anything(checkpoints: Path, launch: Any) -> None:
+    (checkpoints / LAUNCHES).mkdir(exist_ok=True)
+    path = checkpoints / LAUNCHES / "odd.json"
+    try:
+        path.write_text(json.dumps(launch), encoding="utf-8")
+        shown(checkpoints)
+    finally:
+        path.unlink()
+
+
+@tries(60)
+@given(data=st.data())
+def test_an_answer_with_damage(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("answer")
+    planted_trace().save_npz(folder / "whole.npz")
+    (folder / "probe.npz").write_bytes(data.draw(damaged((folder / "whole.npz").read_bytes())))
+    with suppress(TraceError):
+        AttentionTrace.load_npz(folder / "probe.npz")
+    shutil.rmtree(folder)
 
 
 def test_import_refuses_the_same_before_anything_is_written(checkpoints: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The sentence box, links, manifests, lessons and pairs: arbitrary input gets a result or a message."""
+"""The sentence box, links, manifests, lessons, times and pairs: arbitrary input gets a result or a message."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from explorer.decoding.translator import InputError, Translator
 from explorer.files.manifest import ManifestError, read_manifest
 from explorer.lessons.lesson import LessonError
 from explorer.lessons.lesson_file import parse_lesson
+from explorer.runs.status import age
 from explorer.runs.uploads import store
 from model.checkpoint import load_model
 from model.config import DecodeConfig
@@ -95,6 +96,15 @@ def test_any_lesson(name: str, data: st.DataObject) -> None:
     content = (ROOT / "explorer" / "lessons" / "content" / name).read_bytes()
     with contextlib.suppress(LessonError):
         parse_lesson(data.draw(damaged(content)), name)
+
+
+@tries(40)
+@given(then=st.floats(allow_nan=True), now=st.floats(0, 4e9))
+def test_ages_are_never_negative(then: float, now: float) -> None:
+    """If the clock is set back, past times lie in the future."""
+    said = age(then, now)
+    assert "-" not in said
+    assert said.endswith(("ago", "now"))
 
 
 PAIRS = b"source\ttarget\nI read\tje lis\nyou read\ttu lis\n"
