@@ -79,25 +79,13 @@ def name_of_link(link: dict[str, Any]) -> str:
     return " ".join([link["page"], *(f"{k}={v}" for k, v in link["query"].items() if k not in ("model", "text"))])[:90]
 
 
+VIEW = set("model text step path kind layer head view panel cell other edit sample".split())  # noqa: SIM905
+
+
 def moves_a_slider(link: dict[str, Any]) -> bool:
     """Whether the link sets a widget inside a tab, and does not only open the tab."""
-    known = {
-        "model",
-        "text",
-        "step",
-        "path",
-        "kind",
-        "layer",
-        "head",
-        "view",
-        "panel",
-        "cell",
-        "other",
-        "edit",
-        "sample",
-    }
     return link["page"] in ("positions", "masks", "inside", "probe") and any(
-        name not in known and not name.endswith("_tab") for name in link["query"]
+        name not in VIEW and not name.endswith("_tab") for name in link["query"]
     )
 
 
