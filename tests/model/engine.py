@@ -15,6 +15,10 @@ from model.training.launch import Launch, Signals, create_folder
 from model.training.settings import Settings
 from model.training.setup import Setup, prepare
 
+SMALL = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "log_every=2"]
+"""Settings of a model that is trained in seconds, after `--set`."""
+EXACT = ["--device", "cpu", "--precision", "fp32", "--threads", "1"]
+"""Arguments with which two runs have equal weights."""
 SETTLED = Runtime(precision="fp32", fused=True, threads=1, settled=True)
 
 
@@ -58,9 +62,9 @@ def syllable_task() -> Task:
 def string_setup(
     name: str = "run", *, runtime: Runtime = SETTLED, task: Task | None = None, d_model: int = 16, **changes: Any
 ) -> Setup:
-    """A run on the strings, or another task; `changes` are fields of TrainConfig, `dropout` of ModelConfig."""
+    """A run on the strings, or another task; `changes` are fields of TrainConfig, and some of ModelConfig."""
     task = task or string_task()
-    dropout = changes.pop("dropout", 0.1)
+    of_model = {name: changes.pop(name) for name in ("dropout", "architecture", "positions") if name in changes}
     training = {
         "max_steps": 12,
         "max_tokens": 64,
@@ -77,7 +81,7 @@ def string_setup(
         n_encoder_heads=2,
         n_decoder_heads=2,
         max_positions=32,
-        dropout=dropout,
+        **({"dropout": 0.1} | of_model),
     )
     return prepare(name, task, Settings(model, task.data, TrainConfig(**(training | changes))), runtime)
 

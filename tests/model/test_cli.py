@@ -16,52 +16,41 @@ from pathlib import Path
 import pytest
 
 from model import data, evaluate, translate
-from model.commands import run_command
 from model.data.letters import letters
 from model.data.task import Example
 from model.trace import AttentionTrace
 from tests.model.commands import failure
 from tests.paths import ROOT
 
-SMALL = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "log_every=2"]
-
 
 def stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 
 
-# translate
+@pytest.fixture
+def where(checkpoints: Path) -> list[str]:
+    """The arguments that name the trained model."""
+    return ["--model", "run", "--checkpoints", str(checkpoints)]
 
 
-def test_translate_prints_one_line_per_sentence(checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert translate.main(["--model", "run", "--checkpoints", str(checkpoints), "abc", "", "   ", "f\nf"]) == 0
-    lines = capsys.readouterr().out.split("\n")
-    assert len(lines) == 5
-    assert lines[4] == ""
-    assert lines[0]
-    assert lines[1] == lines[2] == ""
-
-
-def test_translate_reads_standard_input(
-    checkpoints: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_translate_prints_a_line_for_each_sentence_given_or_read(
+    where: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sentences = ["abc", "", "fade"] * 30
-    stdin(monkeypatch, b"\xef\xbb\xbf" + "\r\n".join(sentences).encode())
-    translate.main(["--model", "run", "--checkpoints", str(checkpoints)])
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 90
-    translate.main(["--model", "run", "--checkpoints", str(checkpoints), "abc", "fade"])
-    abc, fade = capsys.readouterr().out.splitlines()
-    assert lines == [abc, "", fade] * 30
+    assert translate.main([*where, "abc", "", "   ", "f\nf", "fade"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert (len(lines), lines[1:3], lines[5]) == (6, ["", ""], "")
+    stdin(monkeypatch, b"\xef\xbb\xbf" + "\r\n".join(["abc", "", "fade"] * 30).encode())
+    translate.main(where)
+    assert capsys.readouterr().out.splitlines() == [lines[0], "", lines[4]] * 30
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_line_that_cannot_be_read_is_answered_with_an_empty_line(
-    checkpoints: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: list[str]
+    where: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: list[str]
 ) -> None:
     """Finding D13: one overlong line ended the command, and the good lines of its batch were lost."""
     stdin(monkeypatch, b"abc\n" + b"f" * 3000 + b"\nb\xe4d\nabc\n" + b"abc\n" * 60)
-    assert translate.main(["--model", "run", "--checkpoints", str(checkpoints), *form]) == 2
+    assert translate.main([*where, *form]) == 2
     printed = capsys.readouterr()
     texts = [json.loads(line)["translation"] if form else line for line in printed.out.split("\n")[:-1]]
     assert texts == [texts[0], "", "", *[texts[0]] * 61]
@@ -101,22 +90,10 @@ def test_a_full_disk_behind_standard_output_is_a_sentence(checkpoints: Path) -> 
     assert run.stderr.startswith("standard output cannot be written: the disk is full")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_a_full_disk_behind_a_file_is_not_called_standard_output(
-    checkpoints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_translate_tells_each_step_and_writes_a_trace(
+    where: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Finding D35: a write that fails does not say to which file, and was taken for standard output's."""
-
-    def command(arguments: Sequence[str]) -> int:
-        with open("/dev/full", "wb") as file:
-            file.write(b"abc" * 100_000)
-        return 0
-
-    assert failure(command, [], capsys).startswith("a file cannot be written: the disk is full")
-
-
-def test_translate_json_tells_each_step(checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    translate.main(["--model", "run", "--checkpoints", str(checkpoints), "--json", "abz", ""])
+    translate.main([*where, "--json", "abz", ""])
     first, empty = map(json.loads, capsys.readouterr().out.splitlines())
     assert first["source_tokens"] == ["a", "b", "z", "<eos>"]
     assert first["unknown"] == ["z"]
@@ -127,17 +104,10 @@ def test_translate_json_tells_each_step(checkpoints: Path, capsys: pytest.Captur
         assert probabilities == sorted(probabilities, reverse=True)
         assert 0.99 < sum(probabilities) <= 1.0001  # ten alternatives are all tokens of this vocabulary but <sos>
         assert step["probability"] == probabilities[0]
-    translate.main(["--model", "run", "--checkpoints", str(checkpoints), "abz"])
+    translate.main([*where, "abz"])
     assert capsys.readouterr().out.rstrip("\n") == first["translation"]
-    assert empty["translation"] == ""
-    assert empty["steps"] == []
-
-
-def test_translate_writes_a_trace_and_beams(
-    checkpoints: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    arguments = ["--model", "run", "--checkpoints", str(checkpoints), "--beam", "3", "--json"]
-    translate.main([*arguments, "--trace", str(tmp_path / "trace.npz"), "abc"])
+    assert (empty["translation"], empty["steps"]) == ("", [])
+    translate.main([*where, "--beam", "3", "--json", "--trace", str(tmp_path / "trace.npz"), "abc"])
     told = json.loads(capsys.readouterr().out)
     trace = AttentionTrace.load_npz(tmp_path / "trace.npz")
     assert trace.src_tokens == ("a", "b", "c", "<eos>")
@@ -168,60 +138,45 @@ def test_translate_refuses_in_one_sentence(
     assert sentence in failure(translate.main, [*arguments, "--checkpoints", str(checkpoints)], capsys)
 
 
-def test_translate_refuses_input_that_is_not_utf8(
-    checkpoints: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stdin(monkeypatch, b"abc\nb\xe4d\n")
-    with pytest.raises(SystemExit):
-        run_command(translate.main, ["--model", "run", "--checkpoints", str(checkpoints)])
-    assert capsys.readouterr().err.strip() == "line 2 of standard input is not UTF-8 text."
-
-
-# evaluate
-
-
-def test_evaluate_json_has_the_flat_keys(checkpoints: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_evaluate_json_has_the_flat_keys(where: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "source").write_text("abc\nfade\nbad\n", encoding="utf-8")
     (tmp_path / "target").write_text("cba\nedaf\ndab\n", encoding="utf-8-sig")
     files = ["--source", str(tmp_path / "source"), "--target", str(tmp_path / "target")]
-    evaluate.main(["--model", "run", "--checkpoints", str(checkpoints), *files, "--json"])
+    evaluate.main([*where, *files, "--json"])
     told = json.loads(capsys.readouterr().out)
     assert {"exact_match", "token_accuracy", "bleu", "bleu_signature", "bleu_lc_tok", "loss", "sentences"} <= set(told)
     assert told["sentences"] == 3
     assert "version:" in told["bleu_signature"]
-    evaluate.main(["--model", "run", "--checkpoints", str(checkpoints), *files])
+    evaluate.main([*where, *files])
     shown = capsys.readouterr().out
     assert f"exact match     {told['exact_match']:.4f}" in shown
     assert "of 3)" in shown
 
 
-def test_evaluate_reports_groups(checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate.main(["--model", "run", "--checkpoints", str(checkpoints), "--task", "copy", "--split", "valid", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert list(told["groups"])[:2] == ["02 letters", "03 letters"]
-
-
-def test_a_groups_name_and_score_stay_apart(
-    checkpoints: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_groups_are_reported_and_their_names_and_scores_stay_apart(
+    where: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    evaluate.main([*where, "--task", "copy", "--split", "valid", "--json"])
+    assert list(json.loads(capsys.readouterr().out)["groups"])[:2] == ["02 letters", "03 letters"]
+
     def by_words(example: Example) -> str:
         return "10 to 14 words" if len(example.source) % 2 else "15 words and more"
 
     monkeypatch.setattr(sys.modules["model.data.letters"], "by_length", by_words)
-    monkeypatch.setitem(data._GENERATED, "copy", partial(letters, "copy"))  # tasks are made once per process of tests
-    evaluate.main(["--model", "run", "--checkpoints", str(checkpoints), "--task", "copy", "--split", "valid"])
+    monkeypatch.setitem(data._MADE, "copy", partial(letters, "copy"))  # tasks are made once per process of tests
+    evaluate.main([*where, "--task", "copy", "--split", "valid"])
     shown = capsys.readouterr().out
     assert re.search(r"^  10 to 14 words     0\.\d{4}$", shown, flags=re.MULTILINE)
     assert re.search(r"^  15 words and more  0\.\d{4}$", shown, flags=re.MULTILINE)
 
 
 def test_evaluate_reads_compressed_files_line_by_line(
-    checkpoints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    where: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Lines end only at newlines, not at other line separators of Unicode."""
     for name, text in (("src.gz", "ab\x85c\nba\n"), ("tgt.gz", "c\u2028b\ra\r\nab\r\n")):
         (tmp_path / name).write_bytes(gzip.compress(text.encode()))
-    given = ["--model", "run", "--checkpoints", str(checkpoints), "--json"]
+    given = [*where, "--json"]
     evaluate.main([*given, "--source", str(tmp_path / "src.gz"), "--target", str(tmp_path / "tgt.gz")])
     assert json.loads(capsys.readouterr().out)["sentences"] == 2
     (tmp_path / "src.gz").write_bytes(gzip.compress(b"ab\nba\n" * 99)[:-9])
@@ -237,25 +192,23 @@ def test_evaluate_reads_compressed_files_line_by_line(
         (["--source", "here"], "--source and --target go together"),
         (["--source", "here", "--target", "there"], "here cannot be read (No such file"),
         (["--source", "here", "--target", "there", "--task", "copy"], "not both"),
+        (["--source", "two", "--target", "three"], "2 lines"),
+        (["--source", "two", "--target", "latin"], "latin is not UTF-8: line 2"),
         (["--device", "tpu"], "--device is auto, cpu, cuda"),
     ],
 )
 def test_evaluate_refuses_in_one_sentence(
-    checkpoints: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+    where: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    sentence: str,
 ) -> None:
-    given = ["--model", "run", "--checkpoints", str(checkpoints), *arguments]
-    assert sentence in failure(evaluate.main, given, capsys)
-
-
-def test_evaluate_refuses_files_that_do_not_go_together(
-    checkpoints: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "two").write_text("a\nb\n", encoding="utf-8")
-    (tmp_path / "three").write_text("a\nb\nc\n", encoding="utf-8")
-    (tmp_path / "latin").write_bytes("a\nä\n".encode("latin-1"))
-    given = ["--model", "run", "--checkpoints", str(checkpoints), "--source", str(tmp_path / "two")]
-    assert "2 lines" in failure(evaluate.main, [*given, "--target", str(tmp_path / "three")], capsys)
-    assert "latin is not UTF-8: line 2" in failure(evaluate.main, [*given, "--target", str(tmp_path / "latin")], capsys)
+    for name, content in (("two", b"a\nb\n"), ("three", b"a\nb\nc\n"), ("latin", b"a\n\xe4\n")):
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    assert sentence in failure(evaluate.main, [*where, *arguments], capsys)
 
 
 @pytest.mark.parametrize("command", ["train", "translate", "evaluate"])

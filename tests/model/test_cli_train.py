@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -15,11 +16,9 @@ from model.training import device
 from model.training.trainer import Trainer
 from tests import own_data
 from tests.model.commands import failure
-from tests.model.engine import pairs_file
+from tests.model.engine import SMALL, pairs_file
 
 pytestmark = pytest.mark.slow  # real runs
-
-SMALL = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "log_every=2"]
 
 
 def test_a_trained_model_can_be_used_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,25 +145,24 @@ def test_a_dry_run_says_what_it_would_take_and_writes_nothing(
     )
 
 
-def test_a_dry_run_that_fails_as_the_run_would_says_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_dry_run_of_subwords_and_of_the_largest_batch_there_can_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def full(self: Trainer) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(Trainer, "update", full)
-    arguments = [*pairs_file(tmp_path), "--name", "plan", "--checkpoints", str(tmp_path), "--dry-run", "--json"]
-    assert "out of memory: lower max_tokens" in failure(train.main, arguments, capsys)
-
-
-def test_a_dry_run_cuts_subwords_anew_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    where = ["--name", "plan", "--checkpoints", str(tmp_path / "models"), "--dry-run", "--json"]
-    arguments = [*pairs_file(tmp_path), *where, "--set", *SMALL, "bpe_dropout=0.1"]
-    assert train.main([*arguments, "tokenizer=subwords", "vocab_size=280"]) == 0
+    """Words are cut anew in each epoch; memory is that of the largest batch of the corpus; a failure is the run's."""
+    start = [*pairs_file(tmp_path), "--name", "plan", "--checkpoints", str(tmp_path / "models"), "--dry-run", "--json"]
+    start += ["--set", *SMALL]
+    cut = [*start, "bpe_dropout=0.1"]
+    assert train.main([*cut, "tokenizer=subwords", "vocab_size=280"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    assert plan["training"]["bpe_dropout"] == 0.1
-    assert plan["seconds"] > 0
-    assert "BPE-dropout needs tokenizer=subwords" in failure(train.main, [*arguments, "tokenizer=words"], capsys)
+    assert (plan["training"]["bpe_dropout"], plan["seconds"] > 0) == (0.1, True)
+    assert "BPE-dropout needs tokenizer=subwords" in failure(train.main, [*cut, "tokenizer=words"], capsys)
+    plans = []
+    for most in ("max_tokens=20000", f"max_tokens={10**12}"):
+        assert train.main([*start, most, "gradient_accumulation_steps=10000"]) == 0
+        plans.append(json.loads(capsys.readouterr().out)["memory_bytes"])
+    assert plans[0] == plans[1] < 400 * 2**20
+    with mock.patch.object(Trainer, "update", side_effect=MemoryError):
+        assert "out of memory: lower max_tokens" in failure(train.main, start, capsys)
 
 
 def test_a_batch_that_cannot_fit_is_refused_before_it_is_allocated(
@@ -182,17 +180,6 @@ def test_a_batch_that_cannot_fit_is_refused_before_it_is_allocated(
     assert not (tmp_path / "models").exists()
 
 
-def test_the_memory_of_a_plan_is_that_of_the_largest_batch_of_the_corpus(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    where = ["--name", "plan", "--checkpoints", str(tmp_path), "--dry-run", "--json", "--set", *SMALL]
-    plans = []
-    for most in ("max_tokens=20000", f"max_tokens={10**12}"):
-        assert train.main([*pairs_file(tmp_path), *where, most, "gradient_accumulation_steps=10000"]) == 0
-        plans.append(json.loads(capsys.readouterr().out)["memory_bytes"])
-    assert plans[0] == plans[1] < 400 * 2**20
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -208,6 +195,7 @@ def test_the_memory_of_a_plan_is_that_of_the_largest_batch_of_the_corpus(
         (["--task", "copy", "--name", "x", "--device", "cuda:77"], "--device cpu"),
         (["--task", "copy", "--name", "x", "--precision", "fp64"], "--precision is one of auto, fp32, bf16"),
         (["--task", "copy", "--name", "x", "--json"], "--json goes with --dry-run"),
+        (["--task", "copy", "--name", "x", "--tune"], "--tune is no longer an option: "),
         (["--resume", "nothing"], "there is no model 'nothing'"),
         (["--resume", "run", "--task", "copy"], "leave out --task"),
         (["--resume", "run", "--set", "seed=3"], "--init NAME"),

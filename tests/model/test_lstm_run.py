@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
 from model import evaluate, train, translate
 from model.checkpoint import load_model
@@ -40,14 +39,3 @@ def test_train_translate_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert trace.encoder.size == trace.decoder.size == 0
     assert translate.main(["--model", "mine", *where, "--beam", "3", "abc"]) == 0
     assert evaluate.main(["--model", "mine", *where, "--split", "valid", "--json"]) == 0
-
-
-def test_the_same_command_gives_the_same_weights(tmp_path: Path) -> None:
-    asked = ["--task", "reverse", "--preset", "lstm-tiny", "--device", "cpu", "--precision", "fp32"]
-    whole = [*asked, "--name", "whole", "--checkpoints", str(tmp_path), "--set", *SMALL, "n_decoder_layers=2"]
-    assert train.main(whole) == 0
-    assert load_model(tmp_path / "whole").model_config.n_decoder_layers == 2
-    again = [*asked, "--name", "again", "--checkpoints", str(tmp_path), "--set", *SMALL, "n_decoder_layers=2"]
-    assert train.main(again) == 0
-    first, second = (load_model(tmp_path / name).model.state_dict() for name in ("whole", "again"))
-    assert all(torch.equal(first[name], second[name]) for name in first)

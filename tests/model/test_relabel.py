@@ -15,6 +15,7 @@ from model.data import Example, get_task
 from model.data.files import save_splits
 from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json
 from tests.model.commands import failure
+from tests.model.engine import EXACT, SMALL
 from tests.paths import ROOT
 
 WORDS = ("cat", "house", "tree", "lamp", "abcdef", "garden")
@@ -130,8 +131,7 @@ def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pyt
     capsys.readouterr()
 
 
-SMALL = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "max_steps=4"]
-SMALL += ["eval_every=2", "save_every=2", "eval_sentences=4", "max_tokens=64"]
+SHORT = [*SMALL, "max_steps=4", "eval_every=2", "save_every=2", "eval_sentences=4", "max_tokens=64"]
 
 
 @pytest.mark.slow
@@ -139,8 +139,8 @@ def test_training_reads_the_union_and_resumes_with_it(tmp_path: Path, capsys: py
     added = tmp_path / "more.jsonl"
     pairs = [{"source": f"q{i} red", "target": f"red q{i}"} for i in range(5)]
     added.write_text("".join(json.dumps(pair) + "\n" for pair in [*pairs, pairs[0]]), encoding="utf-8")
-    where = ["--checkpoints", str(tmp_path / "models"), "--threads", "1", "--precision", "fp32"]
-    task = ["--task", "adjective-swap", "--set", *SMALL, "tokenizer=whitespace"]
+    where = ["--checkpoints", str(tmp_path / "models"), *EXACT]
+    task = ["--task", "adjective-swap", "--set", *SHORT, "tokenizer=whitespace"]
     assert train.main([*task, "--name", "plain", *where]) == 0
     assert train.main([*task, "--name", "union", "--add-data", str(added), *where]) == 0
     said = capsys.readouterr().err
@@ -172,8 +172,8 @@ def test_a_run_that_is_cut_ends_in_the_weights_of_one_that_is_not(tmp_path: Path
     """Both parts of `--first` read the union, also when the second part is started by --resume."""
     added = tmp_path / "more.jsonl"
     added.write_text("".join(f'{{"source": "q{i} red", "target": "red q{i}"}}\n' for i in range(9)), encoding="utf-8")
-    task = ["--task", "adjective-swap", "--name", "two", "--add-data", str(added), "--threads", "1"]
-    task += ["--precision", "fp32", "--set", *SMALL, "tokenizer=whitespace", "--first", "max_steps=2"]
+    task = ["--task", "adjective-swap", "--name", "two", "--add-data", str(added), *EXACT]
+    task += ["--set", *SHORT, "tokenizer=whitespace", "--first", "max_steps=2"]
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     assert train.main([*task, "--checkpoints", str(whole)]) == 0
     assert train.main([*task, "--checkpoints", str(cut)]) == 0

@@ -13,16 +13,15 @@ from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json, write_
 from model.reproduce import CHAINS, Step, needed
 from model.training.settings import parse_assignments
 from tests.model.commands import failure
+from tests.model.engine import EXACT, SMALL
 from tests.paths import ROOT
 
-SMALL = (
-    "--task adjective-swap --threads 1 --precision fp32 --set d_model=16 d_ff=16 n_encoder_heads=2 n_decoder_heads=2 "
-    "tokenizer=whitespace snapshots=0 max_steps=4 eval_every=2 save_every=2 eval_sentences=4 max_tokens=64"
-)
+SHORT = ["tokenizer=whitespace", "max_steps=4", "eval_every=2", "save_every=2", "eval_sentences=4", "max_tokens=64"]
+RUN = " ".join(["--task", "adjective-swap", *EXACT, "--set", *SMALL, *SHORT])
 CHAIN = (
-    Step("train", "alone", SMALL),
+    Step("train", "alone", RUN),
     Step("relabel", "made.jsonl", "--task adjective-swap --model alone --beam 1"),
-    Step("train", "both", f"--init alone {SMALL}", added=("made.jsonl",)),
+    Step("train", "both", f"--init alone {RUN}", added=("made.jsonl",)),
 )
 
 
@@ -95,11 +94,7 @@ def test_the_chain_of_a_shipped_model_is_what_its_folder_says(name: str) -> None
     assert (options.task, options.preset, options.init) == (shipped["data"]["task"], shipped["preset"], shipped["init"])
     assert [path.name for path in options.add_data] == [entry["file"] for entry in shipped["added_data"]]
     runtime = shipped["runtime"]
-    assert (options.device, options.precision, options.threads) == (
-        runtime["device"],
-        runtime["precision"],
-        runtime["threads"],
-    )
+    assert [vars(options)[name] == runtime[name] for name in ("device", "precision", "threads")] == [True] * 3
     card = (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
     assert f"python -m model.reproduce {name} --data-dir DIR --checkpoints NEW" in card
 

@@ -76,25 +76,28 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
         make_settings(task.data, get_preset(recipe.preset), given)
         if recipe.from_chain:
             assert set(recipe.from_chain) <= {step.makes for step in CHAINS[experiment.base.chain]}
+        assert recipe == RECIPES[recipe.name], "of one name, there is one recipe"
+        runs = read_runs(recipe)
+        assert not runs or [run.seed for run in runs] == list(experiment.base.seeds)
     if not experiment.reads_corpus:
         assert set(experiment.base.splits) <= set(task.splits)
+    for run in read_runs(experiment.recipe(experiment.reaching)):
+        score = run.score(experiment.base.metric) or 0
+        assert score >= experiment.base.target, f"{experiment.name}, seed {run.seed}"
 
 
-def test_every_key_of_the_file_is_a_field() -> None:
+def test_every_stored_file_belongs_to_a_recipe_and_every_key_of_the_catalogue_to_a_field() -> None:
     held = tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))
     entries = held["experiment"]
     arms = [arm for entry in entries for arm in entry["arms"]]
     for kind, found in ((Base, held["base"].values()), (Experiment, entries), (Arm, arms)):
-        known = {item.name for item in fields(kind)}
-        assert all(set(each) <= known for each in found)
+        assert {key for each in found for key in each} <= {item.name for item in fields(kind)}
     assert {entry["base"] for entry in entries} == set(held["base"])
     assert len({entry["name"] for entry in entries}) == len(entries)
-
-
-def test_recipes_of_one_name_are_one_recipe() -> None:
-    for experiment in EXPERIMENTS.values():
-        for arm in experiment.arms:
-            assert experiment.recipe(arm) == RECIPES[experiment.recipe(arm).name]
+    assert {path.stem for path in RESULTS.glob("*.json")} <= set(RECIPES)
+    assert sum(path.stat().st_size for path in RESULTS.glob("*.json")) < 1_000_000
+    with pytest.raises(ConfigError, match="did you mean 'norm'"):
+        get_experiment("nrom")
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
@@ -140,22 +143,10 @@ def test_results_stored_under_former_names_are_read_and_replaced(tmp_path: Path)
     assert [run.seed for run in read_runs(recipe, tmp_path)] == [run.seed for run in runs]
 
 
-def test_every_stored_file_belongs_to_a_recipe() -> None:
-    assert {path.stem for path in RESULTS.glob("*.json")} <= set(RECIPES)
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
-def test_what_has_been_run_has_all_its_seeds_and_its_baseline_reaches_the_target(experiment: Experiment) -> None:
-    for arm in experiment.arms:
-        runs = read_runs(experiment.recipe(arm))
-        assert not runs or [run.seed for run in runs] == list(experiment.base.seeds)
-    for run in read_runs(experiment.recipe(experiment.reaching)):
-        score = run.score(experiment.base.metric) or 0
-        assert score >= experiment.base.target, f"{experiment.name}, seed {run.seed}"
-
-
-def test_stored_results_stay_small() -> None:
-    assert sum(path.stat().st_size for path in RESULTS.glob("*.json")) < 1_000_000
+def losses(folder: Path) -> list[float]:
+    """The validation losses of a run."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [line["loss"] for line in lines if line["kind"] == "eval"]
 
 
 @pytest.mark.slow
@@ -185,24 +176,18 @@ def test_the_runner_from_end_to_end(
             assert "17 letters" in run.groups["long"]
             assert len(run.samples) == 5
             assert not run.error
-    assert read_runs(MINIATURE.recipe(MINIATURE.arms[1]), tmp_path)[0].parameters > 0
+        assert runs[0].parameters > 0
+    run = read_runs(recipe, tmp_path)[0]  # its command gives the same run
+    assert train.main([*shlex.split(run.command)[3:], "--checkpoints", str(tmp_path / "models")]) == 0
+    assert run.valid["loss"] == pytest.approx(losses(tmp_path / "models" / f"{recipe.name}-1"), rel=1e-3)
+    for name in (one.name for one in EXPERIMENTS.values() if one.reads_corpus):
+        assert command.main([name, *where]) == 0
+        assert f"{name} is skipped: it reads a corpus, so it needs --data-dir." in capsys.readouterr().err
 
     before = path_of(MINIATURE.recipe(MINIATURE.arms[0]), tmp_path).read_bytes()
     assert command.main(["mini", *where]) == 0  # all is stored: nothing is run
     assert "4 stored" in capsys.readouterr().err
     assert path_of(MINIATURE.recipe(MINIATURE.arms[0]), tmp_path).read_bytes() == before
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_sentences")
-def test_the_stored_command_gives_the_same_run(tmp_path: Path) -> None:
-    recipe = MINIATURE.recipe(MINIATURE.arms[0])
-    run = make(Job(recipe, 1))
-    words = shlex.split(run.command)
-    assert train.main([*words[3:], "--checkpoints", str(tmp_path)]) == 0
-    lines = [json.loads(line) for line in (tmp_path / "mini-1" / "metrics.jsonl").read_text().splitlines()]
-    losses = [line["loss"] for line in lines if line["kind"] == "eval"]
-    assert run.valid["loss"] == pytest.approx(losses, rel=1e-3)
 
 
 def test_a_run_that_fails_is_a_result(tmp_path: Path) -> None:
@@ -239,6 +224,7 @@ def test_runs_with_and_without_made_pairs_are_told_apart_where_they_are_stored(t
         assert read_runs(recipe, tmp_path) == (run,)
         assert expected_seconds([Job(recipe, 1)], tmp_path) == {Job(recipe, 1): run.seconds}
         assert jobs_of([GOING_ON], tmp_path, again=False) == [Job(WITH_PAIRS, 1)] * (recipe is ALONE)
+        assert len(jobs_of([GOING_ON, GOING_ON], tmp_path, again=True)) == 2
     with pytest.raises(ResultError, match="other settings"):
         read_runs(plain, tmp_path)
     write_run(plain, run, tmp_path)
@@ -274,8 +260,7 @@ def test_what_runs_start_from_is_made_once_and_pasted_commands_give_what_is_stor
     for words in map(shlex.split, run.command.split("\n")):
         assert {"model.train": train.main, "model.reproduce": reproduce.main}[words[2]](words[3:]) == 0
     folder = tmp_path / "made" / "goes-on.more-pairs-1"
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert run.valid["loss"] == rounded([line["loss"] for line in lines if line["kind"] == "eval"])
+    assert run.valid["loss"] == rounded(losses(folder))
     (added,) = read_config(folder)["added_data"]
     assert added["file"] == "made.jsonl"
     assert added["pairs"] > 0
@@ -293,17 +278,6 @@ def test_a_run_without_what_it_starts_from_is_refused_or_stopped(
         make(job, None, tmp_path)
 
 
-def test_what_is_stored_is_not_run_again_and_tells_how_long_it_takes(tmp_path: Path) -> None:
-    stored = read_runs(RECIPES["reverse"])
-    recipe = MINIATURE.recipe(MINIATURE.arms[0])
-    write_run(recipe, replace(stored[0], seed=1, seconds=40.0), tmp_path)
-    left = jobs_of([MINIATURE], tmp_path, again=False)
-    assert Job(recipe, 1) not in left
-    assert len(left) == 3
-    assert len(jobs_of([MINIATURE, MINIATURE], tmp_path, again=True)) == 4
-    assert expected_seconds([Job(recipe, 2)], tmp_path) == {Job(recipe, 2): 40.0}
-
-
 def test_results_of_other_settings_or_damaged_ones_are_refused(tmp_path: Path) -> None:
     recipe = MINIATURE.recipe(MINIATURE.arms[0])
     write_run(recipe, replace(read_runs(RECIPES["reverse"])[0], seed=1), tmp_path)
@@ -318,18 +292,6 @@ def test_results_of_other_settings_or_damaged_ones_are_refused(tmp_path: Path) -
             read_runs(recipe, tmp_path)
 
 
-def test_an_unknown_experiment_gets_a_message() -> None:
-    with pytest.raises(ConfigError, match="did you mean 'norm'"):
-        get_experiment("nrom")
-
-
-def test_a_corpus_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from_folder = [one.name for one in EXPERIMENTS.values() if one.reads_corpus]
-    for name in from_folder:
-        assert command.main([name, "--results", str(tmp_path)]) == 0
-        assert f"{name} is skipped: it reads a corpus, so it needs --data-dir." in capsys.readouterr().err
-
-
 def test_an_installed_headlight_stores_results_elsewhere_and_still_reads_those_that_came_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,12 +303,7 @@ def test_an_installed_headlight_stores_results_elsewhere_and_still_reads_those_t
     write_run(recipe, dataclasses.replace(runs[1], seconds=1.0), tmp_path)
     assert [run.seconds == 1.0 for run in read_runs(recipe, tmp_path)] == [False, True, False]
     assert path_of(recipe, stored.SHIPPED_RESULTS).read_bytes() == shipped
-
-
-def test_a_recorded_command_is_shown_as_one_types_it_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = "python -m model.train --task reverse"
+    recorded = "python -m model.train --task reverse\npython -m model.relabel --out x.jsonl"
     assert stored.as_typed(recorded) == recorded
     monkeypatch.setattr(stored, "typed", lambda module: f"headlight {module.removeprefix('model.')}")
-    assert stored.as_typed(recorded) == "headlight train --task reverse"
-    several = f"{recorded}\npython -m model.relabel --out x.jsonl"
-    assert stored.as_typed(several) == "headlight train --task reverse\nheadlight relabel --out x.jsonl"
+    assert stored.as_typed(recorded) == "headlight train --task reverse\nheadlight relabel --out x.jsonl"

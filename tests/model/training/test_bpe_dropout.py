@@ -1,19 +1,12 @@
-"""BPE-dropout in training: words are resampled each epoch, and everything else is as without it."""
+"""BPE-dropout in training: words are resampled each epoch, and all else is as without it. Resumed runs: test_resume."""
 
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
-
-import pytest
 
 from model.data.batching import EncodedPairs
-from model.data.task import DataError
-from model.folder import STATUS, read_json
 from model.training.device import Runtime
-from model.training.state import load_state
-from tests.model.engine import StopAfter, run, string_setup, syllable_task
-from tests.model.training.test_resume import assert_same_run
+from tests.model.engine import string_setup, syllable_task
 
 make = partial(string_setup, task=syllable_task(), bpe_dropout=0.3, snapshots=5, log_every=1, max_steps=20)
 
@@ -57,20 +50,3 @@ def test_both_processes_build_the_same_epochs() -> None:
     for epoch in (0, 1):
         assert ranks[0].pairs_of(epoch) == ranks[1].pairs_of(epoch) == alone.pairs_of(epoch)
         assert ranks[0].updates(epoch) == ranks[1].updates(epoch)
-
-
-@pytest.mark.parametrize("questions", [2, 12, 25])
-def test_stop_and_resume_is_the_same_run(tmp_path: Path, questions: int) -> None:
-    assert run(tmp_path / "whole", make)
-    assert not run(tmp_path / "cut", make, signals=StopAfter(questions))
-    assert read_json(tmp_path / "cut" / "run" / STATUS)["state"] == "stopped"
-    assert run(tmp_path / "cut", make, resume=True)
-    assert_same_run(tmp_path / "whole" / "run", tmp_path / "cut" / "run")
-    progress, _ = load_state(tmp_path / "cut" / "run") or (None, {})
-    assert progress is not None
-    assert progress.epoch >= 2
-
-
-def test_other_tokenizers_have_nothing_to_resample() -> None:
-    with pytest.raises(DataError, match="needs tokenizer=subwords"):
-        string_setup(bpe_dropout=0.1)

@@ -9,16 +9,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
 from model import train
 from model.commands import run_command
 from model.config import TrainConfig
 from model.fast.matmul import onednn_keeps_float32
 from model.folder import WEIGHTS, read_config
-from model.training.device import Runtime, batch_operations, choose_runtime, cpu_multiplies_bf16
-from model.training.distributed import World
-from model.training.trainer import Trainer
+from model.training.device import Runtime, batch_operations, choose_runtime
 from tests.forked import Forked
 from tests.model.engine import pairs_file, string_setup
 
@@ -45,6 +42,8 @@ def test_auto_follows_from_the_machine_and_the_sizes(
     assert (chosen.precision, chosen.threads, chosen.settled) == (precision, threads, True)
     explicit = choose_runtime(setup.model, setup.corpus, Runtime(precision="bf16", threads=3), setup.settings.training)
     assert (explicit.precision, explicit.threads) == ("bf16", 3)
+    setup.model.config = replace(setup.model.config, attention_dropout=0.1)
+    assert not choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training).fused, "explicit on a CPU"
 
 
 def test_an_older_pytorch_trains_in_float32_by_its_own_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,27 +97,3 @@ def test_the_same_command_gives_the_same_weights_whatever_else_runs(tmp_path: Pa
     assert f"--device cpu --precision {runtime['precision']} --threads {runtime['threads']} " in card
     assert f"computed on cpu in {runtime['precision']} with " in card
     assert runtime["torch_version"] in card
-
-
-def test_tuning_by_the_clock_is_answered_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run_command(train.main, ["--task", "reverse", "--name", "x", "--tune"])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith("--tune is no longer an option: ")
-
-
-def test_attention_dropout_takes_the_explicit_kernel_on_a_cpu() -> None:
-    setup = string_setup()
-    setup.model.config = replace(setup.model.config, attention_dropout=0.1)
-    assert not choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training).fused
-
-
-def test_bf16_trains_in_full_precision_weights() -> None:
-    setup = string_setup(runtime=Runtime(precision="bf16", threads=1, settled=True), dropout=0.0)
-    trainer = Trainer(setup, World(), None)
-    exact = Trainer(string_setup(dropout=0.0), World(), None)
-    trainer.update()
-    exact.update()
-    for rounded, parameter in zip(trainer.model.parameters(), exact.model.parameters(), strict=True):
-        assert rounded.dtype == torch.float32
-        torch.testing.assert_close(rounded, parameter, atol=5e-3, rtol=0.1)

@@ -133,10 +133,3 @@ def test_out_of_memory_fails_with_a_message(tmp_path: Path) -> None:
     assert done.returncode == 2, done.stderr[-2000:]
     assert done.stderr.strip().splitlines()[-1].startswith("out of memory: lower max_tokens (now 2000000")
     assert read_json(tmp_path / "run" / STATUS)["state"] == "failed"
-
-
-def test_a_line_that_no_parser_takes_counts_as_cut_off(tmp_path: Path) -> None:
-    whole = '{"step": 10, "loss": 1.5}'
-    odd = ('{"step": ' + "9" * 5000 + "}", "[" * 100_000, '{"step": 1')
-    (tmp_path / METRICS).write_text("\n".join((*odd, whole, *odd)), encoding="utf-8")
-    assert read_metrics(tmp_path / METRICS) == [{"step": 10, "loss": 1.5}]

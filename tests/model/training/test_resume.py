@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from model.training.distributed import World
 from model.training.evaluation import evaluate
 from model.training.runfolder import RunFolder, read_metrics
 from model.training.state import STATE_JSON, load_state
-from tests.model.engine import StopAfter, run, string_setup
+from tests.model.engine import SETTLED, StopAfter, run, string_setup, syllable_task
 
 
 def untimed(folder: Path) -> list[dict[str, Any]]:
@@ -40,6 +41,15 @@ def assert_same_run(one: Path, other: Path) -> None:
 KINDS: dict[str, dict[str, Any]] = {
     "accumulated": {"gradient_accumulation_steps": 2, "log_every": 5},
     "averaged": {"average_checkpoints": 2, "log_every": 1},
+    "simcut": {"consistency": "simcut", "gradient_accumulation_steps": 2, "cutoff": 0.2, "log_every": 1},
+    "rdrop": {"consistency": "rdrop", "consistency_weight": 5.0, "log_every": 1},
+    "lstm": {
+        "architecture": "lstm",
+        "positions": "none",
+        "runtime": replace(SETTLED, fused=False),
+        "log_every": 1,
+    },
+    "resampled": {"task": syllable_task(), "bpe_dropout": 0.3, "log_every": 1, "max_steps": 20},
 }
 
 
@@ -69,16 +79,24 @@ def wholes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_seed_twice_is_the_same_run(tmp_path: Path, wholes: dict[str, Path], kind: str) -> None:
+    assert run(tmp_path, partial(string_setup, snapshots=5, **KINDS[kind]))
+    assert_same_run(wholes[kind] / "run", tmp_path / "run")
+    progress, _ = load_state(tmp_path / "run") or (None, {})
+    assert progress is not None
+    assert progress.epoch >= 2, "an interruption may come in any of several epochs"
+
+
 @pytest.mark.parametrize("questions", [0, 1, 5, 9, 15])
 @pytest.mark.parametrize("kind", KINDS)
 def test_stop_anywhere_and_resume(tmp_path: Path, wholes: dict[str, Path], questions: int, kind: str) -> None:
     make = partial(string_setup, snapshots=5, **KINDS[kind])
     whole, cut = wholes[kind], tmp_path
-    finished = run(cut, make, signals=StopAfter(questions))
-    assert not finished
+    assert not run(cut, make, signals=StopAfter(questions))
     assert read_json(cut / "run" / STATUS)["state"] == "stopped"
     stopped_at = read_json(cut / "run" / "state" / STATE_JSON)["progress"]["step"]
-    assert stopped_at < 12
+    assert stopped_at < KINDS[kind].get("max_steps", 12)
     assert run(cut, make, resume=True)
     assert_same_run(whole / "run", cut / "run")
 

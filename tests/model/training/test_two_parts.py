@@ -11,20 +11,18 @@ from model import train
 from model.folder import WEIGHTS, read_json, write_json
 from model.training import launch
 from tests.model.commands import failure
-from tests.model.engine import StopAfter
+from tests.model.engine import EXACT, SMALL, StopAfter
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_sentences")]  # a dozen runs
 
-SIZES = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "log_every=2"]
 SHORT = ["max_steps=4", "eval_every=2", "save_every=1", "eval_sentences=10"]
-RUN = ["--preset", "tiny", "--device", "cpu", "--precision", "fp32", "--threads", "1"]
 FIRST = ["max_steps=3", "learning_rate=0.01", "dropout=0.3"]
-TASK = ["--task", "reverse", *RUN]
+TASK = ["--task", "reverse", "--preset", "tiny", *EXACT]
 
 
 def train_in_two(folder: Path, *more: str) -> int:
     return train.main(
-        [*TASK, "--name", "mine", "--checkpoints", str(folder), "--set", *SIZES, *SHORT, "--first", *FIRST, *more]
+        [*TASK, "--name", "mine", "--checkpoints", str(folder), "--set", *SMALL, *SHORT, "--first", *FIRST, *more]
     )
 
 
@@ -37,8 +35,8 @@ def by_hand(few_sentences: None, tmp_path_factory: pytest.TempPathFactory) -> Pa
     """The same with two commands."""
     folder = tmp_path_factory.mktemp("by-hand")
     common = [*TASK, "--checkpoints", str(folder)]
-    assert train.main([*common, "--name", "mine-first", "--set", *SIZES, *SHORT, *FIRST]) == 0
-    assert train.main([*common, "--name", "mine", "--init", "mine-first", "--set", *SIZES, *SHORT, "dropout=0.0"]) == 0
+    assert train.main([*common, "--name", "mine-first", "--set", *SMALL, *SHORT, *FIRST]) == 0
+    assert train.main([*common, "--name", "mine", "--init", "mine-first", "--set", *SMALL, *SHORT, "dropout=0.0"]) == 0
     return folder
 
 
@@ -75,25 +73,13 @@ def test_stopped_in_either_part_and_resumed(
 
 
 def test_overwriting_replaces_both(tmp_path: Path, by_hand: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert train.main([*TASK, "--name", "mine", "--checkpoints", str(tmp_path), "--set", *SIZES, "max_steps=1"]) == 0
+    assert train.main([*TASK, "--name", "mine", "--checkpoints", str(tmp_path), "--set", *SMALL, "max_steps=1"]) == 0
     capsys.readouterr()
     assert "there is a model 'mine' already" in failure(
         train.main, [*TASK, "--name", "mine", "--checkpoints", str(tmp_path), "--first", "seed=2"], capsys
     )
     assert train_in_two(tmp_path, "--overwrite") == 0
     assert weights(tmp_path, "mine") == weights(by_hand, "mine")
-
-
-def test_own_data_is_available_to_the_second_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("".join(f"a{i} b{i}\tb{i} a{i}\n" for i in range(30)), encoding="utf-8")
-    own = ["--task", "files", "--data", str(pairs), *RUN, "--name", "mine", "--checkpoints", str(tmp_path / "models")]
-    settings = ["tokenizer=whitespace", "max_steps=2", "eval_every=2", *SIZES]
-    assert train.main([*own, "--set", *settings, "--first", "max_steps=1"]) == 0
-    card = (tmp_path / "models" / "mine" / "README.md").read_text(encoding="utf-8")
-    assert "--task files --name mine --data pairs.tsv" in card
-    first = tmp_path / "models" / "mine-first"
-    assert read_json(first / "status.json")["state"] == "finished"
 
 
 def test_a_dry_run_says_what_both_parts_take(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
