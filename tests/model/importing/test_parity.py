@@ -11,12 +11,11 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import LoadedModel, load_model
-from model.config import EOS, PAD, SOS, UNK, DecodeConfig
+from model.config import ATTENTION_KINDS, EOS, PAD, SOS, UNK, DecodeConfig
 from model.decoding.decode import decode_batch, decode_recorded
 from model.importing.import_folder import import_folder
 from model.recording import AttentionRecorder
 from tests.model.importing import bart_peer, peer
-from tests.model.importing.comparison import assert_same_computation
 
 MODELS: dict[str, dict[str, Any]] = {
     "marian": {},
@@ -102,10 +101,6 @@ class Pair:
             ours.append(mapped)
         return (theirs[0], theirs[1]), (ours[0], ours[1])
 
-    def in_their_order(self, logits: Tensor) -> Tensor:
-        """Our logits without <sos>, in the order of their ids."""
-        return logits[..., [self.target[i] for i in range(len(self.target))]]
-
 
 @pytest.fixture(scope="module", params=MODELS, ids=str)
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
@@ -114,8 +109,26 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
-    theirs, ours = pair.batch((9, 7), (4, 3), (2 if pair.family == "bart" else 1, 5))
-    assert_same_computation(pair.ours, pair.theirs, theirs, ours, pair.in_their_order)
+    theirs, (src, tgt) = pair.batch((9, 7), (4, 3), (2 if pair.family == "bart" else 1, 5))
+    expected = pair.theirs(
+        input_ids=theirs[0],
+        attention_mask=(src != PAD).long(),
+        decoder_input_ids=theirs[1],
+        decoder_attention_mask=(tgt != PAD).long(),
+        output_attentions=True,
+    )
+    recorder = AttentionRecorder()
+    logits = pair.ours.transformer(src, tgt, tap=recorder)[..., [pair.target[i] for i in range(len(pair.target))]]
+    real = tgt != PAD
+    assert expected.logits.abs().max() > 2, "a test at tiny scale would be blind"
+    torch.testing.assert_close(logits[real], expected.logits[real], rtol=0, atol=1e-5)
+    for kind in ATTENTION_KINDS:
+        rows = src != PAD if kind == "encoder" else real
+        for layer, weights in enumerate(expected[f"{kind}_attentions"]):
+            found = recorder.calls[kind, layer][0]
+            assert found.shape == weights.shape
+            for row, n in enumerate(rows.sum(-1).tolist()):
+                torch.testing.assert_close(found[row, :, :n], weights[row, :, :n], rtol=0, atol=1e-5)
     assert pair.half == any("16 bits" in remark for remark in pair.found.remarks), "what was converted is said"
 
 
