@@ -52,11 +52,20 @@ def test_a_stack_can_be_run_from_any_layer_on(norm_first: bool) -> None:
         assert torch.equal(again, hidden)
 
 
-def test_embeddings_are_scaled_by_the_root_of_d_model_or_as_asked() -> None:
-    src = sources(5)
+@pytest.mark.parametrize("norm_embeddings", [False, True])
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_embeddings_are_scaled_as_asked_and_get_the_positions_and_norm_of_their_side(
+    side: str, norm_embeddings: bool
+) -> None:
+    ids = sources(5)
     for scale, asked, factor in ((True, 0.0, 4.0), (False, 0.0, 1.0), (True, 2.5, 2.5), (False, 2.5, 2.5)):
-        model = tiny_model(scale_embeddings=scale, embedding_factor=asked, positions="none")
-        torch.testing.assert_close(model.embed(src, side="src"), factor * model.src_embedding(src))
+        changes = {"scale_embeddings": scale, "embedding_factor": asked, "norm_embeddings": norm_embeddings}
+        model = tiny_model(positions="learned", share_embeddings="none", **changes)
+        table, positions = getattr(model, f"{side}_embedding"), getattr(model, f"positions_{side}")
+        expected = positions(factor * table(ids), 0)
+        expected = getattr(model, f"norm_{side}")(expected) if norm_embeddings else expected
+        torch.testing.assert_close(model.embed(ids, side=side), expected)
+        torch.testing.assert_close(model.embed(ids, side=side, offset=2), expected[:, 2:])
 
 
 def test_a_final_norm_only_where_norms_come_first() -> None:
