@@ -100,6 +100,11 @@ def test_every_switch_changes_the_function(switch: str) -> None:
     assert not torch.allclose(one(src, tgt), two(src, tgt), atol=1e-4)
 
 
+def test_a_variant_is_not_made_by_the_papers_class() -> None:
+    with pytest.raises(ValueError, match=r"^this configuration asks for a variant: use make_model\.$"):
+        Transformer(tiny_config(residual=False))
+
+
 @pytest.mark.parametrize("share", ["none", "target", "all"])
 def test_tied_matrices_are_one_tensor_and_are_named(share: str) -> None:
     model = Transformer(tiny_config(share_embeddings=share))
