@@ -106,3 +106,6 @@ def test_each_dropout_acts_in_training_and_only_there(kind: str, decodes: bool) 
         layer.train(training)
         first, second = (layer(x, *more)[0] for _ in range(2))
         assert torch.equal(first, second) != training
+        for attention in (layer.self_attn, *([layer.cross_attn] if decodes else [])):
+            alike = torch.equal(attention(x, x), attention(x, x))
+            assert alike != (training and kind == "attention_dropout")

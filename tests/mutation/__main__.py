@@ -1,7 +1,7 @@
 """Mutation of the model's core: the share of small changes to its code that its tests notice. A nightly command.
 
     python -m pip install -r tests/mutation/requirements.txt
-    python -m tests.mutation                # everything: about half an hour on one quiet core
+    python -m tests.mutation                # everything: half an hour on a busy machine
     python -m tests.mutation "model.loss*"  # what matches a pattern
 
 mutmut changes one operator, number, name or argument at a time in `model/attention.py`, `layers.py`, `transformer.py`
