@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  entropyOf,
+  heaviestKeys,
+  joinedNames,
+  joins,
+  mergeWords,
+  rankedRow,
+  spanWith,
+} from "../../explorer/browser/js/weights.js";
+import { fixture } from "./shared.js";
+
+for (const { name, mass, weights, mask, keys } of fixture("line_choice")) {
+  test(`lines: ${name}`, () => {
+    const { seen } = rankedRow(weights, Uint8Array.from(mask), 0, weights.length);
+    const chosen = heaviestKeys(seen, mass).map((cell) => cell.key);
+    assert.deepEqual(chosen, keys);
+  });
+}
+
+test("ranks count visible keys, and equal weights share one", () => {
+  const values = [9, 9, 9, 9, 0.2, 0.4, 0.4, 0];
+  const { cells, seen } = rankedRow(values, Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 1), 1, 4);
+  assert.equal(seen.map((cell) => cell.key).join(), "1,2,0");
+  assert.equal(cells.map((cell) => `${cell.rank}/${cell.mask}`).join(), "3/0,1/0,1/0,0/1");
+});
+
+test("entropy is in nats and never below 0", () => {
+  const row = (...weights) => rankedRow(weights, new Uint8Array(weights.length), 0, weights.length).seen;
+  assert.ok(Math.abs(entropyOf(row(0.25, 0.25, 0.25, 0.25)) - Math.log(4)) < 1e-12);
+  assert.equal(entropyOf(row(1, 0)), 0);
+  assert.equal(entropyOf([]), 0);
+});
+
+for (const example of fixture("word_merging")) {
+  test(`words: ${example.name}`, () => {
+    const { weights, mask, rowSpans: rows, columnSpans: columns } = example;
+    assert.deepEqual(joinedNames(example.rows, rows, example.rows.length), example.rowNames);
+    assert.deepEqual(joinedNames(example.columns, columns, example.columns.length), example.columnNames);
+    const keys = example.columns.length;
+    const m = {
+      ...{ layers: weights.length, heads: weights[0].length, keys, area: mask.length * keys },
+      weights: Float32Array.from(weights.flat(3)),
+      mask: Uint8Array.from(mask.flat()),
+    };
+    const merged = mergeWords(m, rows, columns, mask.length);
+    assert.deepEqual([...merged.weights], [...Float32Array.from(example.mergedWeights.flat(3))]);
+    assert.deepEqual([...merged.mask], example.mergedMask.flat());
+    const sizes = [rows.length, columns.length, rows.length * columns.length];
+    assert.deepEqual([merged.queries, merged.keys, merged.area], sizes);
+  });
+}
+
+/** Words of so many tokens each. */
+const spansOf = (...lengths) => {
+  let end = 0;
+  return lengths.map((length) => [end, (end += length)]);
+};
+
+test("a word that is half read has the name and the mean of what is read", () => {
+  const weights = Float32Array.of(1, 0, 0.5, 0.5, 0, 1);
+  const m = { layers: 1, heads: 1, keys: 2, area: 6, weights, mask: new Uint8Array(6) };
+  assert.deepEqual(joinedNames(["a", "b", "c"], spansOf(3), 2), ["ab"]);
+  assert.deepEqual([...mergeWords(m, spansOf(3), spansOf(1, 1), 2).weights], [0.75, 0.25]);
+});
+
+test("tokens of no word join nothing", () => {
+  const joined = [0, 1, 2, 3].map((i) => joins([-1, -1, 4, 4], i));
+  assert.deepEqual(joined, [false, false, false, true]);
+  const spans = [0, 1, 2, 9].map((token) => spanWith(spansOf(1, 2), token));
+  assert.deepEqual(spans, [0, 1, 1, 0]);
+});
