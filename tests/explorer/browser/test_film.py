@@ -1,4 +1,4 @@
-"""The film's payload, and the places that a browser may report."""
+"""Film and thumbnails: what is sent, and the places that a browser may report."""
 
 from __future__ import annotations
 
@@ -21,28 +21,24 @@ def frame(step: int, rows: int, columns: int, *, layers: int = 2, heads: int = 3
 FILM = Film("seq", "cross", (frame(0, 3, 4), frame(70, 2, 4)), frame=1, layer=2, head=3)
 
 
-def test_the_block_holds_every_weight() -> None:
+def test_the_block_holds_every_weight_and_tokens_are_data() -> None:
     header, arrays = wire.read(encode(FILM))
     assert (header["layers"], header["heads"], header["kind"]) == (2, 3, "cross")
     assert [each["step"] for each in header["frames"]] == [0, 70]
-    assert header["frames"][1]["rows"] == ["r0", "r1"]
     for each, found in zip(FILM.frames, arrays.values(), strict=True):
         np.testing.assert_allclose(found / 255, each.weights, atol=0.5 / 255 + 1e-6)
-
-
-def test_tokens_are_data() -> None:
-    tokens = ("</script>", "\u202eevil", "日本語", "\x00")
     weights = np.full((1, 1, 4, 4), 0.25, dtype=np.float32)
+    tokens = ("</script>", "\u202eevil", "日本語", "\x00")
     header, _ = wire.read(encode(Film("s", "encoder", (Frame(1, weights, tokens, tokens),))))
-    rows = header["frames"][0]["rows"]
-    assert rows == ["</script>", "U+202Eevil", "日本語", "U+0000"]
+    assert header["frames"][0]["rows"] == ["</script>", "U+202Eevil", "日本語", "U+0000"]
 
 
-def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one frame"):
-        encode(Film("s", "cross", ()))
-    with pytest.raises(ValueError, match="do not fit"):
-        encode(Film("s", "cross", (frame(0, 3, 4), frame(1, 3, 4, heads=2))))
+@pytest.mark.parametrize(
+    ("frames", "said"), [((), "at least one frame"), ((frame(0, 3, 4), frame(1, 3, 4, heads=2)), "do not fit")]
+)
+def test_what_does_not_fit_is_refused(frames: tuple[Frame, ...], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        encode(Film("s", "cross", frames))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from explorer.browser.machine_payload import (
     is_target,
     pooled,
 )
-from explorer.browser.machine_words import parts_of
 from explorer.browser.structs import MachinePlace, Opened
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import MEMORY, Block, blocks_of
@@ -141,31 +140,25 @@ def test_pictures_are_the_recorded_tensors(name: str, length: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_header_says_what_each_block_is(name: str) -> None:
+def test_the_header_says_what_each_block_is_and_the_message_is_small(name: str) -> None:
     view, shown, runs = made(name, "some")
     payload = encoded(name, "some")
-    header, _ = wire.read(payload)
     assert len(payload) < 120_000, "kilobytes"
+    assert len(encoded(name, "sixty")) < 1_000_000
+    assert len(made(name, "sixty")[1].trace.src_tokens) > 30 or view.config.max_positions <= 60
+    header, _ = wire.read(payload)
     assert header["seq"] == shown.seq
     assert header["terms"]["self-attention"] == address_of("self-attention")
     counted = sum(facts["parameters"] for facts in header["facts"].values())
     assert counted == sum(parameter.numel() for parameter in set(loaded_model(name).model.parameters()))
+    run = runs[-1]
     for block in view.blocks:
         shape = header["facts"][block.name]["shape"]
-        run = runs[-1]
         point = f"{block.name}.weights" if block.attention else block.result
         if block.kind == "initial":
             assert shape == [run[point].shape[0], run[point].shape[2]], "layer, batch, number"
         elif point in run.operations and block.kind != "softmax":
-            read = len(shown.path)
-            assert [size or read for size in shape] == list(run[point].shape[1:]), block.name
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_sixty_tokens_stay_below_a_megabyte(name: str) -> None:
-    _, shown, _ = made(name, "sixty")
-    assert len(shown.trace.src_tokens) > 30 or loaded_model(name).model_config.max_positions <= 60
-    assert len(encoded(name, "sixty")) < 1_000_000
+            assert [size or len(shown.path) for size in shape] == list(run[point].shape[1:]), block.name
 
 
 @pytest.mark.parametrize("name", [*MODELS, *OTHERS])
@@ -214,29 +207,25 @@ def names_of(config: ModelConfig, stack: str) -> list[str]:
 
 
 def test_blocks_follow_the_configuration() -> None:
-    pre = ModelConfig(**{**vars(PAPER), "norm_first": True})
+    pre = dataclasses.replace(PAPER, norm_first=True)
     assert names_of(PAPER, "encoder") == ["self_attn", "residual1", "norm1", "feed_forward", "residual2", "norm2"]
     assert names_of(pre, "encoder") == ["norm1", "self_attn", "residual1", "norm2", "feed_forward", "residual2"]
     kinds = [block.kind for block in blocks_of(pre)]
     assert kinds.count("positions") == 2
     assert kinds[-3:] == ["linear", "softmax", "word"]
     for positions in ("rope", "alibi", "none"):
-        bare = ModelConfig(**{**vars(PAPER), "positions": positions, "residual": False})
-        kinds = [block.kind for block in blocks_of(bare)]
-        assert "positions" not in kinds
-        assert "add" not in kinds
-    deep = ModelConfig(**{**vars(PAPER), "n_encoder_layers": 3, "n_decoder_layers": 2})
-    assert {block.layer for block in blocks_of(deep) if block.stack == "encoder"} == {0, 1, 2, 3}
-    assert [block.name for block in blocks_of(deep) if block.attention == "cross"] == [
-        "decoder.0.cross_attn",
-        "decoder.1.cross_attn",
-    ]
+        bare = dataclasses.replace(PAPER, positions=positions, residual=False)
+        assert not {"positions", "add"} & {block.kind for block in blocks_of(bare)}
+    deep = blocks_of(dataclasses.replace(PAPER, n_encoder_layers=3, n_decoder_layers=2))
+    assert {block.layer for block in deep if block.stack == "encoder"} == {0, 1, 2, 3}
+    cross = [block.name for block in deep if block.attention == "cross"]
+    assert cross == ["decoder.0.cross_attn", "decoder.1.cross_attn"]
 
 
 @pytest.mark.parametrize("residual", [True, False])
 @pytest.mark.parametrize("architecture", ["transformer", "lstm"])
 def test_every_block_is_reached_and_only_the_memory_crosses_over(architecture: str, residual: bool) -> None:
-    config = ModelConfig(**{**vars(PAPER), "architecture": architecture, "residual": residual})
+    config = dataclasses.replace(PAPER, architecture=architecture, residual=residual)
     blocks = {block.name: block for block in blocks_of(config)}
     for block in blocks.values():
         assert set(block.reads) <= blocks.keys()
@@ -268,12 +257,8 @@ def test_no_tile_of_a_matrix_belongs_to_two_heads() -> None:
     matrix[8:16] = 1.0  # the results of the second of three heads
     wide = np.repeat(np.eye(4, dtype=np.float32), 33, axis=0)  # 132 results of four heads
     assert set(np.unique(pooled(wide, 4))) == {0.0, 1.0}, "a tile of two heads would be a mixture"
-    small = pooled(matrix, 3)
-    assert small.shape[1] % 3 == 0
-    each = small.shape[1] // 3
-    assert small[:, :each].max() == 0
-    assert small[:, each : 2 * each].min() == 1
-    assert small[:, 2 * each :].max() == 0
+    first, second, third = np.split(pooled(matrix, 3), 3, axis=1)
+    assert (first.max(), second.min(), third.max()) == (0, 1, 0)
     assert pooled(np.arange(12, dtype=np.float32).reshape(4, 3), 2).shape == (3, 4), "in by out"
 
 
@@ -285,11 +270,3 @@ def test_the_usual_peak_of_a_row_has_the_full_colour() -> None:
     for block, picture, numbers in pictures("multi30k-en-de", "some"):
         if block.attention:
             assert picture["scale"] == pytest.approx(np.median(numbers.max(axis=1)), rel=1e-3)
-
-
-def test_heads_read_whole_vectors() -> None:
-    for block in blocks_of(PAPER):
-        if block.attention:
-            words = " ".join(part.words for part in parts_of(block, PAPER).values())
-            assert "whole" in words
-            assert "slice" not in words

@@ -32,12 +32,14 @@ def header_of(**changes: Any) -> dict[str, Any]:
     heads=st.tuples(st.integers(1, 4), st.integers(1, 4)),
     seed=st.integers(0, 2**16),
 )
-def test_weights_masks_and_tokens_come_back(n_src: int, n_tgt: int, layers: Any, heads: Any, seed: int) -> None:
+def test_weights_masks_tokens_and_probabilities_come_back(
+    n_src: int, n_tgt: int, layers: Any, heads: Any, seed: int
+) -> None:
     trace = planted_trace(["w"] * n_src, ["<sos>"] + ["v"] * (n_tgt - 1), layers=layers, heads=heads)
     noise = np.random.default_rng(seed)
-    trace = dataclasses.replace(
-        trace, **{kind: noise.random(trace.weights(kind).shape, dtype=np.float32) for kind in ATTENTION_KINDS}
-    )
+    odd = np.resize(np.float32([0.1, 1 / 3, 1e-20, 0.99999994, 0.0]), n_tgt)
+    changes = {kind: noise.random(trace.weights(kind).shape, dtype=np.float32) for kind in ATTENTION_KINDS}
+    trace = dataclasses.replace(trace, probabilities=odd, **changes)
     message, arrays = wire.read(encode(planted_view(trace).decoding))
     for kind in ATTENTION_KINDS:
         np.testing.assert_array_equal(arrays[kind], trace.weights(kind))
@@ -46,12 +48,7 @@ def test_weights_masks_and_tokens_come_back(n_src: int, n_tgt: int, layers: Any,
     assert decoding["source"]["tokens"] == list(trace.src_tokens)
     assert decoding["target"]["tokens"] == list(trace.read_tokens)
     assert decoding["alternatives"]["ids"] == trace.top_ids.tolist()
-
-
-def test_probabilities_are_the_same_float32() -> None:
-    odd = np.float32([0.1, 1 / 3, 1e-20, 0.99999994, 0.0])
-    told = header_of(trace=dataclasses.replace(planted_trace(), probabilities=odd))["target"]["probabilities"]
-    np.testing.assert_array_equal(np.float32(told), odd)
+    np.testing.assert_array_equal(np.float32(decoding["target"]["probabilities"]), odd)
 
 
 @pytest.mark.parametrize("token", ["</script>", "مرحبا", "日本語", "👩‍👩‍👧", '"\\', "\ud800", "\x00"])
@@ -101,18 +98,13 @@ def test_a_place_is_moved_into_range(asked: dict[str, Any], expected: Place) -> 
     assert place_in(planted_trace(layers=(1, 2), heads=(2, 3)), **asked) == expected
 
 
-def test_the_sanity_line_is_computed_from_all_heads() -> None:
+def test_the_sanity_line_is_computed_from_all_heads_and_a_masked_row_of_zeros_is_sound() -> None:
     trace = planted_trace(heads=(2, 3))
+    trace.encoder_mask[2] = 2
+    trace.encoder[:, :, 2] = 0
     assert header_of(trace=trace)["checks"] == {"error": 0.0, "leaks": 0, "heads": 2 * 2 + 2 * 3 * 2}
     trace.decoder[0, 1, 1, 4] = 0.25  # a weight on a later token, in one head only
     assert header_of(trace=trace)["checks"] == {"error": 0.25, "leaks": 1, "heads": 16}
-
-
-def test_a_fully_masked_row_of_zeros_is_sound() -> None:
-    trace = planted_trace()
-    trace.encoder_mask[2] = 2
-    trace.encoder[:, :, 2] = 0
-    assert header_of(trace=trace)["checks"]["error"] == 0.0
 
 
 @pytest.mark.parametrize("choices", [{}, {"digits": 4}, {"kinds": ()}, {"kinds": ("encoder",), "with_header": False}])
@@ -133,8 +125,13 @@ def test_a_kind_may_be_missing(missing: AttentionKind) -> None:
     assert message["decoding"]["checks"]["heads"] == 8
 
 
-def test_ids_and_unknown_marks_must_fit() -> None:
-    with pytest.raises(ValueError, match="2 predicted ids do not fit 5 decoder rows"):
-        encode(planted_view(path=(1, 2)).decoding)
-    with pytest.raises(ValueError, match="6 unknown marks do not fit 5 source tokens"):
-        encode(planted_view(src_unknown=(True,) * 6).decoding)
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"path": (1, 2)}, "2 predicted ids do not fit 5 decoder rows"),
+        ({"src_unknown": (True,) * 6}, "6 unknown marks do not fit 5 source tokens"),
+    ],
+)
+def test_ids_and_unknown_marks_must_fit(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        encode(planted_view(**changes).decoding)

@@ -40,28 +40,31 @@ def _cases(name: str) -> list[Any]:
     return [pytest.param(case, id=case["name"]) for case in cases]
 
 
-def test_kinds_and_axes_are_called_as_in_the_browser() -> None:
+def test_names_and_numbers_are_written_as_in_the_browser() -> None:
     fixture = _fixture("names")
     assert fixture["titles"] == names.KIND_TITLES
     assert {kind: tuple(titles) for kind, titles in fixture["axes"].items()} == names.AXIS_TITLES
     assert fixture["predictedRows"] == names.PREDICTED_ROW_TITLE
-
-
-@pytest.mark.parametrize("case", [pytest.param(head, id=head["short"]) for head in _fixture("names")["heads"]])
-def test_heads_are_called_as_in_the_browser(case: dict[str, Any]) -> None:
-    kind, layer, head = case["kind"], case["layer"], case["head"]
-    assert case == {
-        "kind": kind,
-        "layer": layer,
-        "head": head,
-        "title": names.head_title(kind, layer, head),
-        "inKind": names.name_in_kind(layer, head),
-        "inLayer": names.name_in_layer(head),
-        "short": names.short_name(layer, head),
-        "shortHead": names.short_head(head),
-        "layerName": names.layer_name(layer),
-        "shortLayer": names.short_layer(layer),
-    }
+    for case in fixture["heads"]:
+        kind, layer, head = case["kind"], case["layer"], case["head"]
+        assert case == {
+            "kind": kind,
+            "layer": layer,
+            "head": head,
+            "title": names.head_title(kind, layer, head),
+            "inKind": names.name_in_kind(layer, head),
+            "inLayer": names.name_in_layer(head),
+            "short": names.short_name(layer, head),
+            "shortHead": names.short_head(head),
+            "layerName": names.layer_name(layer),
+            "shortLayer": names.short_layer(layer),
+        }
+    fixture = _fixture("weights")
+    assert [cell_number(weight) for weight in fixture["weights"]] == fixture["cells"]
+    assert [weight_percent(weight) for weight in fixture["weights"]] == fixture["percent"]
+    strokes = _fixture("head_strokes")
+    assert [head_stroke(case["head"]) for case in strokes] == [(case["colour"], case["dashes"]) for case in strokes]
+    assert len(DASHES) == N_DASHES
 
 
 @pytest.mark.parametrize("case", _cases("word_merging"))
@@ -73,24 +76,6 @@ def test_words_are_merged_as_in_the_browser(case: dict[str, Any]) -> None:
     weights, mask = merge(np.float32(case["weights"]), np.uint8(case["mask"]), rows, columns)
     assert weights.tolist() == np.float32(case["mergedWeights"]).tolist()
     assert mask.tolist() == case["mergedMask"]
-
-
-def test_weights_are_written_as_in_the_browser() -> None:
-    fixture = _fixture("weights")
-    assert [cell_number(weight) for weight in fixture["weights"]] == fixture["cells"]
-    assert [weight_percent(weight) for weight in fixture["weights"]] == fixture["percent"]
-
-
-def test_no_two_heads_look_alike_before_their_strokes_repeat() -> None:
-    assert len(set(strokes())) == len(strokes()) == 64
-    assert head_stroke(0) == (-1, 0)
-    assert head_stroke(65) == head_stroke(1)
-
-
-def test_both_sides_have_a_pattern_for_each_kind_of_dashes() -> None:
-    patterns = re.search(r"const DASHES = (.+);", text("heads_colours.js"))
-    assert patterns is not None
-    assert len(json.loads(patterns[1])) == len(DASHES) == N_DASHES
 
 
 @pytest.mark.parametrize("case", _cases("line_choice"))

@@ -20,9 +20,7 @@ from tests.paths import ROOT
 
 NAMES = st.text(min_size=1, max_size=8)
 ARRAYS = st.one_of(
-    arrays(
-        np.float32, array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=5), elements=st.floats(0, 1, width=32)
-    ),
+    arrays(np.float32, array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=5), elements=st.floats(width=32)),
     arrays(np.uint8, array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5)),
 )
 
@@ -35,11 +33,6 @@ def test_what_goes_in_comes_out(header: dict[str, str], given: dict[str, Any]) -
     for name, array in given.items():
         assert found[name].dtype == array.dtype
         np.testing.assert_array_equal(found[name], array)
-
-
-def test_a_number_that_is_not_finite_is_kept_as_it_is() -> None:
-    odd = np.array([np.nan, np.inf, -1.5], np.float32)
-    np.testing.assert_array_equal(wire.read(wire.write({}, {"scores": odd}))[1]["scores"], odd)
 
 
 @pytest.mark.parametrize("digits", [1, 2, 4])

@@ -20,27 +20,21 @@ def tree():
     return grow([Line((4, 6, 2), "path 1", (0.9, 0.1, 1.0))], BRANCHES, NAMES.__getitem__, current_path=(4, 5, 2))
 
 
-def test_every_node_is_drawn_once_in_its_place() -> None:
-    drawn = {}
+def test_every_node_is_drawn_once_in_its_place_and_joined_to_its_parent() -> None:
+    drawn, edges, nodes = {}, 0, tree().nodes
+    places = {(len(node.path), node.row): node for node in nodes}
     for trace in tree_figure(tree()).data:
         for index, x, y in zip(trace.customdata or (), trace.x, trace.y, strict=False):
             drawn[index] = (x, y, trace.name)
-    nodes = tree().nodes
+        for i in range(0, len(trace.x) if trace.mode == "lines" else 0, 4):
+            parent, child = places[trace.x[i], trace.y[i]], places[trace.x[i + 2], trace.y[i + 2]]
+            assert child.path[:-1] == parent.path
+            edges += 1
     assert sorted(drawn) == list(range(len(nodes)))
+    assert edges == len(nodes) - 1
     for index, node in enumerate(nodes):
         assert drawn[index] == (len(node.path), node.row, LOOKS[node.fate][0])
-
-
-def test_edges_join_each_node_to_its_parent() -> None:
-    nodes = {(len(node.path), node.row): node for node in tree().nodes}
-    edges = 0
-    for trace in tree_figure(tree()).data:
-        if trace.mode == "lines":
-            for i in range(0, len(trace.x), 4):
-                parent, child = nodes[trace.x[i], trace.y[i]], nodes[trace.x[i + 2], trace.y[i + 2]]
-                assert child.path[:-1] == parent.path
-                edges += 1
-    assert edges == len(nodes) - 1
+    assert len(tree_figure(grow([], (), str)).data) == 2, "a bare root is drawn"
 
 
 def test_tokens_are_text_and_fates_have_marks_of_their_own() -> None:
@@ -62,8 +56,4 @@ def test_names_fit_between_steps_and_rows() -> None:
         names = [text for trace in figure.data for text in trace.text or ()]
         assert len(names) == len(grown.nodes)
         assert max(len(html.unescape(name)) for name in names) * LETTER <= ROOM / (steps + 1)
-        assert (figure.layout.height - 140) / (1 + max(node.row for node in grown.nodes)) >= MIN_ROW
-
-
-def test_a_bare_root_is_drawn() -> None:
-    assert len(tree_figure(grow([], (), str)).data) == 2
+        assert (figure.layout.height - 140) / (1 + max(node.row for node in grown.nodes)) >= CLOSEST

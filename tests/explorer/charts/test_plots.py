@@ -1,4 +1,4 @@
-"""Plotly figures declare the room that their texts need, so that Plotly need not lay them out twice."""
+"""Figures declare the room that their texts need, show their numbers, and can be read in both themes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import plotly.graph_objects as go
 import pytest
 
 from explorer.charts import measured_heads, model_internals, positions
+from explorer.charts.measured_heads import score_scatter
+from explorer.charts.palette import palettes
 from explorer.charts.plotly_charts import MOST_LETTERS, bars, curves, heatmap, label, labels, legend_room, width_of
+from explorer.probing.roles import NO_ROLE, Role
 from model.analysis.size import Part
 from model.positions import sinusoidal_table, wavelengths
+from tests.test_theme import contrast, surfaces
 
 TOKENS = ("a", "<eos>", "w" * 60, "日本語")
 SQUARE = np.full((4, 4), 0.25, dtype=np.float32)
@@ -38,43 +42,28 @@ def test_every_figure_brings_its_margins(name: str) -> None:
     assert not any(axis.automargin for axis in (layout.xaxis, layout.yaxis))
 
 
-def ticks(axis: Any) -> list[str]:
-    return list(axis.ticktext)
+def square(names: list[str], size: int, **given: Any) -> go.Figure:
+    return heatmap(np.zeros((size, size)), x=names, y=names, x_title="key", y_title="query", **given)
 
 
-def test_names_of_rows_and_columns_have_room() -> None:
-    made = heatmap(SQUARE, x=labels(TOKENS), y=labels(TOKENS), x_title="key", y_title="query")
-    widest = max(width_of(name) for name in ticks(made.layout.yaxis))
+def test_names_of_rows_and_columns_have_room_and_those_that_would_touch_are_left_out() -> None:
+    made = square(labels(TOKENS), 4)
+    widest = max(width_of(name) for name in made.layout.yaxis.ticktext)
     assert made.layout.margin.l > widest
     assert made.layout.margin.t > 0.7 * widest
     assert made.layout.xaxis.tickangle == -45
+    assert square(["1", "2"], 2).layout.xaxis.tickangle == 0
     many = labels(["token"] * 17)
-    upright = heatmap(np.zeros((17, 17)), x=many, y=many, x_title="key", y_title="query")
+    upright = square(many, 17)
     assert upright.layout.xaxis.tickangle == -90
     assert upright.layout.margin.t > width_of(many[-1])
-    narrow = heatmap(SQUARE[:2, :2], x=["H1", "H2"], y=["L1", "L2"], x_title="head", y_title="layer")
-    assert narrow.layout.xaxis.tickangle == 0
-
-
-def test_names_that_would_touch_are_left_out() -> None:
-    many = labels(["token"] * 17)
-    narrow, wide = (
-        heatmap(np.zeros((17, 17)), x=many, y=many, x_title="key", y_title="query", width=width).layout.xaxis
-        for width in (310, 900)
-    )
+    narrow, wide = (square(many, 17, width=width).layout.xaxis for width in (310, 900))
     assert list(wide.tickvals) == list(range(17))
     assert list(narrow.tickvals) == [0, 2, 4, 6, 8, 10, 12, 14, 16]
-    assert ticks(narrow) == [many[i] for i in narrow.tickvals]
-
-
-def test_long_names_are_cut_and_markup_stays_whole() -> None:
-    names = [label(f"1 {'&' * 60}"), label("2 <b>")]
-    made = heatmap(SQUARE[:2, :2], x=names, y=names, x_title="key", y_title="query")
-    assert ticks(made.layout.yaxis) == ["1 " + "&amp;" * (MOST_LETTERS - 3) + "…", "2 &lt;b&gt;"]
-
-
-def test_wide_letters_take_twice_the_room() -> None:
-    assert width_of("日本") == width_of("abcd")
+    assert list(narrow.ticktext) == [many[i] for i in narrow.tickvals]
+    assert width_of("日本") == width_of("abcd"), "wide letters take twice the room"
+    cut = square([label(f"1 {'&' * 60}"), label("2 <b>")], 2).layout.yaxis.ticktext
+    assert list(cut) == ["1 " + "&amp;" * (MOST_LETTERS - 3) + "…", "2 &lt;b&gt;"], "markup stays whole"
 
 
 def test_a_long_legend_gets_more_rows() -> None:
@@ -88,3 +77,25 @@ def test_bars_are_told_apart_without_colour() -> None:
     made = bars({"one": [1.0], "two": [2.0]}, ["a"], y_title="y", top=3)
     assert [bar.marker.pattern.shape for bar in made.data] == ["", "/"]
     assert list(made.layout.yaxis.range) == [0, 3]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_token_hues_and_hatching_can_be_read_and_masked_is_grey(theme: str) -> None:
+    palette = palettes()[theme]
+    for ground in surfaces(theme):
+        assert contrast(palette["source"], ground) >= 4.5
+        assert contrast(palette["target"], ground) >= 4.5
+    for name in ("masked", "hatch"):
+        channels = bytes.fromhex(palette[name][1:])
+        assert max(channels) - min(channels) <= 10
+    assert contrast(palette["masked"], palette["hatch"]) >= 1.5
+
+
+def test_one_score_against_another() -> None:
+    x = {"encoder": np.array([[1.0, 2.0]]), "cross": np.array([[3.0, np.nan]])}
+    y = {"encoder": np.array([[2.0, 1.0]]), "cross": np.array([[0.5, 0.1]]), "decoder": np.zeros((1, 1))}
+    roles = {(kind, 0, head): Role(NO_ROLE, (), "") for kind in ("encoder", "cross") for head in range(2)}
+    plot = score_scatter(x, y, ("keys", "weight"), roles)  # type: ignore[arg-type]
+    assert [(trace.name, list(trace.x)) for trace in plot.figure.data] == [("encoder", [1.0, 2.0]), ("cross", [3.0])]
+    assert "3 heads: keys and weight have a rank correlation of -1.00" in plot.caption
+    assert plot.table["head"] == ["L1 H1", "L1 H2", "L1 H1"]
