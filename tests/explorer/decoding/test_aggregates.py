@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.decoding.aggregates import (
+    aggregate,
     contributions,
     decoder_rollout,
     encoder_rollout,
@@ -19,12 +20,15 @@ from explorer.decoding.aggregates import (
     pooled,
     shares,
 )
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.coordinates import NoSingleHead, Place
+from explorer.decoding.labelled_map import LabelledMap
 from model.analysis.cross_checks import layer_maps
 from model.analysis.head_details import head_details
 from model.config import EOS, SOS, AttentionKind
 from model.text.tokenizer import CharacterTokenizer, Encoding
 from model.transformer import Transformer
-from tests.explorer.planted import planted_trace
+from tests.explorer.shown_maps import noisy
 from tests.tiny import VOCAB, tiny_model
 
 TARGET = CharacterTokenizer([chr(97 + i) for i in range(VOCAB - 4)], [1] * (VOCAB - 4))
@@ -58,16 +62,11 @@ def test_mean_and_maximum_over_heads_and_layers() -> None:
         cells = [float(weights[layer, head, query, key]) for head in range(3)]
         assert mean[layer, query, key] == pytest.approx(sum(cells) / 3, abs=1e-7)
         assert maximum[layer, query, key] == np.float32(max(cells))
-    np.testing.assert_allclose(mean.sum(-1), 1.0, atol=1e-6)
-    assert (maximum.sum(-1) > 1).all()
     np.testing.assert_array_equal(pooled(weights, "maximum", (0, 1)), np.maximum(maximum[0], maximum[1]))
     np.testing.assert_allclose(pooled(weights, "mean", (0, 1)), (mean[0] + mean[1]) / 2, atol=1e-7)
     assert pooled(weights, "mean", (0, 1)).dtype == np.float32
-
-
-def test_the_mean_of_equal_heads_is_that_head_exactly() -> None:
-    one = weights_of(3, 1, 1, 6, 6)
-    np.testing.assert_array_equal(pooled(np.repeat(one, 7, axis=1), "mean", (1,))[0], one[0, 0])
+    head = weights_of(3, 1, 1, 6, 6)
+    np.testing.assert_array_equal(pooled(np.repeat(head, 7, axis=1), "mean", (1,))[0], head[0, 0])  # exactly
 
 
 # Rollout
@@ -91,18 +90,11 @@ def by_paths(weights: np.ndarray) -> np.ndarray:
 def test_encoder_rollout_is_the_sum_over_all_routes(size: tuple[int, ...]) -> None:
     layers, heads, n, _, _, seed = size
     weights = weights_of(seed, layers, heads, n, n)
-    found = encoder_rollout(weights)
-    assert found.shape == (layers, n, n)
-    np.testing.assert_allclose(found[-1], by_paths(weights), atol=1e-6)
-    np.testing.assert_allclose(found.sum(-1), 1.0, atol=1e-6)
-
-
-def test_rollout_of_a_planted_shift_by_hand() -> None:
-    """One layer, one head, each token looks one to the right: half comes from itself, half from there."""
-    found = encoder_rollout(planted_trace(layers=(1, 1), heads=(1, 1)).encoder[:, :1])[0]
-    np.testing.assert_array_equal(found, 0.5 * np.eye(5) + 0.5 * np.eye(5))
-    shifted = encoder_rollout(planted_trace(layers=(1, 1), heads=(2, 1)).encoder[:, 1:])[0]
-    np.testing.assert_array_equal(shifted, 0.5 * np.eye(5) + 0.5 * np.roll(np.eye(5), 1, axis=1))
+    rollout = encoder_rollout(weights)
+    assert rollout.shape == (layers, n, n)
+    np.testing.assert_allclose(rollout[-1], by_paths(weights), atol=1e-6)
+    np.testing.assert_allclose(rollout.sum(-1), 1.0, atol=1e-6)
+    assert encoder_rollout(weights[:0]).shape == (0, n, n)
 
 
 @given(sizes)
@@ -148,10 +140,6 @@ def test_a_row_without_visible_keys_keeps_its_own_value() -> None:
         np.testing.assert_allclose(found.sum(-1), 1.0, atol=1e-6)
 
 
-def test_no_layers_give_no_maps() -> None:
-    assert encoder_rollout(np.zeros((0, 2, 3, 3), np.float32)).shape == (0, 3, 3)
-
-
 # Norm-weighted attention
 
 
@@ -179,14 +167,13 @@ def test_contributions_of_all_heads_add_up_to_the_sublayers_output(kind: str, ch
     model = tiny_model(**changes)
     heads = [(kind, 0, head) for head in range(model.config.n_heads(kind))]
     details = head_details(model, SOURCE, PATH, heads)
+    layer = (model.encoder if kind == "encoder" else model.decoder).layers[0]
+    attention = layer.cross_attn if kind == "cross" else layer.self_attn
     with torch.inference_mode():
         queries, memory, mask = sublayer_inputs(model)[kind]
-        layer = (model.encoder if kind == "encoder" else model.decoder).layers[0]
-        attention = layer.cross_attn if kind == "cross" else layer.self_attn
-        expected = attention(queries, memory, mask=mask)[0].numpy()
-        bias = attention.out_proj.bias.numpy()
+        expected = attention(queries, memory, mask=mask)[0].numpy() - attention.out_proj.bias.numpy()
     summed = sum(np.stack([rows.sum(0) for rows in contributions(details[head])]) for head in heads)
-    np.testing.assert_allclose(summed + bias, expected, atol=1e-5)
+    np.testing.assert_allclose(summed, expected, atol=1e-5)
 
 
 def test_norms_are_kobayashis_from_the_matrices_themselves() -> None:
@@ -224,16 +211,38 @@ def test_norms_of_one_sentence_go_through_the_gate_as_those_of_the_sample_do(kin
         gate = details[heads[0]].rows[0].gate
         assert gate is not None
         assert 0 < gate.min() < gate.max() < 1
+        if kind == "decoder":
+            assert (np.triu(norms, 1) == 0).all(), "zero where masked"
+            assert (np.diag(norms) > 0).all()
+    np.testing.assert_array_equal(shares(np.array([[1, 3], [0, 0]], np.float32)), [[0.25, 0.75], [0, 0]])
 
 
-def test_norms_are_zero_where_masked() -> None:
-    details = head_details(tiny_model(), SOURCE, PATH, [("decoder", 1, 2)])
-    norms = head_norms(details["decoder", 1, 2], len(PATH))
-    assert norms.shape == (5, 5)
-    assert (np.triu(norms, 1) == 0).all()
-    assert (np.diag(norms) > 0).all()
+# By name
 
 
-def test_shares_sum_to_one_or_zero() -> None:
-    found = shares(np.array([[1.0, 3.0], [0.0, 0.0]], np.float32))
-    np.testing.assert_array_equal(found, [[0.25, 0.75], [0.0, 0.0]])
+def test_every_aggregate_is_computed_from_the_numbers_of_the_place() -> None:
+    trace, place = noisy(), Place("cross", 2, 1)
+    weights, maps = trace.cross, attention_maps(trace, "cross")
+
+    def made(name: str, numbers: np.ndarray | None = None, at: Place = place) -> LabelledMap:
+        assert (numbers is None) == name.startswith(("mean", "max"))
+        return aggregate(name, maps, at, lambda _: numbers)
+
+    pooled_maps = {
+        "mean-heads": weights[1].mean(0),
+        "max-heads": weights[1].max(0),
+        "mean-all": weights.mean((0, 1)),
+        "max-all": weights.max((0, 1)),
+    }
+    for name, values in pooled_maps.items():
+        np.testing.assert_allclose(made(name).values, values, atol=1e-6)
+    rollout, norms = made("rollout", weights[:, 0]), made("norm", 5 * weights)
+    np.testing.assert_array_equal(rollout.values, weights[1, 0])
+    np.testing.assert_array_equal(norms.values, 5 * weights[1, 0])
+    assert (rollout.title, norms.title) == ("Rollout after layer 2", "Layer 2, head 1: ‖weight × value × W_O‖")
+    assert norms.top is None, "lengths have no natural upper end"
+    np.testing.assert_allclose(made("norm-share", 5 * weights).values.sum(-1), 1, atol=1e-5)
+    np.testing.assert_array_equal(made("norm-layer", weights[:, 1]).values, weights[1, 1])
+    for name in ("norm", "norm-share"):
+        with pytest.raises(NoSingleHead):
+            made(name, weights, Place("cross", 1, 0))

@@ -42,14 +42,18 @@ def test_one_kind_is_enough(write: Any) -> None:
     own = read_own(write(encoder=weights, src_tokens=tokens(5)), "bert")
     assert kinds_of(own.trace) == ("encoder",)
     np.testing.assert_array_equal(own.trace.encoder, weights)
-    assert own.trace.read_tokens == own.trace.predicted_tokens == ()
+    assert own.trace.read_tokens == own.trace.predicted_tokens == own.notes == ()
+    again, other = (read_own(write(encoder=w, src_tokens=tokens(5)), "x") for w in (weights, weights[::-1]))
+    assert own.seq == again.seq != other.seq, "the content names the view"
+    half = read_own(write(encoder=weights / 2, src_tokens=tokens(5)), "x")
+    assert "do not sum to 1 (off by up to 0.5)" in half.notes[0]
     rectangular = weights_of(2, 3, 4, 7)
-    own = read_own(write(cross=rectangular, src_tokens=tokens(7), read_tokens=tokens(4)), "cross")
-    assert kinds_of(own.trace) == ("cross",)
-    np.testing.assert_array_equal(own.trace.cross, rectangular)
-    assert own.trace.predicted_tokens == (UNKNOWN,) * 4
-    assert np.isnan(own.trace.probabilities).all()
-    assert own.trace.decoder.shape == (0, 0, 4, 4)
+    cross = read_own(write(cross=rectangular, src_tokens=tokens(7), read_tokens=tokens(4)), "cross").trace
+    assert kinds_of(cross) == ("cross",)
+    np.testing.assert_array_equal(cross.cross, rectangular)
+    assert cross.predicted_tokens == (UNKNOWN,) * 4
+    assert np.isnan(cross.probabilities).all()
+    assert cross.decoder.shape == (0, 0, 4, 4)
 
 
 @given(st.data())
@@ -74,22 +78,18 @@ def test_any_sizes_are_read_bit_for_bit(data: st.DataObject) -> None:
     assert all(own.trace.src_tokens)
 
 
-def test_leading_axes_may_be_missing_or_hold_a_batch_of_one() -> None:
-    weights = weights_of(1, 1, 3, 3)
-    for shape in ((3, 3), (1, 3, 3), (1, 1, 3, 3), (1, 1, 1, 3, 3)):
-        own = read_own(npz(encoder=weights.reshape(shape), src_tokens=tokens(3)), "x")
-        np.testing.assert_array_equal(own.trace.encoder, weights)
-    layered = weights_of(4, 1, 2, 3, 3)
-    own = read_own(npz(encoder=layered, src_tokens=tokens(3)), "x")
-    np.testing.assert_array_equal(own.trace.encoder, layered[:, 0])
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float64, ">f4"])
-def test_other_precisions_and_byte_orders_are_accepted(dtype: Any) -> None:
-    weights = weights_of(2, 2, 3, 3).astype(dtype)
-    own = read_own(npz(encoder=np.asfortranarray(weights), src_tokens=np.array(tokens(3))), "x")
-    assert own.trace.encoder.dtype == np.float32
-    np.testing.assert_array_equal(own.trace.encoder, weights.astype(np.float32))
+@pytest.mark.parametrize(
+    ("given_axes", "shape"),
+    [((), (1, 1)), ((1,), (1, 1)), ((1, 1), (1, 1)), ((1, 1, 1), (1, 1)), ((4, 1, 2), (4, 2)), ((2, 3), (2, 3))],
+)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4"])
+def test_leading_axes_may_be_missing_or_a_batch_of_one_in_any_precision(
+    given_axes: tuple[int, ...], shape: tuple[int, ...], dtype: Any
+) -> None:
+    weights = np.asfortranarray(weights_of(*given_axes, 3, 3).astype(dtype))
+    encoder = read_own(npz(encoder=weights, src_tokens=np.array(tokens(3))), "x").trace.encoder
+    assert encoder.dtype == np.float32
+    np.testing.assert_array_equal(encoder, weights.astype(np.float32).reshape(*shape, 3, 3))
 
 
 def test_a_decoder_with_nothing_above_the_diagonal_counts_as_causal() -> None:
@@ -101,27 +101,13 @@ def test_a_decoder_with_nothing_above_the_diagonal_counts_as_causal() -> None:
     assert looks_ahead.notes == ()
 
 
-def test_a_given_mask_is_kept() -> None:
-    weights = weights_of(2, 2, 3, 3)
-    weights[..., 2] = 0
+@pytest.mark.parametrize("write", [npz, as_json])
+def test_a_given_mask_is_kept(write: Any) -> None:
+    weights, mask = weights_of(2, 2, 3, 3), np.zeros((3, 3), int)
+    weights[..., 2], mask[:, 2] = 0, 2
     weights /= weights.sum(-1, keepdims=True)
-    mask = np.zeros((3, 3), int)
-    mask[:, 2] = 2
-    own = read_own(npz(encoder=weights, encoder_mask=mask, src_tokens=tokens(3)), "x")
+    own = read_own(write(encoder=weights, encoder_mask=mask, src_tokens=tokens(3)), "x")
     np.testing.assert_array_equal(own.trace.encoder_mask, mask)
-    own = read_own(as_json(encoder=weights, encoder_mask=mask, src_tokens=tokens(3)), "x")
-    np.testing.assert_array_equal(own.trace.encoder_mask, mask)
-
-
-def test_rows_that_do_not_sum_to_one_are_mentioned() -> None:
-    own = read_own(npz(encoder=weights_of(1, 1, 3, 3) / 2, src_tokens=tokens(3)), "x")
-    assert "do not sum to 1 (off by up to 0.5)" in own.notes[0]
-
-
-def test_the_content_names_the_view() -> None:
-    one, two = (read_own(npz(encoder=weights_of(1, 1, 3, 3, seed=s), src_tokens=tokens(3)), "x") for s in (1, 2))
-    again = read_own(npz(encoder=weights_of(1, 1, 3, 3, seed=1), src_tokens=tokens(3)), "other name")
-    assert one.seq == again.seq != two.seq
 
 
 @pytest.mark.parametrize(

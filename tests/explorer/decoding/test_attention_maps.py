@@ -1,16 +1,20 @@
-"""Attention between words: sums over the keys of a word, means over its queries, rows by what they predict."""
+"""Attention between words, and the numbers under the thumbnails, on heads whose role is known by construction."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from explorer.decoding.attention_maps import attention_maps, has_subwords, spans
+from explorer.decoding.attention_maps import MIXED, attention_maps, effective_keys, entropy, has_subwords, spans
+from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import FUTURE, AttentionTrace
 from tests.explorer.planted import planted_trace
-from tests.explorer.planted_heads import random_trace
+from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
 
 SOURCE = ("un", "break", "able", "cups", "<eos>")
 TARGET = ("<sos>", "un", "zerbrech", "liche", "tassen")
@@ -26,14 +30,18 @@ def test_spans_are_runs_of_one_word_and_specials_stay_alone() -> None:
     assert spans((0, 0, 1, -1, -1, 2)) == ((0, 2), (2, 3), (3, 4), (4, 5), (5, 6))
     assert spans((3,)) == ((0, 1),)
     assert spans(()) == ()
+    assert has_subwords(subwords())
+    assert not has_subwords(planted_trace())
 
 
-def test_tokens_are_the_trace_itself() -> None:
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
+def test_tokens_are_the_trace_itself(kind: AttentionKind) -> None:
     trace = subwords()
-    for kind in ("encoder", "decoder", "cross"):
-        maps = attention_maps(trace, kind)
-        assert maps.weights is trace.weights(kind)
-        assert maps.mask is trace.mask(kind)
+    maps = attention_maps(trace, kind)
+    assert maps.weights is trace.weights(kind)
+    assert maps.mask is trace.mask(kind)
+    trace = planted_trace()
+    assert attention_maps(trace, kind, "words").weights is trace.weights(kind), "where every word is one token"
 
 
 def test_keys_are_summed_and_queries_averaged() -> None:
@@ -57,9 +65,8 @@ def test_rows_can_be_merged_by_the_word_that_they_predict() -> None:
     assert maps.rows[1] == "liche"
     expected = trace.cross[0, 0, :3, :3].astype(np.float64).sum(axis=-1).mean()
     assert maps.weights[0, 0, 0, 0] == pytest.approx(expected, abs=1e-7)
-    assert (
-        attention_maps(trace, "encoder", "words-next").row_spans == attention_maps(trace, "encoder", "words").row_spans
-    )
+    own, following = (attention_maps(trace, "encoder", form).row_spans for form in ("words", "words-next"))
+    assert own == following
 
 
 def test_a_merged_cell_is_masked_only_if_all_of_its_cells_are() -> None:
@@ -68,8 +75,49 @@ def test_a_merged_cell_is_masked_only_if_all_of_its_cells_are() -> None:
     assert not maps.weights[:, :, maps.mask != 0].any()
 
 
-def test_words_and_tokens_may_be_the_same() -> None:
-    trace = planted_trace()
-    assert not has_subwords(trace)
-    assert has_subwords(subwords())
-    assert attention_maps(trace, "cross", "words").weights is trace.cross
+@pytest.mark.parametrize(("kind", "roles"), [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)])
+def test_planted_heads_get_their_role_and_uniform_ones_none(kind: str, roles: dict[str, object]) -> None:
+    summary = attention_maps(heads_trace(), kind)  # type: ignore[arg-type]
+    for head, name in enumerate(roles):
+        assert summary.role(0, head) == name
+        assert summary.shares[name][0, head] == 1.0, "exactly 1, not (n - 1)/n"
+        assert summary.effective[0, head] == pytest.approx(1)
+    assert summary.role(0, len(roles)) == MIXED
+
+
+def test_a_uniform_head_looks_at_as_many_keys_as_there_are() -> None:
+    trace = heads_trace()
+    trace.encoder_mask[2] = 2
+    trace.encoder[:, :, 2] = 0
+    assert attention_maps(trace, "cross").effective[0, -1] == pytest.approx(6)
+    encoder = attention_maps(trace, "encoder")
+    assert encoder.effective[0, -1] == pytest.approx(6), "a row that sees nothing is left out"
+    assert encoder.shares["itself"][0, 0] == 1.0
+    # Rows of 2 to 6 visible keys; the first row has no choice and does not count.
+    decoder = attention_maps(trace, "decoder")
+    assert decoder.effective[0, -1] == pytest.approx(np.mean([2, 3, 4, 5, 6]))
+    assert decoder.shares["previous"][0, -1] == pytest.approx(np.mean([1 / n for n in (2, 3, 4, 5, 6)]))
+    assert decoder.shares["previous"][0, -1] == pytest.approx(decoder.chance["previous"])
+
+
+def test_one_token_has_no_choice() -> None:
+    trace = planted_trace(("<eos>",), ("<sos>",), layers=(1, 1), heads=(1, 1))
+    for kind in ("encoder", "decoder", "cross"):
+        summary = attention_maps(trace, kind)  # type: ignore[arg-type]
+        assert math.isnan(summary.effective[0, 0])
+        assert all(math.isnan(share[0, 0]) for share in summary.shares.values())
+        assert summary.role(0, 0) == MIXED
+
+
+def test_entropy_of_known_rows() -> None:
+    rows = np.array([[[1.0, 0.0, 0.0, 0.0], [0.25] * 4], [[0.5, 0.5, 0.0, 0.0], [0.0] * 4]], dtype=np.float32)
+    np.testing.assert_allclose(entropy(rows), [[0.0, math.log(4)], [math.log(2), 0.0]], atol=1e-12)
+    np.testing.assert_allclose(effective_keys(rows), [[1, 4], [2, 1]], atol=1e-12)
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=12).filter(lambda row: sum(row) > 0.01))
+def test_zeros_do_not_count_and_no_row_looks_at_more_keys_than_it_has(row: list[float]) -> None:
+    weights = np.array(row, np.float32) / np.float32(sum(row))
+    seen = weights[weights > 0].astype(np.float64)
+    assert float(entropy(weights)) == pytest.approx(-float((seen * np.log(seen)).sum()), abs=1e-12)
+    assert 0.999 <= float(effective_keys(weights)) <= len(row) * 1.001

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding.decode_tree import MAX_NODES, Fate, Line, Node, Tree, branches_of, grow, tree_caption, tree_table
+from explorer.decoding.decode_tree import MAX_NODES, Fate, Line, Node, branches_of, grow, tree_caption, tree_table
 from model.config import EOS
 from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import ENDED, PRUNED, length_penalty
@@ -35,20 +35,18 @@ def test_the_garden_path_by_hand() -> None:
     by_path = {node.path: node for node in branches}
     assert by_path[A,].probability == pytest.approx(0.55)
     assert math.exp(by_path[B, EOS].total) == pytest.approx(0.45 * 0.9)
-    assert by_path[B, EOS].fate == "ended"
-    assert by_path[A, A].fate == "kept"
-    tree = grow([Line((B, EOS), "hypothesis 1", (0.45, 0.9))], branches, label, current_path=(B, EOS))
+    assert (by_path[B, EOS].fate, by_path[A, A].fate) == ("ended", "kept")
+    tree = grow([Line((B, EOS), "hypothesis 1", (0.45, 0.9))], branches, label, shown=(B, EOS))
     assert tree[()].token == "<sos>"
     assert [tree[path].fate for path in ((B,), (B, EOS), (A,))] == ["shown", "shown", "kept"]
     assert tree[B, EOS].names == ("hypothesis 1",)
     assert "Its best hypothesis is “B <eos>” with score" in tree_caption(tree)
-
-
-def test_a_score_of_0_is_the_best_there_can_be() -> None:
-    """A log-probability of 0 is certainty, not a missing score."""
+    # A log-probability of 0 is certainty, not a missing score.
     certain, likely = branch((A, EOS), 0.0, 0.0, 0.0, "ended"), branch((B, EOS), -0.1, -0.1, -0.05, "ended")
-    tree = grow([], [branch((A,), 0.0, 0.0, 0.0, "kept"), branch((B,), 0.0, 0.0, 0.0, "kept"), likely, certain], label)
-    assert "Its best hypothesis is “A <eos>” with score 0.000." in tree_caption(tree)
+    kept = [branch((token,), 0.0, 0.0, 0.0, "kept") for token in (A, B)]
+    assert "Its best hypothesis is “A <eos>” with score 0.000." in tree_caption(
+        grow([], [*kept, likely, certain], label)
+    )
 
 
 @given(random_tables(), st.integers(1, 3), st.sampled_from(["none", "mean", "gnmt"]))
@@ -114,12 +112,9 @@ def test_a_large_tree_loses_its_worst_dropped_branches_and_says_so() -> None:
     assert f"the worst {tree.left_out} dropped branches" in tree_caption(tree)
 
 
-def test_a_path_longer_than_the_recursion_limit_is_drawn() -> None:
-    tree = grow([Line((4,) * 2000, "long")], (), label)
-    assert len(tree.nodes) == 2001
+@pytest.mark.parametrize("length", [0, 2000])
+def test_an_empty_path_and_one_longer_than_the_recursion_limit_are_drawn(length: int) -> None:
+    tree = grow([Line((4,) * length, "long")], (), label)
+    assert len(tree.nodes) == length + 1
     assert {node.row for node in tree.nodes} == {0}
-
-
-def test_an_empty_tree_has_its_root() -> None:
-    assert grow([], (), label) == Tree((grow([], (), label).nodes[0],))
-    assert tree_table(grow([], (), label)) == []
+    assert len(tree_table(tree)) == length

@@ -17,6 +17,7 @@ from model.edits import HeadEdit, HeadEdits
 from model.folder import SHIPPED
 from tests.paths import CHECKPOINTS
 
+PARLIAMENT = "The parliament adopted the resolution on fiscal policy yesterday."
 CORPUS = CHECKPOINTS.parents[1] / "shared" / "multi30k"
 
 
@@ -34,46 +35,13 @@ def translated(name: str, text: str) -> Translation:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_every_shipped_model_says_what_it_was_trained_on(name: str) -> None:
-    assert task_of(name).story
-    assert task_of(name).trained_on
-
-
-@pytest.mark.parametrize("name", SHIPPED)
 def test_the_examples_are_within_its_reach(name: str) -> None:
     task = task_of(name)
+    assert task.story
+    assert task.trained_on
     for prompt in task.examples:
-        if task.longest and len(prompt.source) > task.longest:
-            continue
-        assert domain.warning(translated(name, prompt.source), task) == "", prompt.source
-
-
-@pytest.mark.parametrize("text", ["你好 世界", "مرحبا بالعالم", "👩‍👩‍👧 🏳️‍🌈"])
-def test_letters_of_another_script_are_named(text: str) -> None:
-    said = domain.warning(translated("multi30k-en-de", text), task_of("multi30k-en-de"))
-    assert said.startswith("Trained on descriptions of photographs in English: this is far from them")
-    assert f"“{text[0]}”" in said
-    assert "never occurred in training" in said
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("multi30k-en-de", "Zwei kleine Kinder spielen im Park Fußball."),
-        ("multi30k-en-de", "The parliament adopted the resolution on fiscal policy yesterday."),
-        ("multi30k-de-en", "Two young children are playing football in the park."),
-    ],
-)
-def test_another_language_or_subject_leaves_it_unsure(name: str, text: str) -> None:
-    shown = translated(name, text)
-    said = domain.warning(shown, task_of(name))
-    assert f"only {100 * domain.confidence(shown):.0f}" in said
-    assert "far from them" in said
-
-
-def test_words_in_pieces_are_named() -> None:
-    far = translated("multi30k-en-de", "The parliament adopted the resolution on fiscal policy yesterday.")
-    assert "“parliament”" in domain.warning(far, task_of("multi30k-en-de"))
+        if not task.longest or len(prompt.source) <= task.longest:
+            assert domain.warning(translated(name, prompt.source), task) == "", prompt.source
 
 
 def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
@@ -85,14 +53,16 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
     assert domain.warning(translated("multi30k-en-de", "A man in a hat is standing."), task_of("multi30k-en-de")) == ""
 
 
-def test_longer_than_trained() -> None:
-    said = domain.warning(translated("reverse", "abcdefghijklmnopqrst"), task_of("reverse"))
-    assert "It has 20 tokens; the longest in training had 16." in said
-
-
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
+        ("multi30k-en-de", "你好 世界", "“你”"),
+        ("multi30k-en-de", "مرحبا بالعالم", "never occurred in training"),
+        ("multi30k-en-de", "👩‍👩‍👧 🏳️‍🌈", "“👩”"),
+        ("multi30k-en-de", "Zwei kleine Kinder spielen im Park Fußball.", "only {confidence:.0f}"),
+        ("multi30k-en-de", PARLIAMENT, "only {confidence:.0f}"),
+        ("multi30k-en-de", PARLIAMENT, "“parliament”"),
+        ("multi30k-de-en", "Two young children are playing football in the park.", "only {confidence:.0f}"),
         ("adjective-swap", "I read red cats", "“cats” never occurred in training"),
         ("adjective-swap", "The central bank raised rates", "“The”, “central”, “bank” and “raised” and 1 more never"),
         ("adjective-swap", "I read red", "It is none of the 591 sentences of its task"),
@@ -104,24 +74,23 @@ def test_longer_than_trained() -> None:
         ("phrases-en-de", "I am a doctor", "sentences of its task"),
         ("phrases-en-de", "The weather is nice", "“weather” and “nice” never occurred"),
         ("reverse", "HELLO", "never occurred in training"),
+        ("reverse", "abcdefghijklmnopqrst", "It has 20 tokens; the longest in training had 16."),
         ("reverse-lstm", "a1b2", "“1” and “2” never occurred"),
     ],
 )
-def test_the_small_models_say_what_they_cannot_know(name: str, text: str, reason: str) -> None:
-    said = domain.warning(translated(name, text), task_of(name))
+def test_what_is_far_from_training_is_not_to_be_trusted_and_why(name: str, text: str, reason: str) -> None:
+    translation = translated(name, text)
+    said = domain.warning(translation, task_of(name))
     assert said.startswith(f"Trained on {task_of(name).trained_on}: this is far from them, so do not trust the answer.")
-    assert reason in said
+    assert reason.format(confidence=100 * domain.confidence(translation)) in said
 
 
-def test_case_and_a_full_stop_make_no_other_sentence() -> None:
-    assert domain.warning(translated("adjective-swap", "i READ red books"), task_of("adjective-swap")) == ""
-
-
-@pytest.mark.parametrize("name", ["dates", "reverse", "reverse-lstm"])
+@pytest.mark.parametrize("name", ["dates", "reverse", "reverse-lstm", "adjective-swap"])
 def test_sentences_of_the_task_are_not_doubted(name: str) -> None:
     task = task_of(name)
-    doubted = [e.source for e in task.splits["valid"][:20] if domain.warning(translated(name, e.source), task)]
-    assert doubted == []
+    sentences = [example.source for example in task.splits["valid"][:20]]
+    sentences += ["i READ red books"] if name == "adjective-swap" else []  # case makes no other sentence
+    assert [text for text in sentences if domain.warning(translated(name, text), task)] == []
 
 
 def test_confidence_is_the_geometric_mean_of_the_likeliest() -> None:

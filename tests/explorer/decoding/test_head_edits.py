@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -18,6 +20,7 @@ from model.data import get_task
 from model.edits import HeadEdit, HeadEdits
 from model.recording import AttentionRecorder
 from model.tap import compose
+from model.trace import AttentionTrace
 from tests.explorer.edited import edits_of
 from tests.paths import ROOT
 
@@ -29,30 +32,28 @@ def reverse() -> Translator:
     return Translator(load_model(ROOT / "checkpoints" / "reverse"))
 
 
+def edited(reverse: Translator, *change: Any, **values: Any) -> AttentionTrace:
+    edit = edits_of(reverse, TEXT, Change(*change, **values))
+    return reverse.translate(TEXT, DecodeConfig(), edit=edit).trace
+
+
 def test_a_row_edited_by_hand_is_the_row_that_the_model_uses(reverse: Translator) -> None:
-    change = Change("cross", 1, 1, "row", row=2, weights=(0, 500, 500))
-    trace = reverse.translate(TEXT, DecodeConfig(), edit=edits_of(reverse, TEXT, change)).trace
+    trace = edited(reverse, "cross", 1, 1, "row", row=2, weights=(0, 500, 500))
     assert np.allclose(trace.cross[0, 0, 1], [0, 0.5, 0.5, *[0] * 7])
     own = reverse.translate(TEXT, DecodeConfig()).trace
     assert np.allclose(trace.cross[0, 0, 0], own.cross[0, 0, 0], atol=1e-6)
-
-
-def test_a_row_of_the_decoder_stays_within_what_it_may_see(reverse: Translator) -> None:
-    change = Change("decoder", 1, 1, "row", row=2, weights=(100, 300, 600, 900))
-    trace = reverse.translate(TEXT, DecodeConfig(), edit=edits_of(reverse, TEXT, change)).trace
-    assert np.allclose(trace.decoder[0, 0, 1, :2], [0.25, 0.75])
-    assert not trace.decoder[0, 0, 1, 2:].any()
+    decoder = edited(reverse, "decoder", 1, 1, "row", row=2, weights=(100, 300, 600, 900)).decoder[0, 0, 1]
+    assert np.allclose(decoder[:2], [0.25, 0.75])
+    assert not decoder[2:].any(), "it stays within what it may see"
 
 
 def test_a_pattern_from_another_sentence(reverse: Translator) -> None:
     other = reverse.translate("attention", DecodeConfig()).trace
-    change = Change("encoder", 2, 3, "pattern", other="attention")
-    trace = reverse.translate(TEXT, DecodeConfig(), edit=edits_of(reverse, TEXT, change)).trace
-    assert np.allclose(trace.encoder[1, 2], other.encoder[1, 2], atol=1e-6)
-    decoder = Change("decoder", 1, 2, "pattern", other="attention")
-    found = reverse.translate(TEXT, DecodeConfig(), edit=edits_of(reverse, TEXT, decoder)).trace.decoder[0, 1]
-    rows = min(len(found), len(other.decoder[0, 1]))
-    assert np.allclose(found[:rows, :rows], other.decoder[0, 1][:rows, :rows], atol=1e-6)
+    encoder = edited(reverse, "encoder", 2, 3, "pattern", other="attention").encoder
+    assert np.allclose(encoder[1, 2], other.encoder[1, 2], atol=1e-6)
+    decoder = edited(reverse, "decoder", 1, 2, "pattern", other="attention").decoder[0, 1]
+    rows = min(len(decoder), len(other.decoder[0, 1]))
+    assert np.allclose(decoder[:rows, :rows], other.decoder[0, 1][:rows, :rows], atol=1e-6)
 
 
 def test_a_patched_output_is_that_of_the_other_sentence(reverse: Translator) -> None:

@@ -1,4 +1,4 @@
-"""A single map, its figure, its caption and its table agree with each other and with the planted numbers."""
+"""A single map, its figure, caption and table, and two maps side by side agree with the planted numbers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ import pytest
 
 from explorer.charts.attention_map import map_figure
 from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.comparison import NothingToCompare, compare, compare_rows, counterpart, single_row
+from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import LabelledMap, difference, head_map, labelled, map_caption, map_table
+from model.config import AttentionKind
 from tests.explorer.planted import planted_trace
 
 HOSTILE = ("</script>", "<b>x</b>", "the", "the", "人工", "שלום", "👩‍👩‍👧", "&amp;")
 
 
-def planted(kind: str, layer: int = 1, head: int = 1) -> LabelledMap:
-    return head_map(attention_maps(planted_trace(), kind), layer, head)
+def planted(kind: AttentionKind = "cross", layer: int = 1, head: int = 1, tokens: tuple[str, ...] = ()) -> LabelledMap:
+    trace = planted_trace(tokens) if tokens else planted_trace()
+    return head_map(attention_maps(trace, kind), layer, head)
 
 
 def test_a_planted_head_is_labelled_as_it_is() -> None:
@@ -52,7 +56,7 @@ def test_masked_cells_have_no_number_anywhere() -> None:
     assert set(marks.hovertext) == {"masked: future"}
 
 
-def test_the_figure_has_queries_as_rows_and_keys_as_columns() -> None:
+def test_the_figure_has_queries_as_rows_and_keys_as_columns_and_tokens_are_no_markup() -> None:
     shown = planted("cross", 1, 2)
     figure = map_figure(shown)
     np.testing.assert_array_equal(np.asarray(figure.data[0].z, np.float32), shown.values)
@@ -60,42 +64,27 @@ def test_the_figure_has_queries_as_rows_and_keys_as_columns() -> None:
     assert figure.layout.xaxis.side == "top"
     assert figure.layout.xaxis.title.text == "source (key)"
     assert figure.layout.yaxis.title.text == "decoder reads (query)"
-    assert figure.layout.yaxis.ticktext[1] == "2 je → lis"
+    assert figure.layout.yaxis.ticktext[:2] == ("1 &lt;sos&gt; → je", "2 je → lis")
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
+    ticks = map_figure(planted(tokens=HOSTILE)).layout.xaxis.ticktext
+    assert ticks[0] == "1 &lt;/script&gt;"
+    assert len(set(ticks)) == len(HOSTILE), "repeated words stay apart"
 
 
-def test_a_single_row_is_no_strip_of_tall_cells() -> None:
-    whole = head_map(attention_maps(planted_trace(), "cross"), 2, 2)
-    parts = {"values": whole.values[:1], "mask": whole.mask[:1]}
-    one = dataclasses.replace(whole, rows=whole.rows[:1], predicted=whole.predicted[:1], **parts)
-    figure = map_figure(one)
-    last, first = figure.layout.yaxis.range
-    assert first == -0.5
-    assert last - first > 1.5, "one row has more than a third of the height to spare below it"
-    [name] = (note for note in figure.layout.annotations if note.text == f"row: {whole.row_title}")
-    assert name.y == pytest.approx(1 - 1 / (last - first)), "the axis is named at the lower edge of the row"
-
-
-def test_tokens_are_never_markup_in_the_figure() -> None:
-    trace = planted_trace(HOSTILE, ("<sos>", "</s>"))
-    figure = map_figure(head_map(attention_maps(trace, "cross"), 1, 1))
-    assert figure.layout.xaxis.ticktext[0] == "1 &lt;/script&gt;"
-    assert figure.layout.yaxis.ticktext[0] == "1 &lt;sos&gt; → &lt;/s&gt;"
-    assert len(set(figure.layout.xaxis.ticktext)) == len(HOSTILE), "repeated words stay apart"
-
-
-def test_a_difference_is_signed_and_needs_equal_sizes() -> None:
-    one, other = planted("cross", 1, 1), planted("cross", 1, 2)
-    both = difference(one, other, "B − A")
+def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
+    one, other = planted(head=1), planted(head=2)
+    found = compare(one, other)
+    both = found.difference
     assert both is not None
     np.testing.assert_array_equal(both.values, other.values - one.values)
-    assert both.signed
-    assert both.scale == 1.0
+    assert (both.signed, both.scale) == (True, 1.0)
     assert map_caption(both).startswith("The largest difference is -1.000, where “1 <sos>” looks at “1 i”.")
     assert (map_figure(both).data[0].zmin, map_figure(both).data[0].zmax) == (-1, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
-    small = head_map(attention_maps(planted_trace(("a",), ("<sos>",)), "cross"), 1, 1)
-    assert difference(one, small, "") is None
+    cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
+    assert "0 of 5 rows and 2 of 5 columns have other tokens" in compare(one, cars).caption
+    free = compare(dataclasses.replace(one, top=None, values=one.values / 4), dataclasses.replace(one, top=None))
+    assert free.one.scale == free.other.scale == 1.0, "both maps share the larger scale"
 
 
 def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
@@ -117,26 +106,60 @@ def test_one_token_and_a_hundred_draw(size: int) -> None:
         assert np.asarray(figure.data[0].z).shape == (size, size)
 
 
-def test_a_single_row_is_low_and_still_names_both_axes() -> None:
-    whole = planted("cross")
-    one = dataclasses.replace(
-        whole, values=whole.values[:1], mask=whole.mask[:1], rows=whole.rows[:1], predicted=whole.predicted[:1]
-    )
-    figure, full = map_figure(one), map_figure(whole)
+def test_a_single_row_is_low_and_names_both_axes() -> None:
+    whole = planted("cross", 2, 2)
+    figure, full = map_figure(single_row(whole, 1)), map_figure(whole)
     assert figure.layout.height < full.layout.height - 80
-    assert figure.layout.annotations[0].text == f"row: {whole.row_title}"
     assert figure.layout.xaxis.title.text == whole.column_title
+    last, first = figure.layout.yaxis.range
+    assert first == -0.5
+    assert last - first > 1.5, "no strip of tall cells: more than a third of the height is left below the row"
+    [name] = (note for note in figure.layout.annotations if note.text == f"row: {whole.row_title}")
+    assert name.y == pytest.approx(1 - 1 / (last - first)), "the axis is named at the lower edge of the row"
 
 
 def test_numbers_are_written_only_where_there_is_room() -> None:
-    shown = planted("decoder")
-    written = map_figure(shown).data[0].text
+    written = map_figure(planted("decoder")).data[0].text
     assert [list(row) for row in written[:2]] == [["1", "", "", "", ""], ["1", "0", "", "", ""]]
-    both = difference(planted("cross", 1, 1), planted("cross", 1, 2), "B minus A")
-    assert both is not None
+    both = difference(planted(head=1), planted(head=2), "B minus A")
     assert {text for row in map_figure(both).data[0].text for text in row} <= {"0", "+1", "-1"}
-    few = labelled(
-        attention_maps(planted_trace(HOSTILE + HOSTILE[:4]), "cross"), np.full((5, 12), 0.25, np.float32), "x"
-    )
+    maps = attention_maps(planted_trace(HOSTILE + HOSTILE[:4]), "cross")
+    few = labelled(maps, np.full((5, 12), 0.25, np.float32), "x")
     assert map_figure(few).data[0].text is None, "in half of the page, twelve numbers would overlap"
     assert map_figure(few, wide=True).data[0].text[0][0] == ".25"
+
+
+def test_maps_of_different_size_have_no_difference() -> None:
+    found = compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>")))
+    assert found.difference is None
+    assert found.caption == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
+
+
+def test_two_rows_of_a_causal_map_are_compared_where_both_are_visible() -> None:
+    shown = planted("decoder")
+    found = compare(single_row(shown, 2), single_row(shown, 4))
+    assert found.difference is not None
+    np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
+    assert map_caption(found.difference).startswith("The largest difference is -1.000")
+    assert found.one.row_labels == ("2 je",)
+    for row in (0, 6):
+        with pytest.raises(IndexError, match="no row"):
+            single_row(shown, row)
+
+
+def test_the_row_in_view_is_compared_with_another_of_the_same_head() -> None:
+    trace = planted_trace()
+    found = compare_rows(trace, Place("cross", 1, 1, row=2), 4)
+    assert (found.one.title, found.other.title) == ("A: 2 je", f"B: 4 {trace.read_tokens[3]}")
+    assert found.difference is not None
+    np.testing.assert_array_equal(found.difference.values[0], trace.cross[0, 0, 3] - trace.cross[0, 0, 1])
+
+
+def test_a_smaller_model_is_compared_by_its_last_layer_and_head() -> None:
+    small = planted_trace(layers=(1, 1), heads=(2, 2))
+    found = counterpart(small, Place("cross", 3, 4), model="small", title="B: small")
+    np.testing.assert_array_equal(found.values, small.cross[0, 1])
+    assert found.title == "B: small. Cross-attention, layer 1, head 2"
+    bare = dataclasses.replace(small, encoder=small.encoder[:0])
+    with pytest.raises(NothingToCompare, match=r"lstm has no encoder self-attention\."):
+        counterpart(bare, Place("encoder", 1, 1), model="lstm", title="B")

@@ -1,11 +1,14 @@
-"""The lines that describe a model."""
+"""The lines that describe a model, and the diagram that follows its configuration."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from explorer.decoding.model_diagram import diagram_of
 from explorer.decoding.model_summary import facts, title
-from model.config import ModelConfig, to_dict
+from model.config import ATTENTION_KINDS, ModelConfig, to_dict
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -19,36 +22,43 @@ def summary(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def test_facts_name_sizes_and_scores() -> None:
-    text = " ".join(facts(summary()))
-    for part in (
-        "Reverse",
-        "171 k",
-        "3 encoder layers × 2 heads",
-        "1 decoder layer × 4 heads",
-        "BLEU 41.0; 7.3 % of 1505",
-    ):
-        assert part in text
-    assert "held-out" in text
+LSTM = to_dict(ModelConfig(n_encoder_layers=1, n_decoder_layers=2)) | {"architecture": "lstm"}
 
 
-def test_an_lstm_has_one_head_of_attention() -> None:
-    lstm = to_dict(ModelConfig(n_encoder_layers=1, n_decoder_layers=2)) | {"architecture": "lstm"}
-    assert "LSTM, 1 encoder layer and 2 decoder layers, one head of attention" in facts(summary(model=lstm))[1]
+@pytest.mark.parametrize(
+    ("changes", "said", "unsaid"),
+    [
+        (
+            {},
+            ["Reverse", "171 k", "3 encoder layers × 2 heads", "1 decoder layer × 4 heads", "held-out"],
+            "Not trained",
+        ),
+        ({}, ["BLEU 41.0; 7.3 % of 1505"], "by heart"),
+        ({"model": LSTM}, ["LSTM, 1 encoder layer and 2 decoder layers, one head of attention"], "×"),
+        ({"task": "phrases-en-de"}, ["by heart"], "held-out"),
+        ({"trained": False, "task": "files", "results": {}}, ["Not trained", "own data"], "held-out"),
+    ],
+)
+def test_facts_name_sizes_and_scores(changes: dict[str, Any], said: list[str], unsaid: str) -> None:
+    text = " ".join(facts(summary(**changes)))
+    assert all(part in text for part in said)
+    assert unsaid not in text
+    assert title(summary(**changes)) == ("m" if changes.get("trained", True) else "m (untrained)")
 
 
-def test_memorised_sentences_are_not_called_held_out() -> None:
-    text = " ".join(facts(summary(task="phrases-en-de")))
-    assert "by heart" in text
-    assert "held-out" not in text
+def test_a_transformer_of_unequal_depths() -> None:
+    config = ModelConfig(n_encoder_layers=3, n_decoder_layers=1, n_encoder_heads=4, n_decoder_heads=2, norm_first=True)
+    diagram = diagram_of(config)
+    assert diagram.encoder == (("encoder", "feed_forward"),) * 3
+    assert diagram.decoder == (("decoder", "cross", "feed_forward"),)
+    assert (diagram.heads, diagram.norm) == ({"encoder": 4, "decoder": 2, "cross": 2}, "pre")
 
 
-def test_an_untrained_model_and_own_data() -> None:
-    text = " ".join(facts(summary(trained=False, task="files", results={})))
-    assert "Not trained" in text
-    assert "own data" in text
-
-
-def test_the_title_warns_of_an_untrained_model() -> None:
-    assert title(summary()) == "m"
-    assert title(summary(trained=False)) == "m (untrained)"
+def test_an_lstm_attends_once_after_its_last_layer() -> None:
+    config = ModelConfig(architecture="lstm", n_encoder_layers=2, n_decoder_layers=3)
+    diagram = diagram_of(config)
+    assert diagram.encoder == (("lstm",), ("lstm",))
+    assert diagram.decoder == (("lstm",), ("lstm",), ("lstm", "cross"))
+    places = [part for layer in (*diagram.encoder, *diagram.decoder) for part in layer]
+    for kind in ATTENTION_KINDS:
+        assert places.count(kind) == config.n_layers(kind)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from explorer.decoding.decode_tree import branches_of, tree_of
-from explorer.decoding.examples import Prompt, hint_for
 from explorer.decoding.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
 from explorer.decoding.translator import Translation, Translator
 from explorer.locale.text import percent
@@ -40,33 +39,25 @@ def test_a_fork_says_what_was_chosen_in_place_of_what(reverse: Translator, own: 
     assert chosen == translation.trace.predicted_tokens[1]
     probability = percent(float(own.trace.top_probabilities[1][1]), 1)
     assert fork.detail == f"step 2: “{chosen}” ({probability}) instead of “b”"
+    assert chosen_paths(own, []) == ()
+    assert chosen_paths(own, [fork]) == (OtherPath(own.text, "the model's own choice", None), fork)
     with pytest.raises(ValueError, match="not in list"):
         fork_of(own, translation, 2, -1)
 
 
-def test_hypotheses_are_listed_best_first_and_the_best_is_the_models_own(own: Translation) -> None:
+def test_hypotheses_are_listed_best_first_and_the_best_is_the_models_own(reverse: Translator, own: Translation) -> None:
     listed = hypotheses(own)
     assert [each.text for each in listed] == [f"{rank}. {own.hypotheses[rank - 1][0]}" for rank in (1, 2, 3)]
     assert [each.path for each in listed] == [None, own.hypotheses[1][1].path, own.hypotheses[2][1].path]
     text, best = own.hypotheses[0]
     assert text == own.text
     assert listed[0].detail == f"score {best.score:.3f} · log-probability {best.log_prob:.3f} nats"
-
-
-def test_without_beam_search_there_are_no_hypotheses(reverse: Translator) -> None:
-    greedy = reverse.translate(TEXT, DecodeConfig())
-    assert hypotheses(greedy) == ()
+    assert hypotheses(reverse.translate(TEXT, DecodeConfig())) == (), "without beam search"
 
 
 def test_a_hypothesis_that_has_not_ended_says_so(reverse: Translator) -> None:
     cut = reverse.translate(TEXT, DecodeConfig(method="beam", beam_size=2, max_length=2))
     assert [each.detail.endswith("nats · cut off") for each in hypotheses(cut)] == [True, True]
-
-
-def test_chosen_paths_begin_with_the_models_own(reverse: Translator, own: Translation) -> None:
-    assert chosen_paths(own, []) == ()
-    _, fork = forked(reverse, own, 2)
-    assert chosen_paths(own, [fork]) == (OtherPath(own.text, "the model's own choice", None), fork)
 
 
 def test_the_tree_names_every_path_where_it_ends(reverse: Translator, own: Translation) -> None:
@@ -88,10 +79,3 @@ def test_a_tree_without_a_search_has_only_whole_paths(reverse: Translator, own: 
     ends = {own.path, translation.path}
     assert {node.path for node in tree.nodes} == {path[:end] for path in ends for end in range(len(path) + 1)}
     assert tree[translation.path].names == ("on screen", "path 1 you chose")
-
-
-def test_a_hint_is_a_sentence(own: Translation) -> None:
-    prompts = (Prompt("abc", "the diagonal"), Prompt("aba", "Which a?"))
-    assert hint_for("abc", prompts, own) == "What to look for: the diagonal."
-    assert hint_for("aba", prompts, own) == "What to look for: Which a?"
-    assert hint_for("xyz", prompts, own) == ""

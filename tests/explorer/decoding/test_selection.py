@@ -1,13 +1,41 @@
-"""The selection and its form in the address bar."""
+"""Places, selections, views and changes to heads in the address."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.decoding.coordinates import NoSingleHead, Place
+from explorer.decoding.head_change import (
+    Change,
+    added,
+    describe,
+    fitting,
+    for_any_sentence,
+    from_link,
+    thousandths,
+    to_link,
+)
 from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
-from model.config import ATTENTION_KINDS
+from explorer.decoding.view_options import (
+    ORDERS,
+    PALETTES,
+    ROLES,
+    SCALES,
+    VIEWS,
+    ViewOptions,
+    format_view,
+    is_view,
+    parse_view,
+)
+from model.config import ATTENTION_KINDS, ModelConfig
+from tests.paths import ROOT
 
 selections = st.builds(
     Selection,
@@ -39,27 +67,16 @@ def test_any_link_gives_a_selection_or_says_what_is_wrong(query: dict[str, str])
     assert len(problems) == len(numbers) - understood - zeros + bad_kind
 
 
-def test_numbers_that_only_look_like_numbers_are_refused() -> None:
-    for value in ("٣", "²", "-1", "1.5", "1e3", "", "9999999"):
-        selection, problems = from_query({"step": value})
-        assert selection.step == 0
-        assert len(problems) == 1
-
-
 @pytest.mark.parametrize(
     "query",
     [
-        {"view": "<script>"},
-        {"view": "lines..log"},
-        {"view": "a" * 200},
+        *({"step": value} for value in ("٣", "²", "-1", "1.5", "1e3", "", "9999999")),
+        *({"view": value} for value in ("<script>", "lines..log", "a" * 200)),
+        *({"cell": value} for value in ("0-1", "3", "٣-١", "1-2-3")),
         {"panel": "../cell"},
-        {"cell": "0-1"},
-        {"cell": "3"},
-        {"cell": "٣-١"},
-        {"cell": "1-2-3"},
     ],
 )
-def test_unknown_views_panels_and_cells_are_refused(query: dict[str, str]) -> None:
+def test_values_that_only_look_right_are_refused(query: dict[str, str]) -> None:
     selection, problems = from_query(query)
     assert selection == Selection()
     assert len(problems) == 1
@@ -68,3 +85,149 @@ def test_unknown_views_panels_and_cells_are_refused(query: dict[str, str]) -> No
 def test_a_sentence_too_long_for_a_link_takes_its_path_with_it() -> None:
     query = to_query(Selection(model="m", text="x" * (MAX_TEXT + 1), path=(5, 2), step=3, cell=(1, 2)))
     assert query == {"model": "m", "step": "3"}
+
+
+def test_a_place_counts_from_1_and_the_index_of_its_head_from_0() -> None:
+    for index in np.ndindex(2, 3):
+        place = Place.at_index("cross", *index)
+        assert place.index == index == (place.layer - 1, place.head - 1)
+        assert place.short_name == f"L{place.layer} H{place.head}"
+    assert Place("encoder", 1, 2).title == "Encoder self-attention, layer 1, head 2"
+    with pytest.raises(NoSingleHead, match="Choose one head"):
+        _ = Place("cross", 2, 0).index
+
+
+EXAMPLES = json.loads((ROOT / "tests" / "fixtures" / "view_text.json").read_text(encoding="utf-8"))
+
+any_options = st.builds(
+    ViewOptions,
+    view=st.sampled_from(VIEWS),
+    words=st.booleans(),
+    next=st.booleans(),
+    steps=st.booleans(),
+    beside=st.booleans(),
+    scale=st.sampled_from(SCALES),
+    palette=st.sampled_from(PALETTES),
+    by=st.sampled_from(ORDERS),
+    role=st.sampled_from(("", *ROLES)),
+    most=st.integers(0, 999).map(lambda tenths: tenths / 10),
+    mass=st.integers(10, 100),
+    heads=st.lists(st.integers(0, 99), unique=True, max_size=6).map(tuple),
+)
+
+
+@pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case["text"])
+def test_a_text_is_read_as_options(case: dict[str, Any]) -> None:
+    read = asdict(parse_view(case["text"]))
+    assert read | {"heads": list(read["heads"])} == case["view"]
+
+
+@given(any_options)
+def test_a_written_view_is_read_back(options: ViewOptions) -> None:
+    text = format_view(options)
+    assert is_view(text)
+    assert parse_view(text) == options
+
+
+@given(st.text(st.sampled_from("abehlmnosty0159.-"), max_size=40))
+def test_any_text_has_a_meaning_that_can_be_written(text: str) -> None:
+    read = parse_view(text)
+    assert parse_view(format_view(read)) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "encoder", "cross"),
+    [("head", "tokens", "tokens"), ("words", "words", "words"), ("words.next", "words", "words-next")],
+)
+def test_only_decoder_rows_are_merged_by_what_they_predict(text: str, encoder: str, cross: str) -> None:
+    assert parse_view(text).form("encoder") == encoder
+    assert parse_view(text).form("cross") == cross
+
+
+CONFIG = ModelConfig(n_encoder_layers=2, n_decoder_layers=1, n_encoder_heads=4, n_decoder_heads=2)
+ALL = (
+    Change("cross", 1, 2, "zero"),
+    Change("encoder", 2, 4, "uniform"),
+    Change("decoder", 1, 1, "mean"),
+    Change("cross", 1, 1, "row", row=3, weights=(0, 250, 750)),
+    Change("encoder", 1, 1, "pattern", other="äh, </script>~.-"),
+    Change("encoder", 1, 2, "output", other="attention"),
+)
+
+
+def test_a_link_restores_every_kind_of_change() -> None:
+    link = to_link(ALL)
+    assert from_link(link) == (ALL, [])
+    assert fitting(ALL, CONFIG) == (ALL, [])
+    assert all(letter.isalnum() or letter in "-._~" for letter in link), "nothing in it needs escaping"
+    found, (problem,) = from_link("~".join(["cross.1.1.zero"] * 400))
+    assert (found, "the first 256" in problem) == ((Change("cross", 1, 1, "zero"),), True)
+    assert for_any_sentence(ALL) == ALL[:3], "only changes of whole heads"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "cross",
+        "cross.1.1.burn",
+        "cross.0.1.zero",
+        "cross.2.1.zero",
+        "cross.1.9.zero",
+        "both.1.1.zero",
+        "cross.1.1.zero.5",
+        "cross.1.1.row.1",
+        "cross.1.1.row.x.500",
+        "cross.1.1.row.1.0-0",
+        "cross.1.1.row.1.-5",
+        "cross.1.1.row.1.5.5",
+        "cross.1.1.pattern",
+        "cross.1.1.pattern.%%%",
+        "cross.1.1.pattern.____",
+        "cross.1.1.pattern." + "QUFB" * 900,
+        "cross.1.1.output.",
+        "cross.٣.1.zero",
+        "...",
+        "<script>.1.1.zero",
+    ],
+)
+def test_a_link_that_makes_no_sense_gets_a_message(link: str) -> None:
+    found, problems = from_link(f"cross.1.1.zero~{link}")
+    found, unfit = fitting(found, CONFIG)
+    problems += unfit
+    assert found == (Change("cross", 1, 1, "zero"),)
+    assert len(problems) == 1
+    assert "is left out" in problems[0]
+
+
+def test_a_new_change_takes_the_place_of_the_old_one_of_that_head() -> None:
+    first, second = Change("cross", 1, 1, "zero"), Change("cross", 1, 1, "uniform")
+    other = Change("cross", 1, 2, "zero")
+    assert added((first, other), [second]) == (other, second)
+    row, later = Change("cross", 1, 1, "row", 1, (1,)), Change("cross", 1, 1, "row", 2, (1,))
+    assert added((first,), [row]) == (row,)
+    assert added((row,), [later]) == (row, later)
+    assert added((row, later), [Change("cross", 1, 1, "row", 1, (2,))])[0] == later
+    assert added((row, later), [first]) == (first,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ((), "no change"),
+        (ALL[:2], "cross L1 H2 switched off; encoder L2 H4 made uniform"),
+        ((Change("cross", 1, 1, "zero"), ALL[0]), "cross L1 H1, L1 H2 switched off"),
+        (ALL[3:4], "cross L1 H1, row 3 edited by hand"),
+        (ALL[5:], "encoder L1 H2 given the output of another sentence (attention)"),
+    ],
+)
+def test_changes_in_words(changes: tuple[Change, ...], words: str) -> None:
+    assert describe(changes) == words
+
+
+@pytest.mark.parametrize(("weights", "expected"), [([1, 3], (250, 750)), ([0, 1e-9], (0, 1000)), ([2.0], (1000,))])
+def test_weights_in_thousandths(weights: list[float], expected: tuple[int, ...]) -> None:
+    assert thousandths(weights) == expected
+    assert sum(thousandths([1] * 5000)) > 0
+    for invalid in ([0, 0], [-1, 2], [float("nan"), 1], [float("inf")], []):
+        with pytest.raises(ValueError, match=r"(?i)weight"):
+            thousandths(invalid)

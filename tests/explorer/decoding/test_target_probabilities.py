@@ -1,19 +1,26 @@
-"""Texts about the probabilities of a typed target, checked by hand."""
+"""Numbers of a decoding in words: a typed target, terms of a score, and what an edit changed."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from explorer.charts.score_terms import terms_plot
+from explorer.decoding.score_parts import explanation, largest_terms, mean_explanation, term_rows
 from explorer.decoding.target_probabilities import (
     log_probability,
     perplexity,
     probability_caption,
     probability_columns,
 )
+from explorer.decoding.word_changes import WordSpan, changes_in_words, word_spans
+from model.analysis.score_terms import Part
 from model.trace import AttentionTrace
 from tests.explorer.planted import planted_trace
 
@@ -36,12 +43,9 @@ def test_log_probability_is_summed_and_perplexity_is_its_mean_per_token(trace: A
     n = len(trace.predicted_tokens)
     assert log_probability(trace) == pytest.approx((n - 1) * math.log(0.5) + math.log(0.125))
     assert perplexity(trace) == pytest.approx(2 ** ((n - 1 + 3) / n))
-
-
-def test_the_least_expected_token_is_named_apart_from_the_sentence(trace: AttentionTrace) -> None:
-    caption = probability_caption(trace)
-    assert f"Least expected: “2 {trace.predicted_tokens[1]}” (12 %)" in caption
-    assert "first choice was “red” (75 %)." in caption
+    impossible = replace(trace, probabilities=np.zeros(n, np.float32))
+    assert log_probability(impossible) == -math.inf
+    assert perplexity(impossible) == math.exp(700), "finite"
 
 
 def test_the_columns_have_a_token_each_behind_its_position(trace: AttentionTrace) -> None:
@@ -49,9 +53,69 @@ def test_the_columns_have_a_token_each_behind_its_position(trace: AttentionTrace
     assert columns["token"][0] == f"1 {trace.predicted_tokens[0]}"
     assert columns["probability"][:2] == [50.0, 12.5]
     assert set(columns["first"]) == {"red (75 %)"}
+    assert f"Least expected: “2 {trace.predicted_tokens[1]}” (12 %)" in probability_caption(trace)
 
 
-def test_a_token_that_is_ruled_out_leaves_perplexity_finite(trace: AttentionTrace) -> None:
-    impossible = replace(trace, probabilities=np.array([0.0] * len(trace.predicted_tokens), np.float32))
-    assert log_probability(impossible) == -math.inf
-    assert perplexity(impossible) == math.exp(700)
+QUERY = [Part("word"), Part("position")]
+KEY = [Part("word"), Part("head", "encoder", 0, 1), Part("feed_forward", "encoder", 1)]
+TABLE = np.array([[0.5, -0.25, 0.0], [3.0, 1.5, -0.75]])
+
+
+def test_the_largest_terms_come_first_with_their_share() -> None:
+    assert largest_terms(TABLE, 2) == [(1, 0), (1, 1)]
+    said = explanation(TABLE, QUERY, KEY, (4, "reads"), (2, "books"))
+    for part in (
+        "6 terms that sum to +4.00: +5.00 above zero and -1.00 below. Largest: ",
+        "the word “books” as key and position 4 as query: +3.00, 60 % of what raises it",
+        "what encoder L1 H2 added as key and position 4 as query: +1.50, 30 % of what raises it",
+        "what the feed-forward network of encoder L2 added as key and position 4 as query: -0.75, 75 % of what",
+    ):
+        assert part in said
+
+
+def test_the_mean_and_the_table() -> None:
+    said = mean_explanation(TABLE, QUERY, KEY, 12)
+    assert said.startswith("Over 12 sentences. 6 terms that sum to +4.00")
+    assert "word as key and position as query (+3.00, 60 % of what raises it)" in said
+    assert "no" in mean_explanation(np.full((2, 3), np.nan), QUERY, KEY, 1).lower()
+    plot = terms_plot(TABLE, QUERY, KEY, said)
+    terms = [row["term"] for row in term_rows(TABLE, QUERY, KEY)]
+    assert terms == plot.table["term"] == [3.0, 1.5, -0.75, 0.5, -0.25, 0.0]
+    heat = plot.figure.data[0]
+    assert (heat.zmin, heat.zmax, list(heat.text[0])) == (-3.0, 3.0, ["+0.50", "-0.25", "0.00"])
+
+
+WORDS = st.lists(st.sampled_from(["der", "Hund", "läuft", "im", "Park", "."]), max_size=7).map(" ".join)
+
+
+@given(WORDS, WORDS)
+def test_the_spans_are_both_sentences_and_neighbours_differ_in_kind(before: str, after: str) -> None:
+    spans = word_spans(before, after)
+    assert "".join(span.before for span in spans) == before
+    assert "".join(span.after for span in spans) == after
+    assert any(span.changed for span in spans) == (before != after)
+    kinds = [span.changed for span in spans]
+    assert all(one != two for one, two in pairwise(kinds))
+
+
+def test_only_what_changed_is_marked() -> None:
+    spans = word_spans("Zwei Kinder spielen Football.", "Zwei rote Kinder spielen.")
+    assert [span for span in spans if span.changed] == [WordSpan("", "rote ", True), WordSpan("Football", "", True)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("a b", "a b", "No word changes."),
+        ("a b c", "a x c", "“b” became “x”."),
+        ("a b c", "a c d", "“b” is missing and “d” is new."),
+        ("", "a b", "“a b” is new."),
+        (
+            "a 1 b 2 c 3 d 4 e 5 f 6",
+            "a b c d e f",
+            "“1” is missing, “2” is missing, “3” is missing, “4” is missing and there are 2 more changes.",
+        ),
+    ],
+)
+def test_the_changes_in_words(before: str, after: str, said: str) -> None:
+    assert changes_in_words(word_spans(before, after)) == said

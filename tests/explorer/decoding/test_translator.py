@@ -19,23 +19,38 @@ from model.config import EOS, SOS, AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.transformer import Transformer
 from tests.explorer.toy_models import save_toy
+from tests.paths import CHECKPOINTS
 
 GREEDY = DecodeConfig(max_length=6)
-SHIPPED = Path(__file__).parents[3] / "checkpoints"
+
+
+def toy(folder: Path, task: str) -> Translator:
+    save_toy(folder / task, task)
+    return Translator(load_model(folder / task))
 
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    folder: Path = tmp_path_factory.mktemp("checkpoints") / "words"
-    save_toy(folder, "adjective-swap")
-    return Translator(load_model(folder))
+    return toy(tmp_path_factory.mktemp("checkpoints"), "adjective-swap")
 
 
 @pytest.fixture(scope="module")
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    folder: Path = tmp_path_factory.mktemp("checkpoints") / "letters"
-    save_toy(folder, "reverse")
-    return Translator(load_model(folder))
+    return toy(tmp_path_factory.mktemp("checkpoints"), "reverse")
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix", "said"),
+    [
+        *((text, (), "type a sentence") for text in ("", " ", "\t\n", "\u00a0  ", "\u2003")),
+        *(("I read red books", path, "does not fit") for path in ((10**6,), (-1,), (SOS,), (0,), (EOS, 5))),
+    ],
+)
+def test_no_text_and_a_path_of_another_model_get_a_message(
+    words: Translator, text: str, prefix: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        words.translate(text, GREEDY, prefix=prefix)
 
 
 def test_rows_are_labelled_with_what_they_read_and_predict(words: Translator) -> None:
@@ -49,12 +64,6 @@ def test_rows_are_labelled_with_what_they_read_and_predict(words: Translator) ->
     assert shown.notes[-1].startswith("The model did not end") == (shown.path[-1] != EOS)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\t\n", "\u00a0  ", "\u2003"])
-def test_nothing_typed_gets_a_message(words: Translator, text: str) -> None:
-    with pytest.raises(InputError, match="type a sentence"):
-        words.translate(text, GREEDY)
-
-
 def test_unknown_words_are_named(words: Translator) -> None:
     some = words.translate("I read purple books", GREEDY)
     assert some.source.unknown == (False, False, True, False)
@@ -62,43 +71,39 @@ def test_unknown_words_are_named(words: Translator) -> None:
     assert any("purple" in note and "<unk>" in note for note in some.notes)
     every = words.translate("quantum chromodynamics", GREEDY)
     assert any("knows none" in note for note in every.notes)
+    long = words.translate("x" * 5000, GREEDY).notes
+    assert all(len(note) < 250 for note in long)
+    assert not any("at most" in note for note in long), "one long token is not called many"
+    assert any("characters were read" in note for note in long)
 
 
-@pytest.mark.parametrize("text", ["word " * 5000, "x" * 300_000, "I read red books " * 200])
-def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(
-    words: Translator, letters: Translator, text: str
-) -> None:
-    for model in (words, letters):
-        shown = model.translate(text, GREEDY)
-        assert len(shown.source) <= model.max_source_tokens
-        assert len(shown.trace.src_tokens) == len(shown.source) + 1
-        if len(model.loaded.source.encode(text[:4000])) > model.max_source_tokens:
-            assert any("at most" in note for note in shown.notes)
-
-
-def test_a_character_of_two_tokens_at_the_limit_is_cut_too(tmp_path: Path) -> None:
-    """Lower-casing turns İ into two code points: a cut after it would never get shorter."""
-    save_toy(tmp_path / "dates", "dates")
-    dates = Translator(load_model(tmp_path / "dates"))
-    for text in ("İ" * 40, "a" + "İ" * 5000):
-        shown = dates.translate(text, GREEDY)
-        assert len(shown.source) <= dates.max_source_tokens
-        assert any("at most" in note for note in shown.notes)
-
-
-def test_long_unknown_words_are_shortened_and_one_long_token_is_not_called_many(words: Translator) -> None:
-    shown = words.translate("x" * 5000, GREEDY)
-    assert all(len(note) < 250 for note in shown.notes)
-    assert not any("at most" in note for note in shown.notes)
-    assert any("characters were read" in note for note in shown.notes)
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        *(
+            (task, text)
+            for task in ("adjective-swap", "reverse")
+            for text in ("word " * 5000, "I read red books " * 200)
+        ),
+        ("reverse", "x" * 300_000),
+        ("reverse", "ab" * 23 + "cd"),
+        *(("dates", text) for text in ("İ" * 40, "a" + "İ" * 5000)),  # İ in lower case is two code points
+    ],
+)
+def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(tmp_path: Path, task: str, text: str) -> None:
+    model = toy(tmp_path, task)
+    translation = model.translate(text, GREEDY)
+    assert len(translation.source) <= model.max_source_tokens
+    assert len(translation.trace.src_tokens) == len(translation.source) + 1
+    assert any("at most" in note for note in translation.notes)
 
 
 def test_a_text_that_just_fits_is_not_cut(letters: Translator) -> None:
     text = "ab" * 23 + "c"
-    shown = letters.translate(text, GREEDY)
-    assert len(shown.source) == letters.max_source_tokens == 47
-    assert shown.source.text == text
-    assert not any("at most" in note for note in shown.notes)
+    translation = letters.translate(text, GREEDY)
+    assert len(translation.source) == letters.max_source_tokens == 47
+    assert translation.source.text == text
+    assert not any("at most" in note for note in translation.notes)
 
 
 def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
@@ -112,18 +117,16 @@ def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
     assert again.path[: len(forked.path)] == forked.path
 
 
-@pytest.mark.parametrize("prefix", [(10**6,), (-1,), (SOS,), (0,), (EOS, 5)])
-def test_a_path_of_another_model_is_refused(words: Translator, prefix: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match="does not fit"):
-        words.translate("I read red books", GREEDY, prefix=prefix)
-
-
-def test_beam_candidates_come_best_first_and_the_best_is_shown(words: Translator) -> None:
-    shown = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
-    scores = [found.score for _, found in shown.hypotheses]
+def test_beam_candidates_come_best_first_and_bring_their_branches(words: Translator) -> None:
+    translation = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
+    scores = [found.score for _, found in translation.hypotheses]
     assert len(scores) == 3
     assert scores == sorted(scores, reverse=True)
-    assert shown.path == shown.hypotheses[0][1].path
+    assert translation.path == translation.hypotheses[0][1].path
+    by_path = {branch.path: branch for branch in branches_of(translation.beam, str)}
+    for _, found in translation.hypotheses:
+        assert by_path[found.path].total == pytest.approx(found.log_prob)
+    assert words.translate("I read red books", GREEDY).beam == ()
 
 
 def test_the_same_seed_draws_the_same_sentence(words: Translator) -> None:
@@ -200,34 +203,28 @@ def test_any_target_is_forced_or_refused_with_a_message(letters: Translator, tar
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_an_explanation_is_of_the_translation_under_its_edit(words: Translator, kind: AttentionKind) -> None:
+def test_an_explanation_is_of_the_translation_under_its_edit(
+    words: Translator, kind: AttentionKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
     edit = HeadEdits((HeadEdit("cross", 0, 0, "uniform"),))
-    shown = words.translate("I read red books", GREEDY, edit=edit)
-    explanation = words.explain(shown, (kind, 0, 1), 1)
-    row, weights = explanation.details.rows[1], shown.trace.weights(kind)[0, 1]
+    translation, runs, forward = words.translate("I read red books", GREEDY, edit=edit), [], Transformer.forward
+    monkeypatch.setattr(Transformer, "forward", lambda *args, **given: runs.append(1) or forward(*args, **given))
+    monkeypatch.setattr(module, "decode_recorded", None)
+    explanation = words.explain(translation, (kind, 0, 1), 1)
+    assert len(runs) == 1 or kind == "encoder", "one run, which decodes nothing"
+    row, weights = explanation.details.rows[1], translation.trace.weights(kind)[0, 1]
     np.testing.assert_allclose(row.weights, weights[1, : len(row.weights)], rtol=0, atol=1e-6)
     np.testing.assert_allclose(explanation.terms.weights, weights, rtol=0, atol=1e-6)
     assert explanation.terms.table(1, 0).sum() == pytest.approx(float(row.scores[0]), abs=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["decoder", "cross"])
-def test_without_a_causal_mask_an_explanation_is_of_what_was_read_by_then(kind: AttentionKind) -> None:
-    unmasked = Translator(load_model(SHIPPED / "adjective-swap-unmasked"))
-    shown = unmasked.translate("I read red books", GREEDY)
-    explanation = unmasked.explain(shown, (kind, 1, 0), 2)
-    row, weights = explanation.details.rows[2], shown.trace.weights(kind)[1, 0, 2]
-    np.testing.assert_allclose(row.weights, weights[: len(row.weights)], rtol=0, atol=1e-6)
-    np.testing.assert_allclose(explanation.terms.weights[2], row.weights, rtol=0, atol=1e-6)
-
-
-def test_an_explanation_takes_one_run_and_decodes_nothing(words: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = words.translate("I read red books", GREEDY)
-    runs = []
-    forward = Transformer.forward
-    monkeypatch.setattr(Transformer, "forward", lambda *args, **given: runs.append(1) or forward(*args, **given))
-    monkeypatch.setattr(module, "decode_recorded", None)
-    assert words.explain(shown, ("decoder", 0, 0), 2).terms.seen[2].sum() == 3
-    assert len(runs) == 1
+    # Without a causal mask it is of what was read by then.
+    if kind != "encoder":
+        unmasked = Translator(load_model(CHECKPOINTS / "adjective-swap-unmasked"))
+        monkeypatch.undo()
+        translation = unmasked.translate("I read red books", GREEDY)
+        explanation = unmasked.explain(translation, (kind, 1, 0), 2)
+        row, weights = explanation.details.rows[2], translation.trace.weights(kind)[1, 0, 2]
+        np.testing.assert_allclose(row.weights, weights[: len(row.weights)], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(explanation.terms.weights[2], row.weights, rtol=0, atol=1e-6)
 
 
 def test_edits_of_the_same_row_with_other_weights_are_other_decodings(words: Translator) -> None:
@@ -250,14 +247,6 @@ def test_norms_have_the_shape_of_the_weights_and_their_zeros(words: Translator, 
     assert together.shape == (weights.shape[0], *weights.shape[2:])
     np.testing.assert_array_equal(each == 0, weights == 0)
     assert (together <= each.sum(1) + 1e-5).all(), "at most the sum over the heads"
-
-
-def test_beam_search_brings_its_branches(words: Translator) -> None:
-    shown = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
-    by_path = {branch.path: branch for branch in branches_of(shown.beam, str)}
-    for _, found in shown.hypotheses:
-        assert by_path[found.path].total == pytest.approx(found.log_prob)
-    assert words.translate("I read red books", GREEDY).beam == ()
 
 
 def test_threads_that_share_a_translator_get_their_own_answers(words: Translator) -> None:
