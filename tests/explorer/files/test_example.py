@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import subprocess
 import sys
@@ -35,18 +34,13 @@ print(json.dumps({kind: [[layer[0].tolist() for layer in step] for step in steps
 
 
 def cells() -> list[dict[str, Any]]:
+    """The notebook's cells; it is stored without results."""
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     assert notebook["nbformat"] == 4
-    return notebook["cells"]
-
-
-def test_it_is_stored_without_results() -> None:
-    for cell in cells():
+    for cell in notebook["cells"]:
         assert cell.get("outputs", []) == []
         assert cell.get("execution_count") is None
-        if cell["cell_type"] == "code":
-            ast.parse("".join(cell["source"]))
-    assert NOTEBOOK.stat().st_size < 20_000
+    return notebook["cells"]
 
 
 def test_it_runs(tmp_path: Path) -> None:

@@ -5,24 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import re
-import struct
-import threading
 import xml.etree.ElementTree as ElementTree
-import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.view_options import parse_view
 from explorer.files.map_files import npz_bytes
 from explorer.files.map_picture import levels, lines_of, picture_of
 from explorer.files.picture_drawing import FIRST_FONT, Format, draw, fonts_for, masked_runs, missing_note
 from explorer.files.tables import CSV_COLUMNS, maps_csv
+from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
 from tests.explorer.shown_maps import VIEWS, noisy, on_screen
@@ -31,103 +30,84 @@ from tests.explorer.shown_maps import VIEWS, noisy, on_screen
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, kind: str) -> None:
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
+def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, kind: AttentionKind) -> None:
     trace = noisy()
     shown = on_screen(trace, view, kind)
     rows = list(csv.DictReader(io.StringIO(maps_csv(shown).decode("utf-8-sig"))))
     assert tuple(rows[0]) == CSV_COLUMNS
     assert len(rows) == sum(one.values.size for one in shown.maps)
     for row in rows:
+        assert not any(cell[:1] in "=+-@" for cell in row.values() if cell), "no cell begins a formula"
         weights, layer, head = trace.weights(row["kind"]), int(row["layer"]), int(row["head"])
         query, key = (int(row[name].split(" ", 1)[0]) - 1 for name in ("query", "key"))
-        code = trace.mask(row["kind"])[query, key]
-        assert row["mask"] == ("future" if code else "")
-        assert (row["weight"] == "") == bool(code)
-        if code:
-            continue
-        own = weights[layer - 1, head - 1] if head else weights[layer - 1].astype(np.float64).mean(0).astype(np.float32)
-        assert np.float32(row["weight"]).tobytes() == own[query, key].tobytes(), "bit for bit"
         if row["kind"] != "encoder":
             assert row["predicts"].split(" ", 1)[0] == str(query + 2)
+        if trace.mask(row["kind"])[query, key]:
+            assert (row["mask"], row["weight"]) == ("future", "")
+            continue
+        own = weights[layer - 1, head - 1] if head else weights[layer - 1].astype(np.float64).mean(0).astype(np.float32)
+        assert row["mask"] == ""
+        assert np.float32(row["weight"]).tobytes() == own[query, key].tobytes(), "bit for bit"
 
 
-def test_no_cell_of_the_csv_can_begin_a_formula() -> None:
-    for row in csv.reader(io.StringIO(maps_csv(on_screen(noisy(), "heads")).decode("utf-8-sig"))):
-        assert not any(cell[:1] in "=+-@" for cell in row if cell)
-
-
-@pytest.mark.parametrize("kinds", [("encoder",), ("decoder",), ("cross",), ("encoder", "decoder", "cross")])
-def test_npz_opens_again_with_equal_arrays_and_masks(kinds: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("kinds", [("encoder",), ("decoder",), ("cross",), ATTENTION_KINDS])
+def test_npz_opens_again_with_equal_arrays_and_masks(kinds: tuple[AttentionKind, ...]) -> None:
     trace = noisy()
     content = npz_bytes(trace, kinds)
+    own = read_own(content, "again.npz").trace
+    assert kinds_of(own) == kinds
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         for kind in kinds:
             assert archive[kind].dtype == np.float32
-            np.testing.assert_array_equal(archive[kind], trace.weights(kind))
             np.testing.assert_array_equal(archive[f"{kind}_mask"], trace.mask(kind))
             assert not archive[kind][..., archive[f"{kind}_mask"] != 0].any()
-    own = read_own(content, "again.npz")
-    assert kinds_of(own.trace) == kinds
-    for kind in kinds:
-        np.testing.assert_array_equal(own.trace.weights(kind), trace.weights(kind))
+            for weights in (archive[kind], own.weights(kind)):
+                np.testing.assert_array_equal(weights, trace.weights(kind))
 
 
 # What is on screen
 
 
 def test_the_grid_is_sorted_and_filtered_as_the_view_says() -> None:
-    trace = noisy()
+    trace, planted = noisy(), planted_trace()
     summary = attention_maps(trace, "encoder")
-    by_keys = on_screen(trace, "heads.by-keys", "encoder")
-    keys = [summary.effective[place.index] for place in by_keys.places]
-    assert keys == sorted(keys)
-    by_share = on_screen(trace, "heads.by-previous", "encoder")
-    shares = [summary.shares["previous"][place.index] for place in by_share.places]
-    assert shares == sorted(shares, reverse=True)
-    assert [place.index for place in on_screen(trace, "heads", "encoder").places] == [
-        (layer, head) for layer in range(2) for head in range(3)
-    ]
-    planted = planted_trace()
+
+    def indices(view: str) -> list[tuple[int, int]]:
+        return [place.index for place in on_screen(trace, view, "encoder").places]
+
+    everywhere = list(np.ndindex(2, 3))
+    assert indices("heads") == everywhere
+    assert indices("heads.by-keys") == sorted(everywhere, key=summary.effective.__getitem__)
+    assert indices("heads.by-previous") == sorted(everywhere, key=lambda index: -summary.shares["previous"][index])
     only = on_screen(planted, "heads.role-itself", "encoder")
     assert [place.index for place in only.places] == [(0, 0)], "only this planted head looks at itself"
     assert only.notes == ("1.0 keys, itself 100 %",)
-    with pytest.raises(ValueError, match="No head passes"):
-        on_screen(planted, "heads.role-mirror", "encoder")
-    with pytest.raises(ValueError, match="No head passes"):
-        on_screen(noisy(), "heads.most-10", "encoder")
-
-
-def test_all_kinds_side_by_side_share_one_scale() -> None:
-    shown = on_screen(noisy(), "heads.beside.max")
-    assert {place.kind for place in shown.places} == {"encoder", "decoder", "cross"}
-    assert len({one.top for one in shown.maps}) == 1
-    assert shown.maps[0].top == max(one.values.max() for one in shown.maps)
+    for nothing, view in ((planted, "heads.role-mirror"), (trace, "heads.most-10")):
+        with pytest.raises(ValueError, match="No head passes"):
+            on_screen(nothing, view, "encoder")
+    beside = on_screen(trace, "heads.beside.max")
+    assert {place.kind for place in beside.places} == set(ATTENTION_KINDS)
+    assert {one.top for one in beside.maps} == {max(one.values.max() for one in beside.maps)}, "one scale"
 
 
 def test_rows_beyond_the_step_are_absent_and_labels_follow_the_alignment() -> None:
     stepped = on_screen(noisy(), "head.steps", row=2).maps[0]
-    assert stepped.rows == ("<sos>", "je")
-    assert stepped.values.shape[0] == 2
+    assert (stepped.rows, stepped.values.shape[0]) == (("<sos>", "je"), 2)
     aligned = on_screen(noisy(), "head.next").maps[0]
-    assert aligned.rows == ("je", "lis", "=cmd", "<eos>")
+    assert (aligned.rows, aligned.predicted) == (("je", "lis", "=cmd", "<eos>"), ())
     assert aligned.row_title == "decoder predicts (query)"
-    assert aligned.predicted == ()
 
 
-def test_the_strip_and_the_lines_say_what_they_show() -> None:
-    shown = on_screen(planted_trace(), "text", "cross", 1, 2)
-    assert shown.caption == "“2 je” looks at “3 red” (100 %)."
-    assert shown.title == "Cross-attention, layer 1, head 2: what “2 je” looks at"
+def test_what_is_on_screen_is_said() -> None:
+    strip = on_screen(planted_trace(), "text", "cross", 1, 2)
+    assert strip.caption == "“2 je” looks at “3 red” (100 %)."
+    assert strip.title == "Cross-attention, layer 1, head 2: what “2 je” looks at"
     assert "hold 80 %" in on_screen(planted_trace(), "lines").caption
     edited = on_screen(planted_trace(edits=("cross layer 1 head 1: zero",)), "heads")
     assert edited.caption.endswith("Edited: cross layer 1 head 1: zero.")
-
-
-@given(st.text(max_size=60))
-def test_any_view_from_an_address_is_read(text: str) -> None:
-    assert parse_view(text).view in ("heads", "head", "lines", "text")
-    assert 10 <= parse_view(f"lines.mass-{text}").mass <= 100
+    heads = on_screen(noisy(heads=(4, 4)), "lines.h-0-1-2-3-4").title
+    assert heads.endswith("4 heads and the mean over all heads"), "the mean is no head"
 
 
 def test_lines_hold_the_share_that_is_asked_for() -> None:
@@ -142,12 +122,12 @@ def test_lines_hold_the_share_that_is_asked_for() -> None:
 
 def test_colours_follow_the_numbers() -> None:
     one = on_screen(noisy(), "head", "decoder").maps[0]
-    shades = levels(one, "unit")
-    assert np.isnan(shades[one.mask != 0]).all()
-    np.testing.assert_allclose(shades[one.mask == 0], one.values[one.mask == 0], rtol=1e-6)
-    logs = levels(one, "log")
-    seen = one.values[one.mask == 0]
-    np.testing.assert_allclose(logs[one.mask == 0], np.clip(1 + np.log10(seen) / 4, 0, 1), atol=1e-6)
+    visible = one.mask == 0
+    seen = one.values[visible]
+    for scale, expected in (("unit", seen), ("log", np.clip(1 + np.log10(seen) / 4, 0, 1))):
+        shades = levels(one, scale)
+        np.testing.assert_allclose(shades[visible], expected, atol=1e-6)
+        assert np.isnan(shades[~visible]).all()
 
 
 @given(st.integers(0, 2**24 - 1))
@@ -159,25 +139,12 @@ def test_masked_stretches_cover_the_masked_cells_and_no_other(bits: int) -> None
     np.testing.assert_array_equal(again, mask)
 
 
-def check_png(content: bytes) -> tuple[int, int]:
-    """Width and height of a PNG file whose parts all check out."""
-    assert content.startswith(b"\x89PNG\r\n\x1a\n")
-    at, ends = 8, b""
-    while at < len(content):
-        (length,) = struct.unpack(">I", content[at : at + 4])
-        ends = content[at + 4 : at + 8]
-        data = content[at + 4 : at + 8 + length]
-        assert zlib.crc32(data) == struct.unpack(">I", content[at + 8 + length : at + 12 + length])[0]
-        at += 12 + length
-    assert ends == b"IEND"
-    width, height = struct.unpack(">II", content[16:24])
-    return width, height
-
-
 def check(content: bytes, kind: Format) -> str:
-    """The text of a figure that opens: "" for PNG."""
+    """The text of a figure that opens: "" for PNG and PDF."""
     if kind == "png":
-        assert min(check_png(content)) > 100
+        with Image.open(io.BytesIO(content)) as picture:
+            picture.verify()
+            assert min(picture.size) > 100
         return ""
     if kind == "pdf":
         assert content.startswith(b"%PDF-")
@@ -185,25 +152,27 @@ def check(content: bytes, kind: Format) -> str:
         return ""
     root = ElementTree.fromstring(content)
     assert root.tag.endswith("svg")
-    assert not [node for node in root.iter() if node.tag.endswith(("script", "foreignObject"))]
     for node in root.iter():
-        for name, value in node.attrib.items():
-            if name.endswith("href"):
-                assert value.startswith(("#", "data:image/png;base64,"))
+        assert not node.tag.endswith(("script", "foreignObject"))
+        links = [value for name, value in node.attrib.items() if name.endswith("href")]
+        assert all(value.startswith(("#", "data:image/png;base64,")) for value in links)
     return "".join(root.itertext())
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_is_drawn_with_any_tokens(view: str, kind: Format) -> None:
+def test_every_view_is_drawn_with_any_tokens_and_gives_the_same_file_again(view: str, kind: Format) -> None:
     shown = on_screen(noisy(), view)
-    text = check(draw(shown, kind), kind)
+    content = draw(shown, kind)
+    text = check(content, kind)
     if kind == "svg":
         assert shown.title in text
         assert "Sentence: <b>x</b>" in text
         if view.startswith(("head.", "lines")):
             assert "=cmd" in text
             assert "$x^2$" in text
+    if view == "head":
+        assert draw(on_screen(noisy(), view), kind) == content
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
@@ -258,10 +227,6 @@ def test_a_head_keeps_its_colour_whatever_is_shown_beside_it() -> None:
     assert three["mean over its heads"] not in HEAD_COLOURS
 
 
-def test_the_title_counts_heads_without_their_mean() -> None:
-    assert on_screen(noisy(heads=(4, 4)), "lines.h-0-1-2-3-4").title.endswith("4 heads and the mean over all heads")
-
-
 def test_the_sentence_of_several_heads_is_shaded_by_their_mean() -> None:
     shown = on_screen(noisy(heads=(3, 3)), "text.h-1-2-3")
     assert [place.head for place in shown.places] == [1, 2, 3]
@@ -271,25 +236,11 @@ def test_the_sentence_of_several_heads_is_shaded_by_their_mean() -> None:
     assert {"head 1", "head 2", "head 3"} <= set(labels)
 
 
-def test_the_same_view_gives_the_same_file() -> None:
-    for kind in ("png", "svg", "pdf"):
-        assert draw(on_screen(planted_trace(), "head"), kind) == draw(on_screen(planted_trace(), "head"), kind)
-
-
 def test_many_sessions_may_draw_at_once() -> None:
     shown = [on_screen(planted_trace(), view) for view in ("heads", "head", "lines", "text")]
     expected = [draw(one, "svg") for one in shown]
-    found: dict[int, bytes] = {}
-
-    def work(i: int) -> None:
-        found[i] = draw(shown[i % 4], "svg")
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [found[i] for i in range(8)] == expected * 2
+    with ThreadPoolExecutor(8) as sessions:
+        assert list(sessions.map(lambda one: draw(one, "svg"), shown * 2)) == expected * 2
 
 
 def test_characters_without_a_font_are_named() -> None:

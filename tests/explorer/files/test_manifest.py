@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,22 +14,7 @@ from hypothesis import strategies as st
 
 from explorer.decoding.selection import Selection, from_query
 from explorer.files.manifest import MAX_BYTES, ManifestError, link, manifest_text, model_hash, read_manifest
-from model.config import ATTENTION_KINDS
-
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-selections = st.builds(
-    Selection,
-    model=texts.filter(bool),
-    text=texts,
-    path=st.none() | st.lists(st.integers(0, 9999), min_size=1, max_size=9).map(tuple),
-    step=st.integers(0, 500),
-    kind=st.sampled_from(ATTENTION_KINDS),
-    layer=st.integers(0, 12),
-    head=st.integers(0, 12),
-    view=st.sampled_from(["", "head.log", "lines.words.mass-60.h-1-3"]),
-    panel=st.sampled_from(["", "cell", "export"]),
-    cell=st.none() | st.tuples(st.integers(1, 500), st.integers(0, 500)),
-)
+from tests.explorer.decoding.test_selection import selections
 
 
 def text_of(selection: Selection, **changes: Any) -> str:
@@ -36,7 +22,7 @@ def text_of(selection: Selection, **changes: Any) -> str:
     return manifest_text(selection, **given)
 
 
-@given(selections)
+@given(selections.filter(lambda selection: selection.model))
 @example(Selection(model="m", text="</script>\u2028 👩‍👩‍👧 שלום"))
 def test_manifest_and_link_give_back_the_very_selection(selection: Selection) -> None:
     found = read_manifest(text_of(selection).encode())
@@ -48,16 +34,16 @@ def test_manifest_and_link_give_back_the_very_selection(selection: Selection) ->
     assert problems == []
 
 
-def test_a_text_too_long_for_a_link_is_whole_in_the_manifest() -> None:
-    selection = Selection(model="m", text="word " * 5000, path=(4, 2), cell=(1, 1))
-    assert read_manifest(text_of(selection).encode()).selection == selection
+def test_a_text_too_long_for_a_link_is_whole_in_the_manifest_which_names_versions_and_edits() -> None:
+    selection, edits = (
+        Selection(model="m", text="word " * 5000, path=(4, 2), cell=(1, 1)),
+        ("cross layer 1 head 2: zero",),
+    )
+    text = text_of(selection, edits=edits)
+    assert read_manifest(text.encode()).selection == selection
     assert "text=" not in link(selection)
-
-
-def test_it_names_versions_hash_and_edits() -> None:
-    values = json.loads(text_of(Selection(model="m", text="t"), edits=("cross layer 1 head 2: zero",)))
-    assert values["model"] == {"name": "m", "sha256": "ab" * 32}
-    assert values["edits"] == ["cross layer 1 head 2: zero"]
+    values = json.loads(text)
+    assert (values["model"], values["edits"]) == ({"name": "m", "sha256": "ab" * 32}, list(edits))
     assert set(values["versions"]) == {"python", "numpy", "torch", "streamlit", "matplotlib", "spacy"}
     assert "missing" not in values["versions"].values()
 
@@ -84,15 +70,8 @@ def test_what_is_not_a_manifest_gets_a_message(content: bytes) -> None:
 
 
 def test_invalid_parts_are_dropped_and_named() -> None:
-    values = json.loads(text_of(Selection(model="m", text="t", path=(5, 2))))
-    values["selection"] = {
-        "path": "x",
-        "kind": "sideways",
-        "step": "first",
-        "model": "evil",
-        "text": "evil",
-    }
-    values["target_ids"] = [1, "2"]
+    values = json.loads(text_of(Selection(model="m", text="t", path=(5, 2)))) | {"target_ids": [1, "2"]}
+    values["selection"] = {"path": "x", "kind": "sideways", "step": "first", "model": "evil", "text": "evil"}
     found = read_manifest(json.dumps(values).encode())
     assert (found.selection.model, found.selection.text, found.selection.path) == ("m", "t", None)
     assert len(found.problems) == 4
@@ -125,8 +104,6 @@ def test_a_damaged_manifest_is_read_or_refused(damage: list[tuple[int, int]]) ->
 
 
 def test_the_hash_is_of_the_weights(tmp_path: Path) -> None:
-    import hashlib
-
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     assert model_hash(tmp_path) == hashlib.sha256(b"weights").hexdigest()
     assert model_hash(tmp_path / "gone") == ""

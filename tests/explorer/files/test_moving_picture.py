@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,35 +48,30 @@ def test_a_frame_per_step_each_as_long_as_it_should_be(images: list[Image.Image]
         assert (abs(one - other).max(axis=-1) > 60).mean() > 0.001, "frames differ"
 
 
-def texts(step: int, place: Place) -> list[str]:
-    shown = list(stage_steps(TRACE, place))
-    return list(picture_of(shown[step], TRACE.src_tokens, shown[-1].target, "planted · title").texts)
-
-
 def test_the_first_and_the_last_frame_are_labelled_as_the_screen() -> None:
-    place = Place("cross", 1, 2)  # row t looks at source token t + 1
-    first, last = texts(0, place), texts(4, place)
-    assert {"planted · title", "step 1 of 5", "1 i", "5 <eos>", "1 <sos>", "2 je"} <= set(first)
+    steps = list(stage_steps(TRACE, Place("cross", 1, 2)))  # row t looks at source token t + 1
+    pictures = [picture_of(steps[at], TRACE.src_tokens, steps[-1].target, "planted · title") for at in (0, 4)]
+    first, last = (set(picture.texts) for picture in pictures)
+    assert {"planted · title", "step 1 of 5", "1 i", "5 <eos>", "1 <sos>", "2 je"} <= first
     assert "3 lis" not in first, "what is not written yet is not there"
     assert "reads 1 <sos> → predicts je: looks at 2 read 100 %" in first
-    assert {"step 5 of 5", "5 rouge", "6 <eos>"} <= set(last)
-    assert "reads 5 rouge → predicts <eos>: looks at 1 i 100 %" in last
+    assert {"step 5 of 5", "5 rouge", "6 <eos>", "reads 5 rouge → predicts <eos>: looks at 1 i 100 %"} <= last
 
 
-def test_the_weights_of_each_kind_are_those_of_the_trace() -> None:
-    for place, step, key in (
-        (Place("decoder", 1, 1), 3, 2),
-        (Place("cross", 2, 1), 1, 2),
-        (Place("cross", 1, 1), 1, 1),
-    ):
-        one = list(stage_steps(TRACE, place))[step]
-        assert int(np.argmax(one.weights)) == key
-        assert one.origin == ("target", step + 1)
+@pytest.mark.parametrize(
+    ("place", "step", "key"), [(("decoder", 1, 1), 3, 2), (("cross", 2, 1), 1, 2), (("cross", 1, 1), 1, 1)]
+)
+def test_the_weights_of_each_kind_are_those_of_the_trace(place: Any, step: int, key: int) -> None:
+    at = list(stage_steps(TRACE, Place(*place)))[step]
+    assert int(np.argmax(at.weights)) == key
+    assert at.origin == ("target", step + 1)
     decoder = list(stage_steps(TRACE, Place("decoder", 1, 0)))
     assert [len(one.weights) for one in decoder] == [1, 2, 3, 4, 5], "no word that is not read yet"
     encoder = next(stage_steps(TRACE, Place("encoder", 1, 1)))
     assert encoder.origin[0] == "source"
     assert "looks at" in sentence_of(encoder, TRACE.src_tokens)
+    strange = planted_trace(["מלה", "$x^2$", "<eos>"], ["<sos>", "日本"])
+    assert len(drawn_steps(strange, Place(*place), "planted")) == 2
 
 
 def test_a_long_decoding_is_cut_and_the_picture_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,9 +85,3 @@ def test_a_long_decoding_is_cut_and_the_picture_says_so(monkeypatch: pytest.Monk
     assert len(drawn_steps(TRACE, Place("cross", 1, 0), "planted", lambda *at: told.append(at))) == 2
     assert seen[0].endswith("· the first 2 steps")
     assert told == [(1, 2), (2, 2)]
-
-
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_kind_and_strange_tokens_are_drawn(kind: str) -> None:
-    trace = planted_trace(["מלה", "$x^2$", "<eos>"], ["<sos>", "日本"])
-    assert len(drawn_steps(trace, Place(kind, 1, 0), "planted")) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import torch
 
 from explorer.files.tensors import by_layer
 from explorer.notebook import AttentionError, show
-from model.trace import AttentionTrace
+from model.config import ATTENTION_KINDS
 from tests.explorer.files.unpacked import decoding_of, header_of, weights_of
 from tests.explorer.planted_heads import heads_trace
 from tests.paths import ROOT
@@ -54,14 +55,6 @@ def test_an_encoder_decoder_of_another_library_arrives_to_the_last_bit() -> None
     assert source == {"tokens": ["the", "c", "at", "</s>"], "words": [0, 1, 1, -1], "unknown": []}
 
 
-@pytest.mark.parametrize(("kind", "side"), [("encoder", "source"), ("decoder", "target")])
-def test_one_kind_is_enough(kind: str, side: str) -> None:
-    given: dict[str, Any] = {kind: layers(2, 2, 3, 3, causal=kind == "decoder"), side: ["a", "b", "c"]}
-    html = show(**given).html
-    assert header_of(html)["views"] == ["heads"]
-    assert list(weights_of(html)) == [kind]
-
-
 @pytest.mark.parametrize("cached", [True, False])
 def test_generated_steps_are_joined(cached: bool) -> None:
     decoder, cross = layers(2, 2, 3, 3, causal=True), layers(2, 2, 3, 4)
@@ -78,23 +71,15 @@ def test_generated_steps_are_joined(cached: bool) -> None:
     assert (target["tokens"], target["predicted"]) == (TARGET, ["die", "Katze", "</s>"])
 
 
-def test_a_prompt_comes_in_one_step_and_the_rest_one_by_one() -> None:
-    whole = rows(1, 2, 5, 5, causal=True)
-    steps = [[whole[:, :, :3, :3]], [whole[:, :, 3:4, :4]], [whole[:, :, 4:5]]]
-    np.testing.assert_array_equal(by_layer("decoder", steps)[0], whole)
-
-
 def test_other_forms_of_the_same() -> None:
-    whole = rows(2, 3, 4, 4)
-    for given in (
-        whole,
-        whole[:, None],
-        list(whole),
-        [torch.from_numpy(one).bfloat16().float() for one in whole[:, None]],
-    ):
-        assert by_layer("encoder", given)[0].shape == whole.shape
+    whole, causal = rows(2, 3, 4, 4), rows(1, 2, 5, 5, causal=True)
+    for given in (whole, whole[:, None], list(whole), [torch.from_numpy(one) for one in whole[:, None]]):
+        np.testing.assert_array_equal(by_layer("encoder", given)[0], whole)
     half = by_layer("encoder", [torch.from_numpy(one[None]).bfloat16() for one in whole])[0]
     np.testing.assert_allclose(half, whole, rtol=0.01)
+    # A prompt comes in one step and the rest one by one.
+    steps = [[causal[:, :, :3, :3]], [causal[:, :, 3:4, :4]], [causal[:, :, 4:5]]]
+    np.testing.assert_array_equal(by_layer("decoder", steps)[0], causal)
 
 
 def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
@@ -136,34 +121,42 @@ def test_what_does_not_fit_is_one_clear_sentence(given: dict[str, Any], says: st
         show(**given)
 
 
-def test_files_and_traces(tmp_path: Path) -> None:
+def test_files_and_traces_of_one_kind_or_all(tmp_path: Path) -> None:
     trace = heads_trace()
     trace.save_npz(tmp_path / "red.npz")
     (tmp_path / "own.json").write_text('{"encoder": [[0.25, 0.75], [0, 1]], "src_tokens": ["a", "b"]}')
     for given in (trace, tmp_path / "red.npz", str(tmp_path / "red.npz")):
-        got = weights_of(show(given).html)
-        np.testing.assert_array_equal(got["cross"], trace.cross)
-    own = show(tmp_path / "own.json")
-    np.testing.assert_array_equal(weights_of(own.html)["encoder"], [[[[0.25, 0.75], [0, 1]]]])
-    assert "<title>own.json</title>" in own.html
+        np.testing.assert_array_equal(weights_of(show(given).html)["cross"], trace.cross)
+    own = show(tmp_path / "own.json").html
+    assert (header_of(own)["views"], "<title>own.json</title>" in own) == (["heads"], True)
+    assert {kind: weights.tolist() for kind, weights in weights_of(own).items()} == {
+        "encoder": [[[[0.25, 0.75], [0, 1]]]]
+    }
+    decoder = show(decoder=layers(2, 2, 3, 3, causal=True), target=["a", "b", "c"]).html
+    assert list(weights_of(decoder)) == ["decoder"]
+    empty = {kind: trace.weights(kind)[:0] for kind in ATTENTION_KINDS}
+    with pytest.raises(AttentionError, match="no attention"):
+        show(dataclasses.replace(trace, **empty))
 
 
-def test_rounded_weights_are_those_that_are_written() -> None:
-    weights = rows(2, 2, 4, 4)
-    exact, rounded = (show(encoder=weights, source=SOURCE, digits=digits).html for digits in (None, 4))
-    np.testing.assert_allclose(weights_of(rounded)["encoder"], weights, atol=5.1e-5)
-    assert "rounded to 4 decimals" in rounded
-    assert "rounded" not in exact.partition("<footer>")[2].partition("</footer>")[0]
-
-
-def test_only_many_weights_are_rounded_unless_asked_and_the_page_says_so() -> None:
-    few = rows(2, 2, 4, 4)
-    np.testing.assert_array_equal(weights_of(show(encoder=few, source=SOURCE).html)["encoder"], few)
-    many, tokens = rows(5, 1, 201, 201), [f"t{i}" for i in range(201)]
-    html = show(encoder=many, source=tokens).html
-    np.testing.assert_allclose(weights_of(html)["encoder"], many, atol=5.1e-5)
-    assert "rounded to 4 decimals; 0 stands for less than 0.00005." in html
-    np.testing.assert_array_equal(weights_of(show(encoder=many, source=tokens, digits=None).html)["encoder"], many)
+@pytest.mark.parametrize(
+    ("n", "choice", "rounds"),
+    [
+        (4, {}, False),
+        (4, {"digits": None}, False),
+        (4, {"digits": 4}, True),
+        (201, {}, True),
+        (201, {"digits": None}, False),
+    ],
+)
+def test_only_many_weights_are_rounded_unless_asked_and_the_page_says_so(
+    n: int, choice: dict[str, int | None], rounds: bool
+) -> None:
+    weights = rows(5, 1, n, n)
+    html = show(encoder=weights, source=[f"t{i}" for i in range(n)], **choice).html
+    np.testing.assert_allclose(weights_of(html)["encoder"], weights, rtol=0, atol=5.1e-5 if rounds else 0)
+    footer = html.partition("<footer>")[2].partition("</footer>")[0]
+    assert ("rounded to 4 decimals; 0 stands for less than 0.00005." in footer) == ("rounded" in footer) == rounds
 
 
 def test_the_frame_of_a_notebook_is_closed(tmp_path: Path) -> None:
@@ -194,15 +187,3 @@ print(len(show(encoder=half, decoder=half, cross=half, source=["a", "b"], target
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
     assert ran.returncode == 0, ran.stderr
     assert int(ran.stdout) < 120_000
-
-
-def test_a_trace_without_attention() -> None:
-    trace = heads_trace()
-    empty = {
-        kind: np.zeros((0, 0, *getattr(trace, kind).shape[2:]), np.float32) for kind in ("encoder", "decoder", "cross")
-    }
-    import dataclasses
-
-    bare: AttentionTrace = dataclasses.replace(trace, **empty)
-    with pytest.raises(AttentionError, match="no attention"):
-        show(bare)

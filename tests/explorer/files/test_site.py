@@ -27,18 +27,15 @@ def translator() -> Translator:
     return Translator(load_model(find_model(MODELS, "multi30k-en-de")))
 
 
-def test_a_sentence_of_twelve_words_fits_400_kilobytes_with_all_code(translator: Translator) -> None:
+def test_every_recording_is_exactly_what_the_model_computed_and_fits_400_kilobytes_with_all_code(
+    translator: Translator,
+) -> None:
     example = recorded(translator, TWELVE_WORDS, 1, forks=3)
-    assert len(TWELVE_WORDS.split()) == 12
     assert len(example.page) <= 400_000
     assert len(recorded(translator, TWELVE_WORDS, 1, forks=0).page) <= 200_000
-
-
-def test_every_recording_is_exactly_what_the_model_computed(translator: Translator) -> None:
-    example = recorded(translator, TWELVE_WORDS, 1, forks=2)
+    assert example.n_forks == 3
     html = example.page.decode()
-    header = header_of(html)
-    own = decoding_of(html)["target"]["predicted_ids"]
+    header, own = header_of(html), decoding_of(html)["target"]["predicted_ids"]
     for number, one in enumerate(header["recordings"]):
         path = decoding_of(html, number)["target"]["predicted_ids"]
         again = translator.translate(TWELVE_WORDS, DecodeConfig(), prefix=path)
@@ -49,30 +46,26 @@ def test_every_recording_is_exactly_what_the_model_computed(translator: Translat
         if number:
             assert own[:row] == path[:row]
             assert header["recordings"][0]["forks"][row][str(path[row])] in range(1, number + 1)
-    assert example.n_forks == 2
 
 
 def test_the_likeliest_other_tokens_are_followed_in_order(translator: Translator) -> None:
-    shown = translator.translate(TWELVE_WORDS, DecodeConfig())
-    chosen = runners_up(shown, 3)
+    translation = translator.translate(TWELVE_WORDS, DecodeConfig())
+    chosen, trace = runners_up(translation, 3), translation.trace
     assert chosen == sorted(chosen)
-    probabilities = shown.trace.top_probabilities
-    taken = [float(probabilities[row, rank]) for row, rank in chosen]
-    others = [
-        float(p)
-        for row in range(len(shown.path))
-        for rank, p in enumerate(probabilities[row])
-        if (row, rank) not in chosen and int(shown.trace.top_ids[row, rank]) != shown.path[row]
-    ]
-    assert min(taken) >= max(others)
-    assert runners_up(shown, 0) == []
+    others = {place for place in np.ndindex(trace.top_ids.shape) if trace.top_ids[place] != translation.path[place[0]]}
+    assert min(trace.top_probabilities[place] for place in chosen) >= max(
+        trace.top_probabilities[place] for place in others - set(chosen)
+    )
+    assert runners_up(translation, 0) == []
 
 
-def test_a_folder_has_an_index_of_all_its_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    checkpoints = tmp_path / "models"
-    save_toy(checkpoints / "adjective-swap", "adjective-swap")
-    out = tmp_path / "site"
-    given = [str(out), "I read <b>red", "We eat", "--model", "adjective-swap", "--checkpoints", str(checkpoints)]
+def test_a_folder_has_an_index_of_all_its_pages_and_one_page_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_toy(tmp_path / "models" / "adjective-swap", "adjective-swap")
+    out, page = tmp_path / "site", tmp_path / "page.html"
+    options = ["--model", "adjective-swap", "--checkpoints", str(tmp_path / "models")]
+    given = [str(out), "I read <b>red", "We eat", *options]
     assert main(given) == 0
     assert "2 pages" in capsys.readouterr().out
     index = (out / "index.html").read_text(encoding="utf-8")
@@ -81,12 +74,12 @@ def test_a_folder_has_an_index_of_all_its_pages(tmp_path: Path, capsys: pytest.C
     assert all('<a href="index.html">' in (out / link).read_text(encoding="utf-8") for link in links)
     assert {path.name for path in out.iterdir()} == {*links, "index.html"}
     assert "I read &lt;b&gt;red" in index
-    assert "<script" not in index
-    assert index.count("<h1") == 1
-    assert "<title>" in index
+    assert [index.count(tag) for tag in ("<script", "<h1", "<title>")] == [0, 1, 1]
     with pytest.raises(CommandError, match=r"exists already.*--overwrite"):
         main(given)
     assert main([*given, "--overwrite"]) == 0
+    assert main([str(page), "I read", *options]) == 0
+    assert len(header_of(page.read_text(encoding="utf-8"))["recordings"]) >= 1
 
 
 @pytest.mark.parametrize(
@@ -105,16 +98,3 @@ def test_what_cannot_be_done_is_one_sentence(
     with pytest.raises(CommandError, match=says):
         main(given)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_only_the_folder_is_required(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main([])
-    assert capsys.readouterr().err.endswith("the following arguments are required: OUT. See --help.\n")
-
-
-def test_one_page(tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    assert main([str(page), "--model", "reverse", "--checkpoints", str(MODELS), "attention"]) == 0
-    header = header_of(page.read_text(encoding="utf-8"))
-    assert header["recordings"][0]["text"] == "noitnetta"

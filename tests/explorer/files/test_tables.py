@@ -31,22 +31,17 @@ def test_rows_and_columns_give_the_same_file() -> None:
 @pytest.mark.parametrize(
     "text", ["=1+1", '=HYPERLINK("https://evil.example")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1"]
 )
-def test_a_formula_becomes_text(text: str) -> None:
+def test_a_formula_becomes_text_and_other_text_is_unchanged(text: str) -> None:
     (row,) = read(table_csv([{text: text}]))
     assert row == {f"'{text}": f"'{text}"}
-
-
-@pytest.mark.parametrize("text", ["-0.5", "+3", "1e-07", "", "3 the", "a=b", "−0.5", "'quoted'"])
-def test_other_text_is_unchanged(text: str) -> None:
-    assert harmless(text) == text
+    for other in ("-0.5", "+3", "1e-07", "", "3 the", "a=b", "−0.5", "'quoted'"):
+        assert harmless(other) == other
 
 
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=4))
 def test_no_cell_begins_a_formula(cells: list[str]) -> None:
-    content = table_csv([{"n": 1, "cell": cell} for cell in cells])
-    for cell in next(zip(*csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")), strict=True))[1:]:
-        assert cell == "1"
-    for row in read(content):
+    for row in read(table_csv([{"n": 1, "cell": cell} for cell in cells])):
+        assert row["n"] == "1"
         assert row["cell"].lstrip(" ")[:1] not in ("=", "@", "\t", "\r", "\n") or not row["cell"]
 
 
