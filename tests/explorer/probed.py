@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from explorer.probing.measurement import Probe, Tally
 from model.analysis.recorded_batches import Observed, Weights
 from model.config import EOS, SOS
 from model.data.task import Alignment
@@ -101,6 +102,14 @@ def with_untrained(item: Observed, seed: int, seeds: int = 5) -> Weights:
         own = item.trace.weights(kind)
         found[kind] = np.concatenate([own[None], noisy_like(own, rng, seeds)])
     return found
+
+
+def probe_of(items: Iterable[Observed], seeds: int = 5) -> Probe:
+    """The statistics of these sentences beside models that look untrained."""
+    tally = Tally()
+    for i, item in enumerate(items):
+        tally.add(i, item, with_untrained(item, i, seeds))
+    return tally.result()
 
 
 def random_observed(seed: int = 3, n_src: int = 7, n_tgt: int = 5, **more: object) -> Observed:

@@ -1,13 +1,15 @@
-"""Words aligned statistically where no right alignment is known: labelled, with an error rate beside it."""
+"""Pairs of words become pairs of tokens, whether people aligned them or a statistical aligner, which is said."""
 
 from __future__ import annotations
 
 import pytest
 
 from explorer.probing.measured import Measured, measure
-from explorer.probing.sample import SampleChoice, align, gather, has_gold
+from explorer.probing.sample import SampleChoice, align, gather, has_gold, is_alignment, word_links
 from explorer.probing.tables import gold_note
+from model.analysis.word_alignment import aligned_tokens
 from model.checkpoint import LoadedModel, load_model
+from model.text.tokenizer import CharacterTokenizer, WhitespaceTokenizer
 from tests.explorer.probed import quiet
 from tests.paths import CHECKPOINTS
 
@@ -54,3 +56,21 @@ def test_right_alignments_are_left_as_they_are(measured: Measured, reverse: Load
     found = measure(SampleChoice(size=60, aligned=True), reverse, quiet)
     assert found.probe.gold == "tokens"
     assert "statistical" not in found.about
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0-0", True), ("0-0  1-2 ", True), ("", False), ("0-0,1-1", False), ("a-b", False), ("0?0 1-1", True)],
+)
+def test_what_is_an_alignment(text: str, expected: bool) -> None:
+    assert is_alignment(text) is expected
+
+
+def test_pairs_of_words_become_pairs_of_tokens() -> None:
+    words, letters = WhitespaceTokenizer.train(["a b c"]), CharacterTokenizer.train(["ab c"])
+    links = word_links("0-1 2-0 2?1 7-0 0-9", "a b c", "c a")
+    assert (links.sure, links.possible) == ({(0, 1), (2, 0)}, {(0, 1), (2, 0), (2, 1)})
+    assert aligned_tokens(links, words.encode("a b c"), words.encode("c a")) == ((2,), (0, 2))
+    # Every token of a word is aligned; a space belongs to no word.
+    links = word_links("0-1 1-0", "ab c", "c ab")
+    assert aligned_tokens(links, letters.encode("ab c"), letters.encode("c ab")) == ((3,), (), (0, 1), (0, 1))

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from explorer.probing.corpus_scores import CorpusTally
-from explorer.probing.measurement import Tally
 from explorer.probing.tables import head_numbers, head_rows, whole_title
 from model.analysis.recorded_batches import Observed
-from tests.explorer.probed import HEADS, observed, one_hot, random_observed, with_untrained
+from tests.explorer.probed import HEADS, observed, one_hot, probe_of, random_observed, with_untrained
 
 GOLDS = (((2,), (0, 1), (), (4,)), ((0,), (3,)), ((1,), (1,), (2, 3), (0,)))
 
@@ -52,18 +51,15 @@ def test_the_error_rate_counts_the_links_of_all_sentences(items: list[Observed])
 
 
 def test_it_is_not_the_mean_over_sentences(items: list[Observed]) -> None:
-    tally = Tally()
-    for i, item in enumerate(items):
-        tally.add(i, item, with_untrained(item, i))
-    cross = tally.result().kinds["cross"]
+    cross, alone = (probe_of(some).kinds["cross"] for some in (items, items[:1]))
     assert not np.allclose(cross.corpus["error_rate"].own, cross.scores["error_rate"].mean)
-    single = Tally()
-    single.add(0, items[0], with_untrained(items[0], 0))
-    alone = single.result().kinds["cross"]
-    assert np.allclose(alone.corpus["error_rate"].own, alone.scores["error_rate"].mean)
-    assert np.allclose(alone.corpus["error_rate"].untrained, alone.scores["error_rate"].untrained)
-    assert np.isclose(alone.corpus["error_rate"].uniform, alone.scores["error_rate"].uniform)
-    assert np.allclose(alone.corpus["coverage_spread"].own, alone.scores["coverage_spread"].mean)
+    for name, part, other in (
+        ("error_rate", "own", "mean"),
+        ("error_rate", "untrained", "untrained"),
+        ("error_rate", "uniform", "uniform"),
+        ("coverage_spread", "own", "mean"),
+    ):
+        assert np.allclose(getattr(alone.corpus[name], part), getattr(alone.scores[name], other)), name
 
 
 def test_coverage_of_all_source_tokens(items: list[Observed]) -> None:
@@ -75,30 +71,18 @@ def test_coverage_of_all_source_tokens(items: list[Observed]) -> None:
 def test_a_perfect_head_makes_no_error_and_the_end_of_a_sentence_counts_as_no_link() -> None:
     gold = tuple((i,) for i in range(4))
     perfect = observed(5, 5, cross=(lambda q, n: one_hot(q, n), HEADS["end"]), alignment=gold)
-    tally = CorpusTally()
-    tally.add(0, perfect, with_untrained(perfect, 0)["cross"])
-    assert tally.result()["error_rate"].own.tolist() == [[0.0, 1.0]]
-
-
-def test_without_known_alignments_there_is_no_error_rate() -> None:
-    item = random_observed()
-    tally = CorpusTally()
-    tally.add(0, item, with_untrained(item, 0)["cross"])
-    assert set(tally.result()) == {"coverage_spread"}
+    assert tallied([perfect]).result()["error_rate"].own.tolist() == [[0.0, 1.0]]
+    assert set(tallied([random_observed()]).result()) == {"coverage_spread"}, "without known alignments"
 
 
 def test_tables_name_both_figures_clearly(items: list[Observed]) -> None:
-    tally = Tally()
-    for i, item in enumerate(items):
-        tally.add(i, item, with_untrained(item, i))
-    probe = tally.result()
-    name = "alignment error rate, whole sample (Och & Ney 2003)"
-    assert whole_title("error_rate") == name
+    probe = probe_of(items)
+    name, whole = whole_title("error_rate"), probe.kinds["cross"].corpus["error_rate"]
+    assert "whole sample" in name
     lines = {row["statistic"]: row for row in head_numbers(probe, "cross", 0, 1)}
-    whole = probe.kinds["cross"].corpus["error_rate"]
-    assert lines[name]["mean"] == round(float(whole.own[0, 1]), 4)
-    assert lines[name]["uniform"] == round(whole.uniform, 4)
+    own = float(whole.own[0, 1])
+    assert (lines[name]["mean"], lines[name]["uniform"]) == (round(own, 4), round(whole.uniform, 4))
     assert lines[name]["standard deviation"] is None
     assert lines["alignment error rate"]["mean"] != lines[name]["mean"]
     row = next(row for row in head_rows(probe) if (row["kind"], row["head"]) == ("cross", "L1 H2"))
-    assert row[name] == round(float(whole.own[0, 1]), 3)
+    assert row[name] == round(own, 3)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -10,40 +13,55 @@ from explorer.probing.cross_checks import SENTENCES, THIRDS, agreement, kept_sha
 from explorer.probing.measured import Measured
 from model.analysis import bootstrap
 from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, value_zeroing
+from model.analysis.recorded_batches import Sample
 from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
-from model.config import EOS, SOS
+from model.config import ATTENTION_KINDS, EOS, SOS
 from model.recording import AttentionRecorder
 from model.scoring import evenly_spaced
+from model.transformer import Transformer
 
 
 def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: LoadedModel) -> None:
     sample = measured.sample.part(range(6))
     tags = [["NOUN" if i % 2 else "DET" for i in range(len(target))] for target in sample.targets]
-    found = kept_shares(reverse, sample, tags, lambda done, words: None)
-    single = [
-        counterfactual_rows(reverse.transformer, (*source.ids, EOS), (SOS, *target))
-        for source, target in zip(sample.sources, sample.targets, strict=True)
-    ]
+    found = kept_shares(reverse, sample, tags, silent)
+    single = [counterfactual_rows(reverse.transformer, *pair) for pair in pairs_of(sample)]
     for name in COUNTERFACTUALS:
-        marks = [one.stays[name][:-1] for one in single]
+        marks = [rows.stays[name][:-1] for rows in single]
+        nouns, of_nouns = [mark[1::2] for mark in marks], found.by_tag["NOUN"][1][name]
         assert float(found.shares[name].value) == pytest.approx(float(np.concatenate(marks).mean()))
-        nouns = np.concatenate([mark[1::2] for mark in marks])
-        assert float(found.by_tag["NOUN"][1][name].value) == pytest.approx(float(nouns.mean()))
-        low, high = (float(part) for part in (found.by_tag["NOUN"][1][name].low, found.by_tag["NOUN"][1][name].high))
-        expected = bootstrap.of_ratio(
-            np.array([mark[1::2].sum() for mark in marks], dtype=np.float64),
-            np.array([len(mark[1::2]) for mark in marks], dtype=np.float64),
-        )
-        assert (low, high) == (float(expected.low), float(expected.high)), "an interval over sentences"
-    assert found.by_tag["content"][0] == found.by_tag["NOUN"][0]
-    assert found.words == sum(len(target) for target in sample.targets)
+        assert float(of_nouns.value) == pytest.approx(float(np.concatenate(nouns).mean()))
+        hits, counts = (np.array([f(mark) for mark in nouns], dtype=np.float64) for f in (np.sum, len))
+        expected = bootstrap.of_ratio(hits, counts)
+        assert (of_nouns.low, of_nouns.high) == (expected.low, expected.high), "an interval over sentences"
+    assert found.by_tag["content"][0] == found.by_tag["NOUN"][0] == sum(len(target) // 2 for target in sample.targets)
+    assert found.words == found.rows()[0]["words"] == sum(len(target) for target in sample.targets)
     assert "68 % of function words" in found.caption()
-    assert found.rows()[0]["words"] == found.words
-    plain = kept_shares(reverse, sample, None, lambda done, words: None)
+    plain = kept_shares(reverse, sample, None, silent)
     assert plain.by_tag == {}
     assert "68 %" not in plain.caption()
     assert len(evenly_spaced(200, SENTENCES)) == SENTENCES
+    classes = [["function" if i == 0 else "content" for i in range(len(target))] for target in sample.targets]
+    by_class = kept_shares(reverse, sample, classes, silent).by_tag
+    assert {name: count for name, (count, _) in by_class.items()} == {"function": 6, "content": found.words - 6}
+
+
+def pairs_of(sample: Sample) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The ids that encoder and decoder read, sentence by sentence."""
+    for source, target in zip(sample.sources, sample.targets, strict=True):
+        yield (*source.ids, EOS), (SOS, *target)
+
+
+def recorded(model: Transformer, src: tuple[int, ...], read: tuple[int, ...]) -> AttentionRecorder:
+    recorder = AttentionRecorder()
+    with torch.inference_mode():
+        model(torch.tensor([src]), torch.tensor([read]), tap=recorder)
+    return recorder
+
+
+def silent(done: float, words: str) -> None:
+    """Takes reports of progress."""
 
 
 def test_agreement_of_two_maps() -> None:
@@ -52,62 +70,42 @@ def test_agreement_of_two_maps() -> None:
     assert agreement(one, one[:, ::-1]).startswith("the largest key is the same in 1 of 3 rows; mean correlation")
 
 
-def test_function_and_content_words_are_counted_as_such(measured: Measured, reverse: LoadedModel) -> None:
-    sample = measured.sample.part(range(4))
-    classes = [["function" if i == 0 else "content" for i in range(len(target))] for target in sample.targets]
-    found = kept_shares(reverse, sample, classes, lambda done, words: None)
-    assert {name: count for name, (count, _) in found.by_tag.items()} == {
-        "function": 4,
-        "content": sum(len(target) - 1 for target in sample.targets),
-    }
-
-
 def test_maps_are_compared_row_by_row(measured: Measured, reverse: LoadedModel) -> None:
-    sample = measured.sample.part(range(5))
-    found = map_agreement(reverse, sample, lambda done, words: None)
-    config = reverse.model_config
+    sample, model = measured.sample.part(range(5)), reverse.transformer
+    found = map_agreement(reverse, sample, silent)
     for (kind, layer), shares in found.same.items():
-        hits, rows, chance = 0, 0, 0.0
-        for source, target in zip(sample.sources, sample.targets, strict=True):
-            src, read = (*source.ids, EOS), (SOS, *target)
-            recorder = AttentionRecorder()
-            with torch.inference_mode():
-                reverse.transformer(torch.tensor([src]), torch.tensor([read]), tap=recorder)
-            weights = recorder.weights(kind)[layer].mean(axis=0)
-            zeroed = value_zeroing(reverse.transformer, src, read, kind, layer)
+        hits, chance = [], []
+        for src, read in pairs_of(sample):
+            weights = recorded(model, src, read).weights(kind)[layer].mean(axis=0)
+            zeroed = value_zeroing(model, src, read, kind, layer)
             for row, (one, two) in enumerate(zip(weights, zeroed, strict=True)):
                 n_keys = row + 1 if kind == "decoder" else len(one)
                 if n_keys > 1 and two.any():
-                    rows, hits, chance = rows + 1, hits + int(one.argmax() == two.argmax()), chance + 1 / n_keys
-        assert float(shares["weights", "zeroed"].value) == pytest.approx(hits / rows)
-        assert found.chance[kind, layer] == pytest.approx(chance / rows)
-    assert len(found.same) == sum(config.n_layers(kind) for kind in ("encoder", "decoder", "cross"))
-    assert len(found.rows()) == len(found.same)
+                    hits.append(one.argmax() == two.argmax())
+                    chance.append(1 / n_keys)
+        assert float(shares["weights", "zeroed"].value) == pytest.approx(np.mean(hits))
+        assert found.chance[kind, layer] == pytest.approx(np.mean(chance))
+    assert len(found.rows()) == len(found.same) == sum(map(reverse.model_config.n_layers, ATTENTION_KINDS))
     assert "Over 5 sentences: the key with the largest weight" in found.caption()
 
 
 def test_shares_of_the_source_by_place_and_class(measured: Measured, reverse: LoadedModel) -> None:
-    sample = measured.sample.part(range(6))
+    sample, model = measured.sample.part(range(6)), reverse.transformer
     classes = [["function" if i % 2 else "content" for i in range(len(target))] for target in sample.targets]
-    found = source_counts(reverse, sample, classes, lambda done, words: None)
-    everything, ends, by_class, thirds = [], [], {"function": [], "content": []}, {name: [] for name in THIRDS}
-    for source, target in zip(sample.sources, sample.targets, strict=True):
-        src, read = (*source.ids, EOS), (SOS, *target)
-        recorder = AttentionRecorder()
-        with torch.inference_mode():
-            reverse.transformer(torch.tensor([src]), torch.tensor([read]), tap=recorder)
-        shares, n = source_shares(reverse.transformer, src, read), len(target)
+    found = source_counts(reverse, sample, classes, silent)
+    everything, ends, groups = [], [], defaultdict(list)
+    for src, read in pairs_of(sample):
+        cross, shares, n = recorded(model, src, read).weights("cross"), source_shares(model, src, read), len(read) - 1
         for t in range(n):
             everything.append(shares[t])
-            ends.append(recorder.weights("cross")[:, :, t, -1].mean())
-            by_class["function" if t % 2 else "content"].append(shares[t])
-            thirds[THIRDS[0 if t < n / 3 else 1 if t < 2 * n / 3 else 2]].append(shares[t])
+            ends.append(cross[:, :, t, -1].mean())
+            groups["function words" if t % 2 else "content words"].append(shares[t])
+            groups[THIRDS[0 if t < n / 3 else 1 if t < 2 * n / 3 else 2]].append(shares[t])
     assert float(found.mean.value) == pytest.approx(np.mean(everything))
     assert found.words == len(everything)
-    for name, values in (*((f"{key} words", values) for key, values in by_class.items()), *thirds.items()):
+    for name, values in groups.items():
         count, item = found.groups[name]
         assert (count, float(item.value)) == (len(values), pytest.approx(np.mean(values)))
     assert float(found.on_end.value) == pytest.approx(np.corrcoef(everything, ends)[0, 1], abs=1e-5)
     assert found.on_end.low < found.on_end.value < found.on_end.high
-    assert "of each comes from the source" in found.caption()
     assert [row["predictions"] for row in found.rows()][:4] == ["all", *THIRDS]

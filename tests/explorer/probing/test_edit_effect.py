@@ -1,4 +1,4 @@
-"""What edited heads do to a sentence."""
+"""What edited heads do to a sentence, and to the quality of a sample's translations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ import torch
 
 from explorer.decoding.head_change import Change
 from explorer.decoding.translator import InputError, Translator
-from explorer.probing.edit_effect import divergence, effect_on, step_rows
+from explorer.probing.edit_effect import Quality, divergence, effect_on, quality_of, quality_words, step_rows
+from explorer.probing.sample import subsample
+from model.analysis.importance import SentenceLosses, without
+from model.analysis.recorded_batches import written_sample
 from model.checkpoint import load_model
 from model.config import EOS, SOS
+from model.data import get_task
 from model.decoding.search import allowed_log_probs
 from model.edits import HeadEdits
 from tests.explorer.edited import edits_of
@@ -29,35 +33,29 @@ def reverse() -> Translator:
 def test_the_effect_on_a_sentence(reverse: Translator) -> None:
     edit = edits_of(reverse, TEXT, Change("cross", 1, 1, "zero"), Change("cross", 1, 2, "zero"))
     effect = effect_on(reverse, TEXT, edit)
-    assert effect.before.text == TEXT[::-1]
-    assert effect.after.text != TEXT[::-1]
+    assert effect.before.text == TEXT[::-1] != effect.after.text
     assert effect.after.trace.edits == ("cross layer 1 head 1: zero", "cross layer 1 head 2: zero")
     # Independently: both distributions along the unchanged path, by one teacher-forced call each.
     model, path = reverse.loaded.transformer, effect.before.path
-    src = torch.tensor([[*effect.before.source.ids, EOS]])
-    tgt = torch.tensor([[SOS, *path[:-1]]])
+    src, tgt = torch.tensor([[*effect.before.source.ids, EOS]]), torch.tensor([[SOS, *path[:-1]]])
     with torch.inference_mode():
         p = allowed_log_probs(model(src, tgt))[0].double()
         q = allowed_log_probs(model(src, tgt, tap=edit.tap(model.config)))[0].double()
-    for t, step in enumerate(effect.steps):
+    rows = step_rows(effect)
+    assert [row["step"] for row in rows] == list(range(1, len(path) + 1))
+    assert [row["reads"] for row in rows] == ["<sos>", *[row["predicts"] for row in rows[:-1]]]
+    for t, (row, step) in enumerate(zip(rows, effect.steps, strict=True)):
         assert step.before == pytest.approx(float(p[t, path[t]].exp()), abs=1e-5)
         assert step.after == pytest.approx(float(q[t, path[t]].exp()), abs=1e-5)
         kl = sum(math.exp(a) * (a - b) for a, b in zip(p[t].tolist(), q[t].tolist(), strict=True) if a > -1e9)
         assert step.divergence == pytest.approx(kl, rel=1e-3, abs=1e-5)
         assert step.instead == reverse.loaded.target.label(int(q[t].argmax()))
-    assert effect.divergence == pytest.approx(np.mean([step.divergence for step in effect.steps]))
-    rows = step_rows(effect)
-    assert [row["step"] for row in rows] == list(range(1, len(path) + 1))
-    assert [row["reads"] for row in rows] == ["<sos>", *[row["predicts"] for row in rows[:-1]]]
-    for row, step in zip(rows, effect.steps, strict=True):
         assert row["change"] == pytest.approx(row["probability after"] - row["probability before"], abs=2e-4)
         assert row["KL (nats)"] == round(step.divergence, 4)
-
-
-def test_no_edit_has_no_effect(reverse: Translator) -> None:
-    effect = effect_on(reverse, TEXT, HeadEdits())
-    assert effect.after.path == effect.before.path
-    assert effect.divergence == pytest.approx(0.0, abs=1e-9)
+    assert effect.divergence == pytest.approx(np.mean([step.divergence for step in effect.steps]))
+    none = effect_on(reverse, TEXT, HeadEdits())
+    assert none.after.path == none.before.path
+    assert none.divergence == pytest.approx(0.0, abs=1e-9)
 
 
 def test_divergence_of_distributions() -> None:
@@ -73,3 +71,32 @@ def test_divergence_of_distributions() -> None:
 def test_a_pattern_of_another_length_gets_a_message(reverse: Translator, kind: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         edits_of(reverse, TEXT, Change(kind, 1, 1, "pattern", other="abc"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "longest", "size", "bleu", "heads"),
+    [("reverse", 100, 40, None, (1, 2)), ("adjective-swap", 60, 20, 100.0, (2, 4))],
+)
+def test_quality_of_a_sample(name: str, longest: int, size: int, bleu: float | None, heads: tuple[int, int]) -> None:
+    """BLEU is measured where targets are words."""
+    task, loaded = get_task(name), load_model(ROOT / "checkpoints" / name)
+    sample = subsample(written_sample(task.splits["test"], loaded.source, loaded.target, longest), size)
+    assert len(sample) == size
+    whole = quality_of(loaded, sample, task, None)
+    assert (whole.exact, whole.bleu) == (1.0, bleu and pytest.approx(bleu))
+    ruined = quality_of(loaded, sample, task, without([("cross", *place) for place in np.ndindex(heads)]))
+    assert ruined.exact < 0.2
+    assert ruined.loss > whole.loss + 1
+    assert bleu is None or ruined.bleu < 50
+
+
+def test_a_change_in_words_names_the_measures_that_are_known() -> None:
+    tokens = np.array([2.0, 3.0, 5.0])
+    first, second = (SentenceLosses(np.array(nll), tokens, tokens) for nll in ([1.0, 2.0, 3.0], [2.0, 3.5, 5.5]))
+    before, after = Quality(first, np.ones(3), None), Quality(second, np.array([1.0, 0.0, 0.0]), None)
+    assert quality_words(before, after) == (
+        "the loss goes from 0.600 to 1.100 nats per token, by +0.500 (+0.500 to +0.500); exact match from 100.0 % to "
+        "33.3 %, by -66.7 (-100.0 to 0.0, not distinguishable from zero) percentage points"
+    )
+    same = quality_words(Quality(first, None, 30.0), Quality(first, None, 12.34))
+    assert "by 0.000 (0.000 to 0.000, not distinguishable from zero); BLEU from 30.0 to 12.3" in same

@@ -1,4 +1,4 @@
-"""The findings on the cards of the bundled models equal those that the program computes."""
+"""The cards of the bundled models quote what the program computes: findings, cross-checks, the pruning curve."""
 
 from __future__ import annotations
 
@@ -8,18 +8,14 @@ import pytest
 
 from explorer.probing.importance import measure_curve, measure_importance
 from explorer.probing.measured import measure
-from explorer.probing.sample import SampleChoice
-from explorer.probing.ship import findings
+from explorer.probing.sample import SampleChoice, default_choice, gather
+from explorer.probing.ship import check_lines, findings
 from model.analysis.importance import least_first
 from model.checkpoint import load_model
+from tests.explorer.probed import quiet
 from tests.paths import CHECKPOINTS
 
 NAMES = ("reverse", "adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de")
-
-
-def quiet(done: float, words: str) -> None:
-    assert 0 <= done <= 1
-    assert words
 
 
 @pytest.mark.slow
@@ -45,12 +41,22 @@ def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
     found = measure(SampleChoice(), loaded, quiet)
     importance = measure_importance(loaded, found.sample, quiet)
     curve = measure_curve(loaded, found.sample, found.task, least_first(importance.ablation.loss_change), quiet)
-    assert curve.counts[0] == 0
-    assert curve.counts[-1] == 24
-    assert curve.exact[0] == 1.0
-    assert curve.exact[-1] == 0.0
-    assert curve.exact[1] == 1.0, "the least important heads can go"
+    assert (curve.counts[0], curve.counts[-1]) == (0, 24)
+    assert (curve.exact[0], curve.exact[1], curve.exact[-1]) == (1.0, 1.0, 0.0), "the least important heads can go"
     quality = curve.remaining_quality()
     assert set(quality) == {"probability per token", "exact match", "BLEU"}
     assert all(values[0] == 100.0 and len(values) == len(curve.counts) for values in quality.values())
     assert re.match(r"BLEU falls below 90 % of the whole model's with \d+ of 24 heads switched off\.", curve.summary())
+
+
+SLOW = (*NAMES[1:], "multi30k-en-de", "multi30k-de-en")
+
+
+@pytest.mark.parametrize("name", ["reverse", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+def test_the_card_quotes_what_is_counted(name: str) -> None:
+    loaded = load_model(CHECKPOINTS / name)
+    sample, _, _ = gather(default_choice(loaded.data_config), loaded, quiet)
+    lines = check_lines(loaded, sample)
+    assert len(lines) == 3
+    for line in lines:
+        assert f"- {line}\n" in loaded.card

@@ -85,10 +85,11 @@ def test_its_role_is_alignment_and_it_is_named_as_the_best(measured: Measured) -
     cross = measured.probe.kinds["cross"]
     role = role_of(cross, N_LAYERS - 1, 0)
     assert role.name in ("alignment (predicts)", "lexical (predicts)"), "the second is its stricter form"
-    assert cross.scores["error_rate"].mean[N_LAYERS - 1, 0] < 0.05
     rates = cross.scores["error_rate"].mean
     assert np.unravel_index(rates.argmin(), rates.shape) == (N_LAYERS - 1, 0)
-    assert np.sort(rates, axis=None)[1] > 0.3
+    best, second, *_ = np.sort(rates, axis=None)
+    assert best < 0.05
+    assert second > 0.3
 
 
 def test_a_translator_between_their_languages_is_measured_on_the_scenes(guided: LoadedModel, tmp_path: Path) -> None:

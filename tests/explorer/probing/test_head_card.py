@@ -1,4 +1,4 @@
-"""What the card of a head shows."""
+"""What the card of a head and the tables of all heads show."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from explorer.probing.head_card import (
 )
 from explorer.probing.measured import Measured
 from explorer.probing.roles import role_of
+from explorer.probing.tables import colour_range, head_rows, kinds_with, summary
 from tests.explorer.probed import observed, one_hot
 
 
@@ -36,14 +37,7 @@ def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> No
     assert example_statistic(role_of(plain, 0, 0), plain) == "confidence"
 
 
-def test_words_about_coverage() -> None:
-    item = observed(n_src=4, n_tgt=3, cross=(lambda q, n: one_hot(q, n),))
-    assert coverage_caption(item.trace.cross[0, 0], item.trace.src_tokens).endswith(
-        "would be 0.75): most 1 “s0” (1.00), least 1 “s0” (1.00), “<eos>” 0.00."
-    )
-
-
-def test_similar_heads_are_those_of_the_smallest_divergence(measured: Measured) -> None:
+def test_similar_heads_are_those_of_the_smallest_divergence_and_coverage_has_its_mean(measured: Measured) -> None:
     scores = measured.probe.kinds["encoder"]
     lines = similar_heads(scores, 1, 2)
     divergences = scores.similarity[4 + 2].copy()
@@ -51,3 +45,26 @@ def test_similar_heads_are_those_of_the_smallest_divergence(measured: Measured) 
     nearest = divmod(int(divergences.argmin()), 4)
     assert len(lines) == 3
     assert lines[0].startswith(f"L{nearest[0] + 1} H{nearest[1] + 1}: {divergences.min():.2f} bits apart, ")
+    item = observed(n_src=4, n_tgt=3, cross=(lambda q, n: one_hot(q, n),))
+    assert coverage_caption(item.trace.cross[0, 0], item.trace.src_tokens).endswith(
+        "would be 0.75): most 1 “s0” (1.00), least 1 “s0” (1.00), “<eos>” 0.00."
+    )
+
+
+def test_tables_agree_with_the_scores(measured: Measured) -> None:
+    rows = head_rows(measured.probe)
+    assert len(rows) == 12
+    cross = next(row for row in rows if (row["kind"], row["head"]) == ("cross", "L1 H2"))
+    scores = measured.probe.kinds["cross"].scores
+    assert cross["alignment accuracy"] == round(float(scores["accuracy"].mean[0, 1]), 3)
+    assert "next token" in rows[0]
+    assert [row["kind"] for row in head_rows(measured.probe, ["decoder"])] == ["decoder"] * 2
+    assert "next token" not in head_rows(measured.probe, ["decoder"])[0], "a column without any value is left out"
+    assert summary(measured.probe).startswith("4 of 12 heads have a clear role")
+
+
+def test_maps_of_one_statistic_share_a_colour_scale(measured: Measured) -> None:
+    probe = measured.probe
+    largest = max(kind.scores["effective_keys"].mean.max() for kind in probe.kinds.values())
+    assert [colour_range(probe, name) for name in ("previous", "effective_keys")] == [(0.0, 1.0), (0.0, largest)]
+    assert [kinds_with(probe, name) for name in ("aligned", "next")] == [["cross"], ["encoder"]]

@@ -32,54 +32,42 @@ def importance() -> Importance:
 
 
 def test_rows_begin_with_the_most_important_head(importance: Importance) -> None:
-    rows = importance.rows()
-    assert [(row["kind"], row["head"]) for row in rows] == [
+    first, second, third, last = importance.rows()
+    assert [(row["kind"], row["head"]) for row in (first, second, third, last)] == [
         ("cross", "L1 H1"),
         ("encoder", "L1 H1"),
         ("decoder", "L1 H1"),
         ("encoder", "L1 H2"),
     ]
-    assert rows[0]["loss change (nats)"] == 2.0
-    assert rows[0]["gradient score in its layer"] == 1.0
-
-
-def test_a_head_is_ranked_among_all(importance: Importance) -> None:
-    said = importance.sentence_about(("encoder", 0, 0))
-    assert "from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)" in said
-    assert "by -5.0 (-6.0 to -4.0) percentage points: rank 2 of 4." in said
-    assert said.endswith("Over 1 sentence.")
-
-
-def test_the_summary_rounds_once_and_shows_no_negative_zero(importance: Importance) -> None:
-    said = importance.summary()
-    assert "most without cross L1 H1, by +2.000 (+1.950 to +2.050)" in said
-    assert "least without encoder L1 H2, by 0.000 (-0.050 to +0.050, not distinguishable from zero)" in said
-    assert "Of 4 heads, 1 cannot be distinguished from zero, and without 0 the model is better." in said
+    assert (first["loss change (nats)"], first["gradient score in its layer"]) == (2.0, 1.0)
     assert importance.unclear() == [("encoder", 0, 1)]
-    row = importance.rows()[-1]
-    assert (row["loss change (nats)"], row["distinguishable from zero"]) == (0.0, "no")
-    assert str(row["loss change (nats)"]) == "0.0", "not -0.0"
+    assert (str(last["loss change (nats)"]), last["distinguishable from zero"]) == ("0.0", "no"), "not -0.0"
+
+
+def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
+    summary, one = importance.summary(), importance.sentence_about(("encoder", 0, 0))
+    for said, numbers in (
+        (summary, "most without cross L1 H1, by +2.000 (+1.950 to +2.050)"),
+        (summary, "least without encoder L1 H2, by 0.000 (-0.050 to +0.050, not distinguishable from zero)"),
+        (summary, "Of 4 heads, 1 cannot be distinguished from zero, and without 0 the model is better."),
+        (one, "from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)"),
+        (one, "by -5.0 (-6.0 to -4.0) percentage points: rank 2 of 4."),
+    ):
+        assert numbers in said
 
 
 def test_the_curve_is_in_percent_of_the_whole_model() -> None:
-    curve = PruningCurve(
-        (0, 1, 2), (0.0, np.log(2), np.log(4)), (0.8, 0.76, 0.2), (None, None, None), around(np.zeros(3), 0.1)
-    )
+    losses, nothing = (0.0, np.log(2), np.log(4)), (None, None, None)
+    changes = around(np.log([1.0, 2.0, 4.0]), np.log(1.25))
+    curve = PruningCurve((0, 1, 2), losses, (0.8, 0.76, 0.2), nothing, changes)
     quality = curve.remaining_quality()
     assert set(quality) == {"probability per token", "exact match"}
     assert quality["probability per token"] == pytest.approx([100, 50, 25])
     assert quality["exact match"] == pytest.approx([100, 95, 25])
-    assert curve.summary().startswith(
-        "Exact match falls below 90 % of the whole model's with 2 of 2 heads switched off."
-    )
+    assert np.allclose(curve.interval(), ([80, 40, 20], [125, 62.5, 31.25]))
+    assert curve.summary().startswith("Exact match falls below 90 % of the whole model's with 2 of 2 heads")
     whole = PruningCurve((0, 1), (0.5, 0.5), (None, None), (None, None), around(np.zeros(2), 0.1))
     assert whole.summary().startswith("Probability per token stays above 90 % however many of 1 head are switched off.")
-
-
-def test_the_curve_has_an_interval() -> None:
-    changes = around(np.log([1.0, 2.0]), np.log(1.25))
-    curve = PruningCurve((0, 1), (0.0, np.log(2)), (None, None), (None, None), changes)
-    assert np.allclose(curve.interval(), ([80, 40], [125, 62.5]))
 
 
 def test_each_check_reports_one_part_more() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from explorer.decoding.attention_maps import diagonal, mirror
 from explorer.probing import pattern_shares as formulas
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
-from explorer.probing.pattern_cells import punctuation, rarest
-from explorer.probing.pattern_shares import divergences
+from explorer.probing.pattern_cells import lexical_cells, partners, punctuation, rarest
+from explorer.probing.pattern_shares import divergences, relative_map, shares_of_bins
 from model.analysis.word_alignment import gold_cells
+from model.config import ATTENTION_KINDS, AttentionKind
 from tests.explorer.probed import HEADS, observed, one_hot, random_observed
 
 
@@ -26,44 +30,44 @@ def close(found: np.ndarray, expected: float) -> bool:
     return math.isclose(float(found), expected, rel_tol=1e-6, abs_tol=1e-9)
 
 
-def test_entropy_effective_keys_and_confidence() -> None:
-    item = random_observed()
-    for kind in ("encoder", "decoder", "cross"):
-        found = sentence_scores(item, kind)  # type: ignore[arg-type]
-        rows = item.trace.weights(kind)[0, 1]  # type: ignore[arg-type]
-        causal = kind == "decoder"
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
+def test_entropy_effective_keys_and_confidence(kind: AttentionKind) -> None:
+    item, causal = random_observed(), kind == "decoder"
+    found, rows = sentence_scores(item, kind), item.trace.weights(kind)[0, 1]
+    last, skip = len(rows[0]) - (not causal), len(rows) - 1 if kind == "encoder" else -1
 
-        def h(row: list[float]) -> float:
-            return -sum(a * math.log(a) for a in row if a > 0)
+    def h(row: list[float]) -> float:
+        return -sum(a * math.log(a) for a in row if a > 0)
 
-        def m(i: int, row: list[float], causal: bool = causal) -> int:
-            return i + 1 if causal else len(row)
+    def per_row(name: str, score: Callable[[int, list[float], int], float | None]) -> None:
+        """The mean over the rows that see more than one key."""
 
-        assert close(found["effective_keys"][0, 1], loops(rows, lambda i, r: math.exp(h(r)) if m(i, r) > 1 else None))
-        assert close(
-            found["normalised_entropy"][0, 1],
-            loops(rows, lambda i, r: h(r) / math.log(m(i, r)) if m(i, r) > 1 else None),
-        )
-        last = len(rows[0]) if causal else len(rows[0]) - 1
-        skip = len(rows) - 1 if kind == "encoder" else -1
-        assert close(
-            found["confidence"][0, 1],
-            loops(rows, lambda i, r, last=last, skip=skip: max(r[:last]) if m(i, r) > 1 and i != skip else None),
-        )
+        def counted(i: int, row: list[float]) -> float | None:
+            keys = i + 1 if causal else len(row)
+            return score(i, row, keys) if keys > 1 else None
+
+        assert close(found[name][0, 1], loops(rows, counted)), name
+
+    per_row("effective_keys", lambda i, row, keys: math.exp(h(row)))
+    per_row("normalised_entropy", lambda i, row, keys: h(row) / math.log(keys))
+    per_row("confidence", lambda i, row, keys: max(row[:last]) if i != skip else None)
 
 
 def test_shares_of_places() -> None:
     item = random_observed()
-    rows = item.trace.encoder[0, 0]
-    found = sentence_scores(item, "encoder")
+    rows, found = item.trace.encoder[0, 0], sentence_scores(item, "encoder")
     n = len(rows)
-    assert close(found["previous"][0, 0], loops(rows, lambda i, r: r[i - 1] if i else None))
-    assert close(found["itself"][0, 0], loops(rows, lambda i, r: r[i]))
-    assert close(found["next"][0, 0], loops(rows, lambda i, r: r[i + 1] if i + 1 < n else None))
-    assert close(found["first"][0, 0], loops(rows, lambda i, r: r[0]))
-    assert close(found["end"][0, 0], loops(rows, lambda i, r: r[-1]))
-    assert close(found["elsewhere"][0, 0], loops(rows, lambda i, r: sum(r[1:-1])))
-    assert close(found["mean_distance"][0, 0], loops(rows, lambda i, r: sum(a * abs(i - j) for j, a in enumerate(r))))
+    expected = {
+        "previous": lambda i, r: r[i - 1] if i else None,
+        "itself": lambda i, r: r[i],
+        "next": lambda i, r: r[i + 1] if i + 1 < n else None,
+        "first": lambda i, r: r[0],
+        "end": lambda i, r: r[-1],
+        "elsewhere": lambda i, r: sum(r[1:-1]),
+        "mean_distance": lambda i, r: sum(a * abs(i - j) for j, a in enumerate(r)),
+    }
+    for name, score in expected.items():
+        assert close(found[name][0, 0], loops(rows, score)), name
     hit = sum(float(rows[i, i - 1]) for i in range(2, n))  # row 1's previous token is the first: a sink
     spent = sum(float(rows[i, j]) for i in range(2, n) for j in range(1, n - 1))
     assert close(found["previous" + WITHOUT_SINKS][0, 0], hit / spent)
@@ -138,17 +142,13 @@ def test_alignment_accuracy_and_error_rate_for_both_choices_of_rows() -> None:
         assert close(found["aligned" + suffix][0, 1], sum(mass) / len(mass))
 
 
-def test_ties_are_shared_out() -> None:
-    even = np.full((1, 4, 5), 0.2)
-    gold = gold_cells(((0,), (1, 2), (), (3,)), 4, 5)
-    assert close(formulas.alignment_accuracy(even, gold)[0], (1 / 5 + 2 / 5 + 1 / 5) / 3)
-
-
-def test_a_perfect_alignment_has_no_error_though_several_tokens_are_right() -> None:
+def test_a_perfect_alignment_has_no_error_though_several_tokens_are_right_and_ties_are_shared_out() -> None:
     gold = gold_cells(((0, 2), (1,), (0, 2)), 4, 5)
     weights = np.stack([one_hot(key, 5) for key in (2, 1, 0, 4)])[None]
     assert formulas.alignment_error_rate(weights, gold)[0] == 0.0
     assert formulas.alignment_accuracy(weights, gold)[0] == 1.0
+    gold = gold_cells(((0,), (1, 2), (), (3,)), 4, 5)
+    assert close(formulas.alignment_accuracy(np.full((1, 4, 5), 0.2), gold)[0], (1 / 5 + 2 / 5 + 1 / 5) / 3)
 
 
 def test_coverage() -> None:
@@ -167,8 +167,7 @@ def test_coverage() -> None:
 
 def test_divergence_is_jensen_shannon() -> None:
     item = random_observed()
-    rows = np.ones(7, dtype=bool)
-    found = divergences(item.trace.encoder, rows)
+    found = divergences(item.trace.encoder, np.ones(7, dtype=bool))
     p, q = item.trace.encoder[0].astype(float)
 
     def kl(a: np.ndarray, b: np.ndarray) -> float:
@@ -179,8 +178,53 @@ def test_divergence_is_jensen_shannon() -> None:
     assert np.isclose(found[0, 1], expected)
     assert np.allclose(found, found.T)
     assert np.allclose(np.diag(found), 0)
+    apart = observed(encoder=(HEADS["first"], HEADS["end"])).trace.encoder
+    assert np.isclose(divergences(apart, np.ones(9, dtype=bool))[0, 1], 1.0), "nothing in common: one bit"
 
 
-def test_heads_with_nothing_in_common_are_one_bit_apart() -> None:
-    item = observed(encoder=(HEADS["first"], HEADS["end"]))
-    assert np.isclose(divergences(item.trace.encoder, np.ones(9, dtype=bool))[0, 1], 1.0)
+@pytest.mark.parametrize(("n", "bins"), [(1, 4), (3, 4), (4, 4), (9, 4), (25, 12)])
+def test_a_map_by_relative_position_is_weight_moved_token_by_token(n: int, bins: int) -> None:
+    weights = np.random.default_rng(n).dirichlet(np.ones(n + 1), size=(2, n))
+    found = relative_map(weights, bins)
+    assert found.shape == (2, bins, bins)
+    assert np.allclose(found.sum(-1), 1)
+    fine = 5040  # parts so small that each lies in one token and one bin
+    at = [int((i + 0.5) / fine * n) for i in range(fine)]
+    expected = np.zeros((bins, bins))
+    for q in range(bins):
+        row = weights[0, [at[i] for i in range(q * fine // bins, (q + 1) * fine // bins)]].mean(axis=0)
+        for key, weight in enumerate(row):
+            inside = [int((i + 0.5) / fine * bins) for i in range(key * fine // (n + 1), (key + 1) * fine // (n + 1))]
+            for k in inside:
+                expected[q, k] += weight / len(inside)
+    assert np.allclose(found[0], expected, atol=2e-3)
+    assert np.allclose(relative_map(np.eye(bins * n), bins), np.eye(bins)), "the diagonal stays the diagonal"
+    assert np.allclose(shares_of_bins(n, bins).sum(axis=0), 1)
+
+
+ALIGNMENTS = [
+    ((0,), (2,), (1, 3), (), (5,), (7,), (6,)),
+    ((3,), (0, 1), (2,), (4,), (), (6,), (5, 7)),
+    ((7,), (6,), (5,), (4,), (3,), (2,), (1,)),
+]
+
+
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize("alignment", ALIGNMENTS)
+def test_shuffled_partners_are_those_of_the_other_rows(alignment: tuple[tuple[int, ...], ...], read: bool) -> None:
+    item = observed(9, 8, alignment=alignment)
+    own, found = partners(item, read=read), lexical_cells(item, read=read)
+    assert found is not None
+    *tables, having = found
+    rows = [row for row in range(8) if own[row].any()]
+    assert np.flatnonzero(having).tolist() == rows
+    for table, reference in zip(tables, (diagonal(8, 9), mirror(8, 9)), strict=True):
+        expected = own.astype(np.float64)
+        for row, other in itertools.permutations(rows, 2):
+            for key in np.flatnonzero(own[other]):
+                # As far from where this row stands as the other's partner is from where the other stands; the row
+                # that reads a token stands one further down than the row that predicts it.
+                at, there = (int(reference[one - int(read)]) for one in (row, other))
+                expected[row, min(max(at + int(key) - there, 0), 7)] -= 1 / (len(rows) - 1)
+        assert np.allclose(table, expected)
+    assert lexical_cells(observed(9, 8, alignment=((0,), (1,), *((),) * 5))) is None, "two rows cannot be shuffled"

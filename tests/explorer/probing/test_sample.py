@@ -1,30 +1,37 @@
-"""The sentences that heads are measured on."""
+"""The sentences that heads are measured on, and their form in the address."""
 
 from __future__ import annotations
 
+import base64
+import dataclasses
+import random
+import zlib
 from pathlib import Path
 
 import pytest
 
 from explorer.probing.sample import (
+    MAX_LINK,
     SampleChoice,
     SampleError,
     examples_for,
+    from_link,
     gather,
     lines_of,
+    to_link,
 )
 from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import quiet
 from tests.paths import ROOT
 
 
-def test_lines() -> None:
+def test_lines(reverse: LoadedModel) -> None:
     assert lines_of(" a \r\n\n b\tc\n") == ("a", "b\tc")
-    for empty in ("", " \n "):
-        with pytest.raises(SampleError):
-            lines_of(empty)
-    with pytest.raises(SampleError, match="at most"):
-        lines_of("a" * 500_000)
+    for text, said in (("", "is empty"), (" \n ", "is empty"), ("a" * 500_000, "at most")):
+        with pytest.raises(SampleError, match=said):
+            lines_of(text)
+    with pytest.raises(SampleError, match="too long"):
+        gather(SampleChoice("own", ("a" * 300,)), reverse, quiet)
 
 
 def test_the_task_gives_its_test_sentences_evenly_spread(reverse: LoadedModel) -> None:
@@ -32,8 +39,10 @@ def test_the_task_gives_its_test_sentences_evenly_spread(reverse: LoadedModel) -
     assert len(examples) == 100
     assert {len(example.source) for example in examples} == set(range(1, 17))
     assert about == "100 of 1,505 test sentences of reverse, evenly spread"
-    assert task is not None
     assert task.name == "reverse"
+    # Alignments apply where the model says what was written.
+    sample, _, _ = gather(SampleChoice(size=20, translated=True), reverse, quiet)
+    assert list(sample.alignments) == [tuple((i,) for i in reversed(range(len(ids)))) for ids in sample.targets]
 
 
 def test_own_sentences_with_and_without_translations(reverse: LoadedModel) -> None:
@@ -46,39 +55,17 @@ def test_own_sentences_with_and_without_translations(reverse: LoadedModel) -> No
     assert [reverse.target.decode(ids) for ids in mixed.targets] == ["cba", "ed"]
 
 
-def test_alignments_apply_where_the_model_says_what_was_written(reverse: LoadedModel) -> None:
-    sample, _, _ = gather(SampleChoice(size=20, translated=True), reverse, quiet)
-    assert all(
-        alignment == tuple((i,) for i in reversed(range(len(ids))))
-        for alignment, ids in zip(sample.alignments, sample.targets, strict=True)
-    )
-
-
-def test_a_sample_without_readable_sentences_gets_a_message(reverse: LoadedModel) -> None:
-    with pytest.raises(SampleError, match="too long"):
-        gather(SampleChoice("own", ("a" * 300,)), reverse, quiet)
-
-
 def test_a_missing_corpus_gets_a_message(reverse: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import dataclasses
-
     data = dataclasses.replace(reverse.data_config, task="multi30k-en-de", src_lang="en", tgt_lang="de")
     other = dataclasses.replace(reverse, data_config=data)
     monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
     with pytest.raises(SampleError, match="not on this machine"):
         examples_for(SampleChoice(), other)
     monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
     with pytest.raises(SampleError, match="cannot be read"):
         examples_for(SampleChoice(), other)
-
-
-def test_equal_choices_have_equal_keys() -> None:
-    assert SampleChoice().key == SampleChoice().key
-    others = [SampleChoice(size=5), SampleChoice("own", ("a",)), SampleChoice(translated=True)]
-    assert len({SampleChoice().key, *(choice.key for choice in others)}) == 4
 
 
 def test_own_sentences_with_aligned_words_are_those_of_the_task() -> None:
@@ -104,3 +91,50 @@ def test_own_sentences_with_aligned_words_are_those_of_the_task() -> None:
     ragged, _, _ = gather(SampleChoice("own", ("I read\tje lis\tnot pairs",)), loaded, quiet)
     assert ragged.alignments == (None,)
     assert ragged.references == ("je lis\tnot pairs",)
+
+
+LINES = ("abc\tcba", "日本語 </script> & ü", "a.b~c")
+
+
+CHOICES = {
+    "": SampleChoice(),
+    "task.50": SampleChoice(size=50),
+    "task.50.translated": SampleChoice(size=50, translated=True),
+    "task.30.translated.aligned": SampleChoice("task", (), 30, True, True),
+    "own": SampleChoice("own", LINES),
+    "own.7": SampleChoice("own", ("x",), 7, True),
+    "own, aligned": SampleChoice("own", LINES, aligned=True),
+    "scenes": SampleChoice("scenes", aligned=True),
+}
+
+
+@pytest.mark.parametrize(("text", "choice"), CHOICES.items(), ids=CHOICES)
+def test_a_choice_is_restored_from_its_link(text: str, choice: SampleChoice) -> None:
+    link = to_link(choice)
+    if text.startswith("task") or not text:
+        assert link == text, "the default sample needs no parameter"
+    if link:
+        assert from_link(link) == choice
+        assert from_link(link).key == choice.key
+    assert all(letter.isalnum() or letter in ".-_" for letter in link), "it needs no escapes in an address"
+    assert len({other.key for other in CHOICES.values()}) == len(CHOICES)
+
+
+def test_a_list_that_is_too_long_says_so_when_it_is_opened_and_none_can_fill_the_memory() -> None:
+    letters = random.Random(1)
+    lines = tuple("".join(letters.choices("abcdefghijklmnop", k=60)) for _ in range(400))
+    assert to_link(SampleChoice("own", lines)) == "own.200.-"
+    packed = base64.urlsafe_b64encode(zlib.compress(b"a" * 50_000_000, 9)).decode().rstrip("=")
+    for link, said in (("own.200.-", "too long for a link"), (f"own.200.{packed}", "at most 400,000 are read")):
+        with pytest.raises(SampleError, match=said):
+            from_link(link)
+    assert len(to_link(SampleChoice("own", ("the same line",) * 900))) < MAX_LINK
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "task", "task.0", "task.1001", "task.5.abc", "own.5", "own.5.%%", "own.5.AAAA", "task.5.translated.x"],
+)
+def test_any_other_text_gets_a_message(text: str) -> None:
+    with pytest.raises(SampleError):
+        from_link(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 import shutil
 from pathlib import Path
 
@@ -40,8 +41,7 @@ def importance_of(measured: Measured) -> Importance:
 
 
 def test_what_is_stored_is_what_was_measured(measured: Measured, folder: Path) -> None:
-    hashed = stored.sample_hash(measured.sample, SEEDS)
-    known = importance_of(measured)
+    hashed, known = stored.sample_hash(measured.sample, SEEDS), importance_of(measured)
     stored.save(folder, measured.probe, known, hashed)
     again = stored.load(folder, hashed)
     assert again is not None
@@ -50,31 +50,29 @@ def test_what_is_stored_is_what_was_measured(measured: Measured, folder: Path) -
     for kind in ATTENTION_KINDS:
         one, two = measured.probe.kinds[kind], again.probe.kinds[kind]
         assert set(one.scores) == set(two.scores)
-        for name, item in one.scores.items():
-            for part in ("estimate", "over_uniform", "over_untrained"):
-                for end in ("value", "low", "high"):
-                    found, expected = (getattr(getattr(scores, part), end) for scores in (two.scores[name], item))
-                    assert np.allclose(found, expected, atol=1e-4, equal_nan=True), (name, part, end)
+        for name, part, end in itertools.product(
+            one.scores, ("estimate", "over_uniform", "over_untrained"), ("value", "low", "high")
+        ):
+            found, expected = (getattr(getattr(kinds.scores[name], part), end) for kinds in (two, one))
+            assert np.allclose(found, expected, atol=1e-4, equal_nan=True), (name, part, end)
         assert np.allclose(one.relative, two.relative, atol=1e-6)
         assert np.allclose(one.similarity, two.similarity, atol=1e-6)
-    assert again.importance is not None
+    assert np.array_equal(two.corpus["error_rate"].own, one.corpus["error_rate"].own)
     assert np.array_equal(again.importance.ablation.loss_change["cross"], known.ablation.loss_change["cross"])
     assert again.importance.sentence_about(("cross", 0, 0)) == known.sentence_about(("cross", 0, 0))
-    corpus = again.probe.kinds["cross"].corpus["error_rate"]
-    assert np.array_equal(corpus.own, measured.probe.kinds["cross"].corpus["error_rate"].own)
 
 
 def test_stale_results_are_not_shown(measured: Measured, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed = stored.sample_hash(measured.sample, SEEDS)
-    path = stored.save(folder, measured.probe, None, hashed)
-    found = stored.load(folder, hashed)
-    assert found is not None
-    assert found.importance is None
-    other = stored.sample_hash(measured.sample.part(range(59)), SEEDS)
-    assert stored.load(folder, other) is None, "another sample"
+    stored.save(folder, measured.probe, None, hashed)
+    assert stored.load(folder, hashed).importance is None
     unaligned = dataclasses.replace(measured.sample, alignments=(None,) * 60)
-    assert stored.load(folder, stored.sample_hash(unaligned, SEEDS)) is None, "other right alignments"
-    assert stored.load(folder, stored.sample_hash(measured.sample, SEEDS[:2])) is None, "other untrained models"
+    for why, other in {
+        "another sample": stored.sample_hash(measured.sample.part(range(59)), SEEDS),
+        "other right alignments": stored.sample_hash(unaligned, SEEDS),
+        "other untrained models": stored.sample_hash(measured.sample, SEEDS[:2]),
+    }.items():
+        assert stored.load(folder, other) is None, why
     monkeypatch.setattr(stored, "VERSION", stored.VERSION + 1)
     assert stored.load(folder, hashed) is None, "another formula"
     monkeypatch.undo()
@@ -82,11 +80,15 @@ def test_stale_results_are_not_shown(measured: Measured, folder: Path, monkeypat
     content = weights.read_bytes()
     weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     assert stored.load(folder, hashed) is None, "trained on"
-    weights.write_bytes(content)
+
+
+def test_damaged_results_are_not_shown(measured: Measured, folder: Path) -> None:
+    hashed = stored.sample_hash(measured.sample, SEEDS)
+    path = stored.save(folder, measured.probe, None, hashed)
     whole = path.read_bytes()
     for damaged in (b"", whole[: len(whole) // 2], b"PK" + whole[2:200], b"\x80\x04K\x00."):
         path.write_bytes(damaged)
-        assert stored.load(folder, hashed) is None, "damaged"
+        assert stored.load(folder, hashed) is None
     rng = np.random.default_rng(0)
     for _ in range(30):  # what zlib, zipfile and numpy say to that
         content = np.frombuffer(whole, np.uint8).copy()

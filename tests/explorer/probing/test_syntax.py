@@ -1,4 +1,4 @@
-"""Attention by grammar, with a small pipeline that is defined here."""
+"""Attention by grammar, with a small pipeline that is defined here, and by closed lists of function words."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from explorer.probing.syntax import (
     Parsed,
     by_relation,
     by_tag,
+    classes_of,
+    function_words,
+    languages,
     load_pipeline,
     parse,
     relation_rows,
@@ -22,11 +25,12 @@ from explorer.probing.syntax import (
     tag_rows,
     tag_sentence,
     tags_of,
+    word_class,
 )
 from model.analysis.recorded_batches import Observed, Sample, written_sample
 from model.config import UNK, DataConfig
 from model.data.task import Example
-from model.text.tokenizer import Tokenizer
+from model.text.tokenizer import Encoding, Tokenizer
 from model.text.tokenizer_kinds import build_tokenizers
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.probed import HEADS, observed, one_hot
@@ -57,6 +61,7 @@ def test_words_get_tags_relations_and_heads(nlp: Language) -> None:
     assert first.tags == ("DET", "ADJ", "NOUN", "VERB", "DET", "NOUN", "")
     assert first.relations == ("det", "amod", "nsubj", "", "det", "obj", "")
     assert first.heads == (2, 2, 3, -1, 5, 3, -1)
+    assert parse(nlp, [tokenizers("words")[0].encode("")]) == [Parsed(("",), ("",), (-1,))]
 
 
 def test_subwords_have_the_grammar_of_their_word(nlp: Language) -> None:
@@ -87,7 +92,9 @@ def planted(parsed: list[Parsed]) -> list[Observed]:
 
 
 def test_a_head_that_knows_grammar_differs_from_one_with_a_fixed_distance(nlp: Language) -> None:
-    parsed = parse(nlp, sample().sources) * 10
+    few = parse(nlp, sample().sources)
+    assert by_relation(planted(few), few).clear("det") == [], "few words show no relation"
+    parsed = few * 10
     found = by_relation(planted(parsed), parsed)
     assert found.rows == {"det": 60, "amod": 20, "nsubj": 30, "obj": 30}
     assert all(found.accuracy[relation][0, 0] == 1.0 for relation in found.rows)
@@ -100,11 +107,6 @@ def test_a_head_that_knows_grammar_differs_from_one_with_a_fixed_distance(nlp: L
     assert "det" in relation_sentence(found)
     row = relation_rows(found)[0]
     assert (row["relation"], row["best head"], row["best distance"]) == ("det", "L1 H1", "+1")
-
-
-def test_few_words_show_no_relation(nlp: Language) -> None:
-    parsed = parse(nlp, sample().sources)
-    assert by_relation(planted(parsed), parsed).clear("det") == []
 
 
 def test_weight_by_part_of_speech(nlp: Language) -> None:
@@ -126,14 +128,6 @@ def test_weight_by_part_of_speech(nlp: Language) -> None:
         by_tag(planted(parsed), [sentence.tags for sentence in parsed], "decoder")
 
 
-def test_tags_for_the_search(nlp: Language) -> None:
-    parsed = parse(nlp, sample().sources)
-    items = tuple(planted(parsed))
-    tags = tags_of(parsed, None, items)
-    assert tags[0] == (parsed[0].tags, ("",) * 4)
-    assert tags_of(None, None, items) == []
-
-
 @pytest.mark.parametrize("kind", ["words", "subwords"])
 def test_target_words_have_tags_where_their_text_can_be_recovered(nlp: Language, kind: str) -> None:
     made, (_, target) = sample(kind), tokenizers(kind)
@@ -143,6 +137,8 @@ def test_target_words_have_tags_where_their_text_can_be_recovered(nlp: Language,
     items = tuple(observed(len(s) + 1, len(t) + 1) for s, t in zip(made.sources, made.targets, strict=True))
     ((source, read), *_) = tags_of(None, parsed, items)
     assert not any(source)
+    assert tags_of(parsed, None, items)[0][0] == parsed[0].tags
+    assert tags_of(None, None, items) == []
     assert read[0] == "", "<sos> is not a word"
     assert read[1:] == parsed[0].tags[:-1]
     assert set(read[1:]) == {"DET", "ADJ", "NOUN", "VERB"}
@@ -158,7 +154,34 @@ def test_a_pipeline_that_is_not_installed_is_none(monkeypatch: pytest.MonkeyPatc
     assert load_pipeline("en") is None
 
 
-def test_an_empty_text_has_no_grammar(nlp: Language) -> None:
-    source, _ = tokenizers("words")
-    empty = dataclasses.replace(sample(), sources=(source.encode(""),), targets=((),), alignments=(None,))
-    assert parse(nlp, empty.sources)[0] == Parsed(("",), ("",), (-1,))
+@pytest.mark.parametrize(
+    ("word", "lang", "wanted"),
+    [
+        ("The", "en", "function"),
+        ("dog", "en", "content"),
+        ("can’t", "en", "function"),
+        ("unter", "de", "function"),
+        ("Unter", "de", "function"),
+        ("Hund", "de", "content"),
+        ("der", "en", "content"),
+        ("elle", "fr", "function"),
+        ("42", "de", "content"),
+        ("...", "de", "punctuation"),
+    ],
+)
+def test_the_class_of_a_word(word: str, lang: str, wanted: str) -> None:
+    assert word_class(word, lang) == wanted
+
+
+def test_a_token_has_the_class_of_its_whole_word() -> None:
+    offsets = ((0, 2), (2, 5), (6, 9), (9, 13))
+    sentence = Encoding((4, 5, 6, 7), ("Un", "ser", "der", "bach"), offsets, (0, 0, 1, 1), "Unser derbach")
+    assert classes_of([sentence], "de") == [("function", "function", "content", "content")]
+    assert classes_of([sentence], "xx") is None
+
+
+def test_the_lists_hold_words_in_lower_case() -> None:
+    assert languages() == "de, en and fr"
+    for words in function_words().values():
+        assert len(words) > 80
+        assert all(word == word.lower().strip() and any(map(str.isalpha, word)) for word in words)
