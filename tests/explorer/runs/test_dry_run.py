@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from explorer.runs import dry_run
-from explorer.runs.command import TrainingOrder, quoted_command, resume_command
+from explorer.runs.command import TrainingOrder, resume_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService, read_plan, run_trial
 from explorer.runs.home import ROOT
 from model.train import parser
 
+Held = tuple[PlanService, list[str], threading.Event]
 ANSWER = {
     "parameters": 1000,
     "memory_bytes": 2**20,
@@ -36,11 +37,26 @@ ANSWER = {
 
 def answering(answer: str, code: int = 0) -> list[str]:
     """A command that prints this and exits with this code."""
-    return [
-        "python",
-        "-c",
-        f"import sys; print({answer!r}, file=sys.{'stderr' if code else 'stdout'}); sys.exit({code})",
-    ]
+    stream = "stderr" if code else "stdout"
+    return ["python", "-c", f"import sys; print({answer!r}, file=sys.{stream}); sys.exit({code})"]
+
+
+SLEEPS = ["python", "-c", "import time; time.sleep(600)"]
+PLAN = read_plan(json.dumps(ANSWER))
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> tuple[PlanService, list[str], threading.Event]:
+    """A service whose trials wait for the event; the list holds the commands that were tried."""
+    made, go = list[str](), threading.Event()
+
+    def trial(command: tuple[str, ...], wanted: object) -> Plan:
+        go.wait(30)
+        made.append(*command)
+        return PLAN
+
+    monkeypatch.setattr(dry_run, "run_trial", trial)
+    return PlanService(), made, go
 
 
 def wait_for(desk: PlanService, asker: str, command: list[str]) -> Plan | PlanError:
@@ -57,34 +73,15 @@ def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
     assert command[:3] == ["python", "-m", "model.train"]
     options = parser().parse_args(command[3:])
     assert (options.task, options.name, options.preset, options.device) == ("reverse", "mine", "tiny", "cpu")
-    assert options.set == ["d_model=32", "seed=7"]
+    assert (options.set, options.checkpoints) == (["d_model=32", "seed=7"], tmp_path)
     assert (options.init, options.precision, options.compile) == (None, None, False)
     order = TrainingOrder("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16", compile=True)
     options = parser().parse_args(order.command(tmp_path)[3:])
     assert (options.init, options.precision, options.compile, options.set) == ("old", "bf16", True, ["seed=7"])
-    assert options.checkpoints == tmp_path
     trial = parser().parse_args(order.trial(tmp_path)[3:])
     assert (trial.dry_run, trial.json) == (True, True)
     assert parser().parse_args(resume_command("mine", tmp_path)[3:]).resume == "mine"
-
-
-def test_the_default_folder_is_not_named() -> None:
-    assert TrainingOrder("mine", "reverse", "tiny").command(ROOT / "checkpoints")[3:] == [
-        *("--task", "reverse"),
-        *("--name", "mine"),
-        *("--preset", "tiny"),
-    ]
-
-
-def test_what_is_shown_can_be_pasted() -> None:
-    assert quoted_command(["python", "x y", "a=b"]) in ("python 'x y' a=b", 'python "x y" a=b')
-
-
-def test_a_plan_is_read() -> None:
-    plan = read_plan(json.dumps(ANSWER))
-    assert (plan.parameters, plan.memory, plan.seconds) == (1000, 2**20, 12.5)
-    assert plan.schedule == ((1, 0.1), (100, 0.01))
-    assert plan.examples == {"train": 10, "valid": 2}
+    assert "--checkpoints" not in order.command(ROOT / "checkpoints"), "the default folder is not named"
 
 
 @pytest.mark.parametrize("output", ["", "[]", "{}", '{"parameters": "many"}', json.dumps(ANSWER | {"schedule": 3})])
@@ -93,101 +90,64 @@ def test_output_that_is_not_a_plan_is_reported(output: str) -> None:
         read_plan(output)
 
 
-def test_a_refusal_is_the_command_s_own_sentence() -> None:
-    with pytest.raises(PlanError) as caught:
-        run_trial(answering("usage: …\nthere is no task 'x'.", code=2))
-    assert str(caught.value) == "there is no task 'x'."
-    assert caught.value.refused
-    with pytest.raises(PlanError) as caught:
-        run_trial(answering("Traceback", code=1))
-    assert not caught.value.refused
+@pytest.mark.parametrize(
+    ("command", "said", "refused"),
+    [
+        (answering("usage: …\nthere is no task 'x'.", code=2), r"^there is no task 'x'\.$", True),
+        (answering("Traceback", code=1), "Traceback", False),
+        (SLEEPS, "was abandoned", False),
+    ],
+)
+def test_a_refusal_is_the_commands_own_sentence_and_other_failures_prevent_nothing(
+    monkeypatch: pytest.MonkeyPatch, command: list[str], said: str, refused: bool
+) -> None:
+    monkeypatch.setattr(dry_run, "TIMEOUT_SECONDS", 0.2 if command is SLEEPS else 30)
+    with pytest.raises(PlanError, match=said) as caught:
+        run_trial(command)
+    assert caught.value.refused is refused
 
 
-def test_an_estimate_that_takes_too_long_prevents_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dry_run, "TIMEOUT_SECONDS", 0.2)
-    with pytest.raises(PlanError, match="was abandoned") as caught:
-        run_trial(["python", "-c", "import time; time.sleep(60)"])
-    assert not caught.value.refused
-
-
-def test_asking_never_waits_and_each_question_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[tuple[str, ...]] = []
-    go = threading.Event()
-
-    def trial(command: tuple[str, ...], wanted: object) -> Plan:
-        go.wait(30)
-        made.append(command)
-        return read_plan(json.dumps(ANSWER))
-
-    monkeypatch.setattr(dry_run, "run_trial", trial)
-    desk = PlanService()
-    assert desk.ask("a", ["x"]) is None
-    assert desk.ask("b", ["x"]) is None
+def test_asking_never_waits_and_each_question_is_answered_once(held: Held) -> None:
+    desk, made, go = held
+    assert desk.ask("a", ["x"]) is desk.ask("b", ["x"]) is None
     go.set()
-    assert isinstance(wait_for(desk, "a", ["x"]), Plan)
-    assert isinstance(desk.ask("c", ["x"]), Plan)
-    assert made == [("x",)]
+    assert wait_for(desk, "a", ["x"]) == desk.ask("c", ["x"]) == PLAN
+    assert made == ["x"]
 
 
-def test_an_abandoned_question_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-    go = threading.Event()
-
-    def trial(command: tuple[str, ...], wanted: object) -> Plan:
-        go.wait(30)
-        made.append(command[0])
-        return read_plan(json.dumps(ANSWER))
-
-    monkeypatch.setattr(dry_run, "run_trial", trial)
-    desk = PlanService()
+def test_an_abandoned_question_is_skipped_and_the_number_of_open_ones_is_bounded(held: Held) -> None:
+    desk, made, go = held
     for question in ("first", "second", "third"):
         desk.ask("a", [question])
     go.set()
     wait_for(desk, "a", ["third"])
     assert "second" not in made
-    assert isinstance(wait_for(desk, "b", ["second"]), Plan)
-
-
-def test_an_estimate_that_nobody_waits_for_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a huge batch, once it is typed no longer, does not delay the next estimate."""
-    desk = PlanService()
-    desk.ask("a", ["python", "-c", "import time; time.sleep(600)"])
-    desk.ask("a", ["python", "-c", f"print({json.dumps(ANSWER)!r})"])
-    assert isinstance(wait_for(desk, "a", ["python", "-c", f"print({json.dumps(ANSWER)!r})"]), Plan)
-
-
-def test_an_asker_that_has_left_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A huge batch that was typed before the tab was closed does not delay other people's estimates."""
-    monkeypatch.setattr(dry_run, "PATIENCE_SECONDS", 1.0)
-    desk = PlanService()
-    desk.ask("gone", ["python", "-c", "import time; time.sleep(600)"])
-    assert isinstance(wait_for(desk, "here", ["python", "-c", f"print({json.dumps(ANSWER)!r})"]), Plan)
-
-
-def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = [PlanError("too slow"), read_plan(json.dumps(ANSWER))]
-
-    def trial(command: tuple[str, ...], wanted: object) -> Plan:
-        answer = answers.pop(0)
-        if isinstance(answer, PlanError):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(dry_run, "run_trial", trial)
-    desk = PlanService()
-    assert str(wait_for(desk, "a", ["x"])) == "too slow"
-    assert str(desk.ask("a", ["x"])) == "too slow"
-    desk.forget(["x"])
-    assert isinstance(wait_for(desk, "a", ["x"]), Plan)
-
-
-def test_the_number_of_open_questions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dry_run, "run_trial", lambda *_: read_plan(json.dumps(ANSWER)))
-    desk = PlanService()
+    assert wait_for(desk, "b", ["second"]) == PLAN
     for number in range(dry_run.MAX_ASKERS + 20):
         desk.ask(f"asker {number}", [str(number)])
     assert len(desk._answers) <= dry_run.MAX_PLANS
     assert len(desk._wanted) <= dry_run.MAX_ASKERS
+
+
+@pytest.mark.parametrize("asker", ["here", "gone"])
+def test_an_estimate_that_nobody_waits_for_is_ended(monkeypatch: pytest.MonkeyPatch, asker: str) -> None:
+    """So that a huge batch that is typed no longer, or whose tab was closed, does not delay the next estimate."""
+    monkeypatch.setattr(dry_run, "PATIENCE_SECONDS", 1.0)
+    desk = PlanService()
+    desk.ask(asker, SLEEPS)
+    assert wait_for(desk, "here", answering(json.dumps(ANSWER))) == PLAN
+
+
+def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Plan:
+        raise PlanError("too slow")
+
+    monkeypatch.setattr(dry_run, "run_trial", fail)
+    desk = PlanService()
+    assert str(wait_for(desk, "a", ["x"])) == str(desk.ask("a", ["x"])) == "too slow"
+    monkeypatch.setattr(dry_run, "run_trial", lambda *_: PLAN)
+    desk.forget(["x"])
+    assert wait_for(desk, "a", ["x"]) == PLAN
 
 
 @pytest.mark.slow
@@ -202,12 +162,11 @@ def test_the_real_command_has_a_plan(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_plan_in_words() -> None:
-    plan = read_plan(json.dumps(ANSWER | {"examples": {"train": 1}, "skipped": 1, "steps": 1, "tgt_vocab_size": 1}))
-    said = plan.summary()
-    assert ": 1 update at about " in said
-    assert " times through the only training pair." in said
-    assert " and 1 target token." in said
-    assert said.endswith(" 1 pair is left out, empty or too long.")
-    assert read_plan(json.dumps(ANSWER | {"memory_bytes": 3 * 2**20})).memory_text == "3 MB"
-    assert read_plan(json.dumps(ANSWER | {"memory_bytes": 3 * 2**30})).memory_text == "3.0 GB"
+def test_the_plan_in_numbers_and_words() -> None:
+    assert (PLAN.parameters, PLAN.memory, PLAN.seconds) == (1000, 2**20, 12.5)
+    assert (PLAN.schedule, PLAN.examples) == (((1, 0.1), (100, 0.01)), {"train": 10, "valid": 2})
+    single = {"examples": {"train": 1}, "skipped": 1, "steps": 1, "tgt_vocab_size": 1}
+    said = read_plan(json.dumps(ANSWER | single)).summary()
+    assert all(part in said for part in (": 1 update at about ", " the only training pair.", " 1 pair is left out"))
+    for size, text in ((3 * 2**20, "3 MB"), (3 * 2**30, "3.0 GB")):
+        assert read_plan(json.dumps(ANSWER | {"memory_bytes": size})).memory_text == text

@@ -1,13 +1,15 @@
-"""Sentences about experiments are computed from the stored runs: planted runs give known sentences."""
+"""Sentences, tables and figures about experiments: planted runs give known ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from explorer.charts.experiment_bands import band_figure, bands, legend_columns, wide
+from explorer.charts.rests import rests_plot
 from explorer.runs.experiment_arms import (
     ArmRuns,
     arm_runs,
@@ -20,6 +22,7 @@ from explorer.runs.experiment_arms import (
     validation_curves,
 )
 from explorer.runs.experiment_findings import duration_sentence, findings
+from explorer.runs.experiment_rests import caption, places
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
 from model.experiments.stored import StoredRun
@@ -29,11 +32,10 @@ PLANTED = Experiment(
 )
 
 
-def run(seed: int, right: float, loss: float, shares: Sequence[float], **more: object) -> StoredRun:
+def run(seed: int, right: float, loss: float, shares: Sequence[float], **more: Any) -> StoredRun:
     """A run with evaluations at 10, 20, … updates."""
-    steps = [10.0 * (i + 1) for i in range(len(shares))]
-    columns = {"step": steps, "loss": [loss] * len(steps), "exact_match": list(shares), "token_accuracy": list(shares)}
-    values: dict[str, object] = {
+    steps, losses = [10.0 * (i + 1) for i in range(len(shares))], [loss] * len(shares)
+    given: dict[str, Any] = {
         "seed": seed,
         "command": "python",
         "machine": "m",
@@ -41,11 +43,11 @@ def run(seed: int, right: float, loss: float, shares: Sequence[float], **more: o
         "seconds": 2.0,
         "parameters": 100,
         "tokens_per_s": 1000.0,
-        "train": {"step": steps, "loss": [loss] * len(steps)},
-        "valid": columns,
+        "train": {"step": steps, "loss": losses},
+        "valid": {"step": steps, "loss": losses, "exact_match": list(shares), "token_accuracy": list(shares)},
         "scores": {"test": {"exact_match": right, "loss": loss, "sentences": 4, "different": 3, "empty": 1}},
     }
-    return StoredRun(**{**values, **more})  # type: ignore[arg-type]
+    return StoredRun(**given | more)
 
 
 GOOD = (run(1, 1.0, 0.1, (0.5, 0.99)), run(2, 0.99, 0.2, (0.5, 0.9, 1.0)))
@@ -65,11 +67,9 @@ def test_findings_state_what_the_runs_show_and_no_more() -> None:
         "after 25 (20 to 30) updates."
     )
     assert "in one case in 3." in chance  # 4 choose 2, halved: it does not matter which of the two is above
-
-
-def test_single_runs_are_reported_as_single_runs() -> None:
     *_, chance = findings(PLANTED, planted(GOOD[:1], BAD[:1]))
     assert chance == "One run of a variant cannot tell a difference from chance: another seed could reverse it."
+    assert all(findings(experiment, arm_runs(experiment)) for experiment in EXPERIMENTS.values())
 
 
 def test_missing_and_failed_runs_are_reported() -> None:
@@ -83,37 +83,31 @@ def test_missing_and_failed_runs_are_reported() -> None:
 
 def test_the_table_has_mean_range_and_count() -> None:
     first, second = table(planted(GOOD, ()))
-    assert (first["variant"], first["runs"]) == ("one", 2)
-    assert first["right on test (%)"] == 99.5
-    assert first["right on test (%), lowest"] == 99.0
-    assert first["updates until 99 %"] == 25
-    assert first["runs that reached 99 %"] == 2
+    assert (
+        first.items()
+        >= {
+            "variant": "one",
+            "runs": 2,
+            "right on test (%)": 99.5,
+            "right on test (%), lowest": 99.0,
+            "updates until 99 %": 25,
+            "runs that reached 99 %": 2,
+            "tokens/s": 1000,
+            "different answers": 3,
+            "empty answers": 1,
+        }.items()
+    )
     assert (second["runs"], second["right on test (%)"], second["parameters"]) == (0, None, None)
-
-
-def test_answers_and_splits_beyond_training_have_columns() -> None:
-    first = table(planted(GOOD, ()))[0]
-    assert (first["tokens/s"], first["different answers"], first["empty answers"]) == (1000, 3, 1)
+    assert not any("long" in name for name in first)
     far = replace(PLANTED, base=replace(PLANTED.base, splits=("long",)))
     one, two = (replace(GOOD[0], scores={"long": {"exact_match": share}}) for share in (0.1, 0.305))
     arms = tuple(ArmRuns(arm, far.recipe(arm), runs) for arm, runs in zip(far.arms, ((one, two), ()), strict=True))
     names = ("right on long (%)", "right on long (%), lowest", "right on long (%), highest")
     assert [[row[name] for name in names] for row in table(arms)] == [[20.2, 10.0, 30.5], [None, None, None]]
-    assert not any("long" in name for name in first)
-
-
-def test_numbers_that_are_missing_have_no_range() -> None:
     assert mean_and_range([None, None]) is None
-    found = mean_and_range([1.0, None, 3.0])
-    assert found is not None
-    assert (found.mean, found.low, found.high, found.n) == (2.0, 1.0, 3.0, 2)
+    some = mean_and_range([1.0, None, 3.0])
+    assert (some.mean, some.low, some.high, some.n) == (2.0, 1.0, 3.0, 2)
     assert reached_at(BAD[0], 0.99) is None
-
-
-def test_groups_that_are_lengths_become_numbers() -> None:
-    lengths = replace(GOOD[0], groups={"test": {"01 letters": 1.0, "12 letters": 0.5}, "long": {"words": 1.0}})
-    assert by_length(lengths, "test") == {1.0: 100.0, 12.0: 50.0}
-    assert by_length(lengths, "long") == by_length(lengths, "valid") == {}
 
 
 def test_bands_hold_mean_and_range_at_each_step() -> None:
@@ -123,42 +117,35 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     assert data["mean"] == [60.0, 95.0, 100.0, 1.0]
     assert (data["low"][0], data["high"][0], data["runs"]) == (50.0, 70.0, [2, 2, 1, 1])
     first, *_ = wide(data)
-    assert list(first) == ["at", *(f"{way}, {name}" for way in ("one", "two") for name in ("mean", "low", "high"))]
+    assert list(first) == ["at", *(f"{way}, {name}" for way in ways for name in ("mean", "low", "high"))]
     assert list(first.values()) == [10, 60.0, 50.0, 70.0, 1.0, 1.0, 1.0]
     figure = band_figure(ways, x_title="updates", title="Right", unit=" %", top=100.0, mark=15)
-    assert figure.caption == (
-        "Where each curve ends, mean and range over the runs, highest first: one 100 % (100 to 100, 1 run) at 30 "
-        "updates; two 1 % (1 to 1, 1 run) at 10 updates."
-    )
-    alike = band_figure({"one": ways["one"][:1], "two": ways["one"][:1]}, x_title="updates", title="", unit="")
-    assert alike.caption.startswith("At the right end (updates 20), mean and range over the runs, highest first: one 9")
+    assert "one 100 % (100 to 100, 1 run) at 30 updates; two 1 % (1 to 1, 1 run) at 10 updates." in figure.caption
     assert set(figure.data["mark"]) == {15}
-    dashes = figure.spec["layer"][1]["encoding"]["strokeDash"]["scale"]
-    assert len({tuple(dash) for dash in dashes["range"]}) == len(ways)  # not by colour alone
-    for layer in figure.spec["layer"][:2]:  # a layer without a legend would remove the other's
-        assert layer["encoding"]["color"]["legend"]
-    assert figure.spec["layer"][0]["encoding"]["color"]["legend"]["columns"] == 3
-    long = band_figure(
-        {f"a way with a name as long as this, {i}": runs for i, runs in enumerate(ways.values())},
-        x_title="x",
-        title="",
-        unit="",
+    bare = {"x_title": "updates", "title": "", "unit": ""}
+    alike = band_figure({"one": ways["one"][:1], "two": ways["one"][:1]}, **bare)
+    assert alike.caption.startswith("At the right end (updates 20), mean and range over the runs, highest first: one 9")
+    assert "Nothing to draw yet" in band_figure({}, **bare).caption
+
+
+def test_a_legend_has_room_and_variants_differ_by_more_than_colour() -> None:
+    runs, bare = [([10], [1.0])], {"x_title": "updates", "title": "", "unit": ""}
+    short, long = (
+        band_figure({f"{name}{i}": runs for i in "ab"}, **bare).spec for name in ("way ", "a long name " * 3)
     )
-    assert long.spec["height"] > figure.spec["height"]  # a legend of more rows leaves the curves their room
+    band, line = (layer["encoding"] for layer in short["layer"][:2])
+    assert len({tuple(dash) for dash in line["strokeDash"]["scale"]["range"]}) == 2
+    assert band["color"]["legend"] == line["color"]["legend"] != {}, "a layer without one would remove the other's"
+    assert band["color"]["legend"]["columns"] == 3
+    assert long["height"] > short["height"], "a legend of more rows leaves the curves their room"
     assert legend_columns(("rate 0.0005, warm-up, cosine decay, 45 updates",)) == 1
     assert legend_columns(("pre-norm", "post-norm")) == 3
-    assert "Nothing to draw yet" in band_figure({}, x_title="updates", title="", unit="").caption
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
-def test_every_experiment_has_findings(experiment: Experiment) -> None:
-    assert findings(experiment, arm_runs(experiment))
 
 
 def test_what_the_page_draws_from() -> None:
     arms = planted(GOOD, ())
     curves = validation_curves(arms, "exact_match")
-    assert set(curves) == {"one"}
+    assert list(curves) == ["one"]
     (steps, values), _ = curves["one"]
     assert steps == list(GOOD[0].valid["step"])
     assert values == [100.0 * share for share in GOOD[0].valid["exact_match"]]
@@ -166,13 +153,42 @@ def test_what_the_page_draws_from() -> None:
     assert [row["source"] for row in rows] == [source for source, _, _ in GOOD[0].samples]
     assert all(row["right"] is (row["its answer"] == row["right answer"]) for row in rows)
     assert " seconds per run, including scoring" in duration_sentence(arms[0])
-    made = replace(PLANTED.recipe(PLANTED.arms[0]), base=replace(PLANTED.base, chain="last", start="first"))
-    said = duration_sentence(replace(arms[0], recipe=made))
-    assert said.endswith("whatever else the machine was doing, without what they start from.")
+    chained = replace(PLANTED.recipe(PLANTED.arms[0]), base=replace(PLANTED.base, chain="last", start="first"))
+    assert duration_sentence(replace(arms[0], recipe=chained)).endswith(", without what they start from.")
+    # Curves by length go beyond the test split.
+    groups = {"test": {"02 letters": 1.0, "01 letters": 0.5}, "long": {"12 letters": 0.25}, "valid": {"words": 1.0}}
+    lengths = replace(GOOD[0], groups=groups)
+    assert by_length(lengths, "test") == {1.0: 50.0, 2.0: 100.0}
+    assert by_length(lengths, "valid") == by_length(GOOD[0], "test") == {}
+    assert length_curves(planted((lengths,), ())) == ({"one": [([1.0, 2.0, 12.0], [50.0, 100.0, 25.0])]}, 2.0)
 
 
-def test_curves_by_length_go_beyond_the_test_split() -> None:
-    groups = {"test": {"02 letters": 1.0, "01 letters": 0.5}, "long": {"12 letters": 0.25}}
-    curves, longest = length_curves(planted((replace(GOOD[0], groups=groups),), ()))
-    assert curves == {"one": [([1.0, 2.0, 12.0], [50.0, 100.0, 25.0])]}
-    assert longest == 2.0
+ENCODER = {"first": [0.2, 0.7], "last": [0.25, 0.1], "uniform": [0.2, 0.2], "largest": [4.0, 30.0]}
+CROSS = {"first": [0.3, 0.2], "last": [0.5, 0.6], "uniform": [0.2, 0.2]}
+RUNS = (
+    replace(GOOD[0], rests={"encoder": ENCODER, "cross": CROSS}),
+    replace(GOOD[1], rests={"encoder": {**ENCODER, "first": [0.2, 0.9], "largest": [4.0, 50.0]}, "cross": CROSS}),
+)
+
+
+def test_every_place_has_mean_and_range_of_each_arm() -> None:
+    arms = planted(RUNS, RUNS[:1])
+    found, largest = places(arms, "first"), places(arms, "largest")
+    assert [place.name for place in found] == ["encoder L1", "encoder L2", "cross L1", "cross L2"]
+    at = found[1].values["one"]
+    assert (at.mean, at.low, at.high, at.n) == pytest.approx((80.0, 70.0, 90.0, 2))
+    assert found[1].values["two"].high == pytest.approx(70.0)
+    assert found[1].uniform == pytest.approx(20.0)
+    assert "one 80 (70 to 90) in encoder L2; two 70 in encoder L2" in caption(found, "first")
+    assert [place.name for place in largest] == ["encoder L1", "encoder L2"], "a layer's output is no cross-attention"
+    assert largest[1].uniform is None
+    assert places(planted(GOOD, GOOD), "first") == [], "runs without measurements"
+
+
+def test_the_figure_has_the_numbers_of_its_table() -> None:
+    plot = rests_plot(places(planted(RUNS, RUNS[:1]), "last"), "last")
+    assert plot.table["place"] == ["encoder L1", "encoder L2", "cross L1", "cross L2"]
+    assert plot.table["one, mean"] == [25.0, 10.0, 50.0, 60.0]
+    uniform, one, _ = plot.figure.data
+    assert list(uniform.y) == pytest.approx([20.0] * 4)
+    assert list(one.y) == pytest.approx([25.0, 10.0, 50.0, 60.0])

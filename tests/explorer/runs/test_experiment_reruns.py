@@ -46,23 +46,31 @@ def evaluated(*shares: float) -> Callable[[Path], Metrics]:
     return lambda folder: Metrics(evals=evals)
 
 
-def found(folder: Path, *shares: float) -> list[tuple[str, int]]:
-    return [(one.variant, one.seed) for one in reruns(ARMS, [folder], evaluated(*(shares or (0.5, 1.0))))]
-
-
-def test_the_settings_decide_whether_it_is_the_same_run(make: Callable[..., Path]) -> None:
-    assert found(make("same", SAME)) == [("one", 1)]
-    assert found(make("film", SAME | {"snapshots": "12", "seed": "7", "log_every": "5"}, seed=7)) == [("one", 7)]
-    assert found(make("spelled-out", SAME | {"d_model": "64"})) == [("one", 1)]  # the preset's own value
-    assert found(make("other-variant", SAME | {"norm_first": "false"})) == [("post-norm", 1)]
-    assert found(make("another", SAME | {"dropout": "0.2"})) == []
-    assert found(make("fewer", {"eval_every": "10"})) == []
-    assert found(make("task", SAME, data={"task": "dates"})) == []
-    assert found(make("preset", SAME, preset="small")) == []
-    assert found(make("warm", SAME, init="reverse")) == []
-    assert found(make("two-parts", SAME, first={"max_steps": "5"})) == []
-    assert found(make("more-pairs", SAME, added_data=[{"file": "x.tsv"}])) == []
-    assert found(make("longer", SAME, extended=[40])) == []
+@pytest.mark.parametrize(
+    ("given", "more", "same"),
+    [
+        (SAME, {}, [("one", 1)]),
+        (SAME | {"snapshots": "12", "seed": "7", "log_every": "5"}, {"seed": 7}, [("one", 7)]),
+        (SAME | {"d_model": "64"}, {}, [("one", 1)]),  # the preset's own value
+        (SAME | {"norm_first": "false"}, {}, [("post-norm", 1)]),
+        (SAME | {"dropout": "0.2"}, {}, []),
+        ({"eval_every": "10"}, {}, []),
+        (SAME, {"data": {"task": "dates"}}, []),
+        (SAME, {"preset": "small"}, []),
+        (SAME, {"init": "reverse"}, []),
+        (SAME, {"first": {"max_steps": "5"}}, []),
+        (SAME, {"added_data": [{"file": "x.tsv"}]}, []),
+        (SAME, {"extended": [40]}, []),
+        # Folders that say something odd are left out.
+        (SAME | {"d_model": "wide"}, {}, []),
+        (SAME, {"seed": "first"}, []),
+    ],
+)
+def test_the_settings_decide_whether_it_is_the_same_run(
+    make: Callable[..., Path], given: dict[str, str], more: dict[str, Any], same: list[tuple[str, int]]
+) -> None:
+    runs = reruns(ARMS, [make("mine", given, **more)], evaluated(0.5, 1.0))
+    assert [(rerun.variant, rerun.seed) for rerun in runs] == same
 
 
 def test_a_run_that_goes_on_is_that_of_the_variant_with_the_same_start_and_pairs(make: Callable[..., Path]) -> None:
@@ -82,13 +90,11 @@ def test_a_run_that_goes_on_is_that_of_the_variant_with_the_same_start_and_pairs
     assert [(run.name, run.variant) for run in own] == [("mine", "alone"), ("more-pairs", "with pairs")]
 
 
-def test_folders_that_say_something_odd_are_left_out(make: Callable[..., Path], tmp_path: Path) -> None:
-    assert found(make("no-number", SAME | {"d_model": "wide"})) == []
-    assert found(make("no-seed", SAME, seed="first")) == []
-    assert reruns(ARMS, [make("not-evaluated", SAME)], evaluated()) == []
-    (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged" / CONFIG).write_text("{", encoding="utf-8")
-    assert found(tmp_path / "damaged") == []
+def test_damaged_folders_and_runs_without_evaluations_are_left_out(make: Callable[..., Path]) -> None:
+    damaged = make("damaged", SAME)
+    assert reruns(ARMS, [damaged], evaluated()) == []
+    (damaged / CONFIG).write_text("{", encoding="utf-8")
+    assert reruns(ARMS, [damaged], evaluated(0.5)) == []
 
 
 @pytest.mark.parametrize(
@@ -116,16 +122,10 @@ def test_evaluations_at_other_updates_cannot_be_compared(make: Callable[..., Pat
 def test_own_curves_are_drawn_over_the_bands_and_stand_in_the_table(make: Callable[..., Path]) -> None:
     (own,) = reruns(ARMS, [make("mine", SAME)], evaluated(0.5, 1.0))
     assert own.curve("exact_match") == ([10.0, 20.0], [50.0, 100.0])
-    variants = {"one": [([10.0, 20.0], [40.0, 60.0])]}
-    figure = band_figure(
-        variants, x_title="updates", title="", unit=" %", own=[("mine", "one", *own.curve("exact_match"))]
-    )
-    assert list(zip(figure.data["own"], figure.data["mean"], strict=True)) == [
-        ("", 40.0),
-        ("", 60.0),
-        ("mine", 50.0),
-        ("mine", 100.0),
-    ]
+    variants, bare = {"one": [([10.0, 20.0], [40.0, 60.0])]}, {"x_title": "updates", "title": "", "unit": " %"}
+    figure = band_figure(variants, **bare, own=[("mine", "one", *own.curve("exact_match"))])
+    rows = list(zip(figure.data["own"], figure.data["mean"], strict=True))
+    assert rows == [("", 40.0), ("", 60.0), ("mine", 50.0), ("mine", 100.0)]
     assert wide(figure.data)[1] == {"at": 20, "one, mean": 60.0, "one, low": 60.0, "one, high": 60.0, "mine": 100.0}
     assert "60 % (60 to 60" in figure.caption  # of the stored runs
-    assert band_figure(variants, x_title="updates", title="", unit="").spec != figure.spec
+    assert band_figure(variants, **bare).spec != figure.spec

@@ -3,77 +3,70 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from explorer.runs.experiment_arms import arm_runs
+from explorer.runs.experiment_arms import ENOUGH, arm_runs, seeds_ahead
 from explorer.runs.experiment_findings import verdict
 from model.experiments.catalogue import EXPERIMENTS
+from model.experiments.stored import StoredRun
 from tests.explorer.runs.test_experiment_findings import BAD, GOOD, planted, run
 
 
-def test_a_score_that_is_lower_in_every_run_decides() -> None:
-    assert verdict(planted(GOOD, BAD)) == "'two' (60 % against 99.5 %) is worse than 'one'."
-    assert verdict(planted(BAD, GOOD)) == "'two' (99.5 % against 60 %) is better than 'one'."
+def seeds(*scores: float, loss: float = 0.3) -> tuple[StoredRun, ...]:
+    return tuple(run(seed, score, loss, (0.1,)) for seed, score in enumerate(scores))
 
 
-def test_between_equal_scores_the_updates_decide_and_then_the_loss() -> None:
-    late = (run(1, 1.0, 0.1, (0.1, 0.2, 0.3, 1.0)), run(2, 0.99, 0.2, (0.1, 0.2, 0.3, 0.4, 1.0)))
-    said = "'two' (45 against 25 updates) is as good as 'one' in the end, but later."
-    assert verdict(planted(GOOD, late)) == said
-    assert verdict(planted(late, GOOD)) == "'two' (25 against 45 updates) is as good as 'one' in the end, and sooner."
-    unsure = (run(1, 1.0, 0.5, (0.5, 0.99)), run(2, 0.99, 0.6, (0.5, 0.9, 1.0)))
-    assert verdict(planted(GOOD, unsure)) == "'two' (loss 0.55 against 0.15) is as often right as 'one', but less sure."
+def five(more: float) -> tuple[StoredRun, ...]:
+    return seeds(*(score + more for score in (0.80, 0.90, 0.70, 0.85, 0.60)))
 
 
-def test_a_small_lead_in_every_run_is_named_as_small() -> None:
-    first, ahead = (tuple(run(seed, score, 0.3, (0.1,)) for seed in (1, 2)) for score in (0.5, 0.507))
-    said = "'two' (50.7 % against 50 %) is ahead of 'one' in every run, by less than a point."
-    assert verdict(planted(first, ahead)) == said
-    said = "'two' (50 % against 50.7 %) is behind 'one' in every run, by less than a point."
-    assert verdict(planted(ahead, first)) == said
+LATE = (run(1, 1.0, 0.1, (0.1, 0.2, 0.3, 1.0)), run(2, 0.99, 0.2, (0.1, 0.2, 0.3, 0.4, 1.0)))
+UNSURE = (run(1, 1.0, 0.5, (0.5, 0.99)), run(2, 0.99, 0.6, (0.5, 0.9, 1.0)))
+SAME = (run(1, 0.999, 0.1, (0.5, 0.99)), run(2, 0.985, 0.2, (0.5, 0.9, 1.0)))
+MIXED = (run(1, 0.995, 0.1, (0.5, 0.99)), run(2, 0.9, 0.2, (0.5, 0.9, 1.0)))
+SLOW = (run(1, 0.999, 0.1, (0.5, 0.99)), run(2, 0.985, 0.2, (0.5, 0.6, 0.9)))
+FAILED = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
 
 
-def test_ranges_that_overlap_around_the_same_mean_show_no_difference() -> None:
-    mixed = (run(1, 0.999, 0.1, (0.5, 0.99)), run(2, 0.985, 0.2, (0.5, 0.9, 1.0)))
-    assert verdict(planted(GOOD, mixed)) == "'two' shows no difference from 'one'."
-
-
-def test_ranges_that_overlap_around_other_means_decide_nothing() -> None:
-    mixed = (run(1, 0.995, 0.1, (0.5, 0.99)), run(2, 0.9, 0.2, (0.5, 0.9, 1.0)))
-    said = "'two' (94.8 % against 99.5 %, but the runs overlap) is not told apart from 'one'."
-    assert verdict(planted(GOOD, mixed)) == said
-
-
-def test_runs_that_miss_the_target_decide_nothing_either() -> None:
-    slow = (run(1, 0.999, 0.1, (0.5, 0.99)), run(2, 0.985, 0.2, (0.5, 0.6, 0.9)))
-    said = "'two' (1 of 2 against 2 of 2 runs reached the target) is not told apart from 'one'."
-    assert verdict(planted(GOOD, slow)) == said
-
-
-def test_five_seeds_that_all_favour_one_side_decide_though_the_ranges_overlap() -> None:
-    scores = (0.80, 0.90, 0.70, 0.85, 0.60)
-    first = tuple(run(seed, score, 0.3, (0.1,)) for seed, score in enumerate(scores))
-    ahead = tuple(run(seed, score + 0.05, 0.3, (0.1,)) for seed, score in enumerate(scores))
-    said = "'two' (82 % against 77 %, so with each of 5 seeds) is better than 'one'."
-    assert verdict(planted(first, ahead)) == said
-    said = "'two' (77 % against 82 %, so with each of 5 seeds) is worse than 'one'."
-    assert verdict(planted(ahead, first)) == said
-    once = (*ahead[:4], run(4, 0.59, 0.3, (0.1,)))
-    small = tuple(run(seed, score + 0.005, 0.3, (0.1,)) for seed, score in enumerate(scores))
-    for other, undecided in ((once, True), (ahead[:4], True), (small, False)):
-        relation = "is not told apart" if undecided else "shows no difference"
-        assert f"{relation} from 'one'." in verdict(planted(first, other))
-
-
-def test_one_run_decides_nothing_and_no_run_says_nothing() -> None:
-    assert verdict(planted(GOOD[:1], BAD[:1])) == (
-        "Not decided: with one run of a variant, 'one' 100 % against 'two' 50 %."
-    )
-    assert verdict(planted(GOOD, ())) == "There is nothing to compare yet."
-
-
-def test_failed_runs_are_worse() -> None:
-    failed = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
-    assert verdict(planted(GOOD, failed)) == "'two' (its runs failed) is worse than 'one'."
+@pytest.mark.parametrize(
+    ("one", "two", "said"),
+    [
+        (GOOD, BAD, "'two' (60 % against 99.5 %) is worse than 'one'."),
+        (BAD, GOOD, "'two' (99.5 % against 60 %) is better than 'one'."),
+        (GOOD, FAILED, "'two' (its runs failed) is worse than 'one'."),
+        # Between equal scores the updates decide, and then the loss.
+        (GOOD, LATE, "'two' (45 against 25 updates) is as good as 'one' in the end, but later."),
+        (LATE, GOOD, "'two' (25 against 45 updates) is as good as 'one' in the end, and sooner."),
+        (GOOD, UNSURE, "'two' (loss 0.55 against 0.15) is as often right as 'one', but less sure."),
+        (
+            seeds(0.5, 0.5),
+            seeds(0.507, 0.507),
+            "'two' (50.7 % against 50 %) is ahead of 'one' in every run, by less than a point.",
+        ),
+        (
+            seeds(0.507, 0.507),
+            seeds(0.5, 0.5),
+            "'two' (50 % against 50.7 %) is behind 'one' in every run, by less than a point.",
+        ),
+        # Ranges that overlap, around the same mean and around others, and runs that miss the target decide nothing.
+        (GOOD, SAME, "'two' shows no difference from 'one'."),
+        (GOOD, MIXED, "'two' (94.8 % against 99.5 %, but the runs overlap) is not told apart from 'one'."),
+        (GOOD, SLOW, "'two' (1 of 2 against 2 of 2 runs reached the target) is not told apart from 'one'."),
+        # Five seeds that all favour one side decide, though the ranges overlap.
+        (five(0), five(0.05), "'two' (82 % against 77 %, so with each of 5 seeds) is better than 'one'."),
+        (five(0.05), five(0), "'two' (77 % against 82 %, so with each of 5 seeds) is worse than 'one'."),
+        (five(0), (*five(0.05)[:4], run(4, 0.59, 0.3, (0.1,))), " is not told apart from 'one'."),
+        (five(0), five(0.05)[:4], " is not told apart from 'one'."),
+        (five(0), five(0.005), " shows no difference from 'one'."),
+        (GOOD[:1], BAD[:1], "Not decided: with one run of a variant, 'one' 100 % against 'two' 50 %."),
+        (GOOD, (), "There is nothing to compare yet."),
+    ],
+)
+def test_what_decides(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], said: str) -> None:
+    line = verdict(planted(one, two))
+    assert line.endswith(said)
+    assert said.startswith(" ") or line == said
 
 
 @pytest.mark.parametrize(
@@ -105,10 +98,28 @@ def test_failed_runs_are_worse() -> None:
 )
 def test_stored_experiments(name: str, said: str) -> None:
     assert verdict(arm_runs(EXPERIMENTS[name])) == said
+    assert all(verdict(arm_runs(experiment)).endswith(".") for experiment in EXPERIMENTS.values())
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_stored_experiment_has_one(name: str) -> None:
-    line = verdict(arm_runs(EXPERIMENTS[name]))
-    assert line.endswith(".")
-    assert "\n" not in line
+VALUES = st.dictionaries(st.integers(0, 9), st.one_of(st.none(), st.floats(-9, 9)), max_size=9)
+
+
+@given(first=VALUES, other=VALUES)
+def test_the_same_arm_is_ahead_with_every_seed_of_both(
+    first: dict[int, float | None], other: dict[int, float | None]
+) -> None:
+    found = seeds_ahead(first, other)
+    assert found == seeds_ahead(other, first), "it does not matter which is first"
+    shared = first.keys() & other.keys()
+    values = [(first[seed], other[seed]) for seed in shared]
+    decided = len(values) >= ENOUGH and all(None not in pair for pair in values)
+    one_side = decided and (all(a < b for a, b in values) or all(a > b for a, b in values))  # type: ignore[operator]
+    assert found == (len(shared) if one_side else 0)
+
+
+def test_five_seeds_are_enough_and_four_are_not() -> None:
+    low, high = {seed: float(seed) for seed in range(5)}, {seed: seed + 0.5 for seed in range(6)}
+    assert seeds_ahead(low, high) == seeds_ahead(high, low) == 5
+    assert seeds_ahead({seed: low[seed] for seed in range(4)}, high) == 0
+    assert seeds_ahead(low | {4: 4.5}, high) == 0, "a tie is on no side"
+    assert seeds_ahead(low | {5: None}, high) == 0, "what one of the seeds did is not known"

@@ -26,6 +26,7 @@ from tests.chance import chance
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run, write_status
 
+UPLOAD = ("pairs.tsv", b"a\tb\n" * 200_000)
 forked = pytest.mark.skipif(not hasattr(os, "fork"), reason="a server that dies is a forked process here")
 
 
@@ -45,60 +46,36 @@ def killed_while(work: Callable[[], object], after: float) -> None:
 
 @forked
 @pytest.mark.parametrize("number", range(5))
-def test_a_file_is_whole_whenever_its_writer_is_killed(tmp_path: Path, number: int) -> None:
-    path = tmp_path / "file.json"
-    write_json(path, {"text": "x" * 10})
-    killed_while(
-        lambda: [write_json(path, {"text": "x" * length}) for length in (10, 900_000)],
-        chance("a file", number).uniform(0.01, 0.15),
-    )
-    assert set(read_json(path)["text"]) == {"x"}
-
-
-@forked
-@pytest.mark.parametrize("number", range(5))
-def test_an_import_is_complete_or_absent(tmp_path: Path, number: int) -> None:
-    theirs = save_run(tmp_path / "theirs")
-    packed = export(theirs)
-    content = packed.read_bytes()
+def test_a_file_an_import_and_an_upload_are_whole_whenever_their_writer_is_killed(tmp_path: Path, number: int) -> None:
+    path, packed = tmp_path / "file.json", export(save_run(tmp_path / "theirs"))
+    content, count, checkpoints = packed.read_bytes(), iter(range(10**6)), tmp_path / "checkpoints"
     packed.unlink()
-    checkpoints = tmp_path / "checkpoints"
     checkpoints.mkdir()
-    count = iter(range(10**6))
-    killed_while(
-        lambda: import_zip(io.BytesIO(content), checkpoints, f"take-{next(count)}"),
-        chance("an import", number).uniform(0.02, 0.3),
-    )
+    write_json(path, {"text": "x" * 10})
+    for work, least, most in (
+        (lambda: [write_json(path, {"text": "x" * length}) for length in (10, 900_000)], 0.01, 0.15),
+        (lambda: import_zip(io.BytesIO(content), checkpoints, f"take-{next(count)}"), 0.02, 0.3),
+        (lambda: store(*UPLOAD, tmp_path / "uploads").unlink(), 0.005, 0.05),
+    ):
+        killed_while(work, chance("a kill", number, most).uniform(least, most))
+    assert set(read_json(path)["text"]) == {"x"}
     for summary in list_models(checkpoints):
         assert summary["error"] is None
         assert load_model(checkpoints / summary["name"]).model is not None
     assert all(path.name.startswith((".import-", "take-")) for path in checkpoints.iterdir())
+    assert store(*UPLOAD, tmp_path / "uploads").read_bytes() == UPLOAD[1]
 
 
 def test_leftovers_of_a_killed_import_are_removed_later(tmp_path: Path) -> None:
     packed = export(save_run(tmp_path / "theirs"))
     checkpoints = tmp_path / "checkpoints"
     for name, hours in (("old", 12), ("new", 1)):
-        left = checkpoints / f".import-{name}" / "x"
-        left.mkdir(parents=True)
-        then = time.time() - 3600 * hours
-        os.utime(left.parent, (then, then))
+        left = checkpoints / f".import-{name}"
+        (left / "x").mkdir(parents=True)
+        os.utime(left, (time.time() - 3600 * hours,) * 2)
     import_zip(io.BytesIO(packed.read_bytes()), checkpoints)
     packed.unlink()
     assert {path.name for path in checkpoints.iterdir()} == {".import-new", "theirs"}
-
-
-UPLOAD = ("pairs.tsv", b"a\tb\n" * 200_000)
-
-
-@forked
-@pytest.mark.parametrize("number", range(3))
-def test_an_upload_is_complete_or_absent(tmp_path: Path, number: int) -> None:
-    killed_while(
-        lambda: [path.unlink() for path in (store(*UPLOAD, tmp_path),)],  # type: ignore[func-returns-value]
-        chance("an upload", number).uniform(0.005, 0.05),
-    )
-    assert store(*UPLOAD, tmp_path).read_bytes() == UPLOAD[1]
 
 
 @pytest.mark.parametrize(
@@ -136,16 +113,10 @@ def test_a_folder_that_cannot_be_written_gets_a_message(
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_our_own_errors_are_shown_unchanged() -> None:
-    assert why(RunError("No.")) == "No."
-    assert why(OSError("odd")) == "A file cannot be read or written: odd."
-
-
 def test_two_servers_on_one_folder_start_a_name_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one server starts, the other knows at once: it is in the folder, not in a server's memory."""
-    one, other = Runs(tmp_path), Runs(tmp_path)
+    one, other, started = Runs(tmp_path), Runs(tmp_path), list[Launch]()
     sleeping = ["python", "-c", "import time; time.sleep(60)"]
-    started: list[Launch] = []
     monkeypatch.setattr(
         lifecycle, "start_process", lambda folder, name, _: started.append(start_process(folder, name, sleeping))
     )
@@ -156,9 +127,7 @@ def test_two_servers_on_one_folder_start_a_name_once(tmp_path: Path, monkeypatch
         assert other.free_name("mine") == "mine-2"
         with pytest.raises(RunError, match="is being trained; stop it first"):
             other.delete("mine")
-        status = other.status("mine")
-        assert status is not None
-        assert status.state == "starting"
+        assert other.status("mine").state == "starting"
     finally:
         for launch in started:
             os.kill(launch.pid, signal.SIGKILL)
@@ -170,10 +139,7 @@ def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
     save_toy(tmp_path / "mine", "reverse")
     write_status(tmp_path / "mine", "running", updated=time.time() + 86_400, eta_s=-5.0, probe_step=-1)
     status = read_status(tmp_path, "mine")
-    assert status is not None
-    assert status.state == "running"
-    assert status.eta_s is None
-    assert age(status.updated) == "just now"
+    assert (status.state, status.eta_s, age(status.updated)) == ("running", None, "just now")
     assert [entry.name for entry in Runs(tmp_path).entries()] == ["mine"]
     (tmp_path / LAUNCHES).mkdir()
     launch = {"pid": 10**7, "started": time.time() + 86_400, "arguments": ["python"]}

@@ -68,44 +68,32 @@ def test_planted_heads_have_the_scores_that_they_were_planted_with(
     np.testing.assert_allclose(scores.aligned, [[(1 / 4 + 1 / 2) / 2, 1.0]])
 
 
-def test_the_weight_on_several_right_tokens_is_their_sum() -> None:
+def test_the_weight_on_several_right_tokens_is_their_sum_and_alignments_of_other_tokens_are_not_used() -> None:
     weights = np.zeros((1, 2, 3, 4), dtype=np.float32)
     weights[0, 0, 1, 0], weights[0, 0, 1, 2] = 0.25, 0.5
     weights[0, 1, :, 1] = 1.0
     np.testing.assert_allclose(head_history._on_gold(weights, ((), (0, 2))), [[0.75, 0.0]])
-
-
-@pytest.mark.parametrize(
-    ("alignment", "fits"), [(((1,), (0,)), True), (((0,), (2,)), False), (((), ()), True), (None, False)]
-)
-def test_an_alignment_of_other_tokens_is_not_used(alignment: tuple[tuple[int, ...], ...] | None, fits: bool) -> None:
-    assert head_history._fitting(alignment, 3) == (alignment if fits else None)
+    for alignment, fits in ((((1,), (0,)), True), (((0,), (2,)), False), (((), ()), True), (None, False)):
+        assert head_history._fitting(alignment, 3) == (alignment if fits else None)
 
 
 def test_scores_of_every_head_at_a_snapshot(run: Path, loaded: LoadedModel) -> None:
-    sample = validation_sample(loaded)
+    sample, config = validation_sample(loaded), loaded.model_config
     assert 0 < len(sample) <= head_history.SENTENCES
     scores = head_scores(load_snapshot(run, 10), 10, sample)
-    config = loaded.model_config
-    assert scores.normalised_entropy["encoder"].shape == (config.n_encoder_layers, config.n_encoder_heads)
-    assert scores.normalised_entropy["decoder"].shape == (config.n_decoder_layers, config.n_decoder_heads)
-    assert scores.aligned is not None
-    assert scores.aligned.shape == (config.n_decoder_layers, config.n_decoder_heads)
-    for values in (*scores.normalised_entropy.values(), scores.aligned):
+    entropies, decoder = scores.normalised_entropy, (config.n_decoder_layers, config.n_decoder_heads)
+    assert entropies["encoder"].shape == (config.n_encoder_layers, config.n_encoder_heads)
+    assert entropies["decoder"].shape == scores.aligned.shape == decoder
+    for values in (*entropies.values(), scores.aligned):
         assert np.all((values >= 0) & (values <= 1 + 1e-6))
 
 
-def test_batching_changes_no_score(run: Path, loaded: LoadedModel) -> None:
+def test_batching_changes_no_score(loaded: LoadedModel) -> None:
     """Sentences of different lengths are padded; the result is the mean over single sentences, weighted by rows."""
     sample = validation_sample(loaded).part(range(6))
-    together = head_scores(loaded, 0, sample)
-    alone = [head_scores(loaded, 0, sample.part([i])) for i in range(6)]
-    weights = [len(target) for target in sample.targets]
-    assert together.aligned is not None
-    expected = sum(w * one.aligned for w, one in zip(weights, alone, strict=True) if one.aligned is not None) / sum(
-        weights
-    )
-    np.testing.assert_allclose(together.aligned, expected, atol=1e-6)
+    alone = [head_scores(loaded, 0, sample.part([i])).aligned for i in range(6)]
+    expected = np.average(alone, axis=0, weights=[len(target) for target in sample.targets])
+    np.testing.assert_allclose(head_scores(loaded, 0, sample).aligned, expected, atol=1e-6)
 
 
 def test_all_moments_share_rows_and_have_answers_of_their_own(run: Path, loaded: LoadedModel) -> None:
@@ -118,18 +106,13 @@ def test_all_moments_share_rows_and_have_answers_of_their_own(run: Path, loaded:
 
 
 def test_a_stamp_changes_with_its_snapshot(run: Path) -> None:
-    with pytest.raises(CheckpointError, match="is no longer here"):
-        stamp(run, 11)
-    before = stamp(run, 10)
+    for read, said in ((stamp, "is no longer here"), (load_snapshot, "missing")):
+        with pytest.raises(CheckpointError, match=said):
+            read(run, 11)
+    before, path = stamp(run, 10), snapshot_path(run, 10)
     assert stamp(run, 10) == before
-    path = snapshot_path(run, 10)
     path.write_bytes(path.read_bytes())
     assert stamp(run, 10) != before
-
-
-def test_a_snapshot_that_is_gone_gets_a_message(run: Path) -> None:
-    with pytest.raises(CheckpointError, match="missing"):
-        load_snapshot(run, 11)
 
 
 def test_own_data_is_taken_from_the_run_and_foreign_data_is_not_fetched(tmp_path: Path) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -33,26 +32,37 @@ def runs(tmp_path: Path) -> Iterator[Runs]:
             psutil.Process(launch.pid).kill()
 
 
-def started(runs: Runs, name: str = "mine") -> Launch:
-    runs.start(name, WAIT)
+def started(runs: Runs, name: str = "mine", arguments: Sequence[str] = WAIT) -> Launch:
+    runs.start(name, arguments)
     launch = runs.launch(name)
     assert launch is not None
     return launch
 
 
-def test_an_empty_folder_and_none_at_all(runs: Runs) -> None:
-    assert runs.entries() == []
-    assert runs.statuses() == []
-    assert runs.status("nothing") is None
-    assert runs.entry("nothing") is None
+def refusing(runs: Runs) -> Launch:
+    """A launch whose process has refused to train."""
+    launch = started(runs, arguments=["python", "-c", "raise SystemExit('being trained right now.')"])
+    wait_until(lambda: exit_code(launch.pid) is not None)
+    return launch
 
 
-def test_start_makes_a_process_that_is_listed_at_once(runs: Runs) -> None:
+def test_start_makes_a_process_that_is_listed_at_once_and_stop_ends_it(runs: Runs) -> None:
+    assert runs.entries() == runs.statuses() == []
+    assert runs.status("mine") is runs.entry("mine") is None
     launch = started(runs)
     assert launch.alive
     assert launch.arguments == tuple(WAIT)
     assert [(entry.name, entry.busy) for entry in runs.entries()] == [("mine", True)]
     assert [status.state for status in runs.statuses()] == ["starting"]
+    # With a folder whose state is damaged, it is left alone while its process lives.
+    folder = save_run(runs.checkpoints / "mine")
+    (folder / STATUS).write_text("{")
+    with pytest.raises(RunError, match="stop it first"):
+        runs.delete("mine")
+    shutil.rmtree(folder)
+    runs.stop("mine")
+    wait_until(lambda: not launch.alive)
+    assert runs.entries() == []
 
 
 @pytest.mark.parametrize("name", ["../x", "", "a/b", "con", ".hidden", "x" * 65, "näme"])
@@ -73,26 +83,12 @@ def test_a_name_is_used_once(runs: Runs) -> None:
     assert runs.free_name(SHIPPED[0]) == f"{SHIPPED[0]}-2"
 
 
-def test_stop_leaves_a_file_for_a_run_that_can_see_it(runs: Runs) -> None:
-    folder = save_run(runs.checkpoints / "mine", state="running")
+@pytest.mark.parametrize(("state", "after"), [("running", "stopping"), ("finished", "finished")])
+def test_stop_leaves_a_file_for_a_run_that_can_see_it(runs: Runs, state: str, after: str) -> None:
+    folder = save_run(runs.checkpoints / "mine", state=state)
     runs.stop("mine")
-    assert (folder / STOP).read_bytes() == b""
-    status = runs.status("mine")
-    assert status is not None
-    assert status.state == "stopping"
-
-
-def test_stop_of_a_run_that_has_ended_leaves_nothing(runs: Runs) -> None:
-    folder = save_run(runs.checkpoints / "mine", state="finished")
-    runs.stop("mine")
-    assert not (folder / STOP).exists()
-
-
-def test_stop_before_there_is_a_folder_ends_the_process(runs: Runs) -> None:
-    launch = started(runs)
-    runs.stop("mine")
-    wait_until(lambda: not launch.alive)
-    assert runs.entries() == []
+    assert (folder / STOP).exists() == (state == "running")
+    assert runs.status("mine").state == after
 
 
 def test_resume_starts_the_resuming_command(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,16 +99,16 @@ def test_resume_starts_the_resuming_command(runs: Runs, monkeypatch: pytest.Monk
     assert asked == [["python", "-m", "model.train", "--resume", "mine", "--checkpoints", str(runs.checkpoints)]]
 
 
-def test_resume_of_a_run_that_never_began_starts_it_again(runs: Runs) -> None:
-    runs.start("mine", ["python", "-c", "raise SystemExit('no')"])
-    first = runs.launch("mine")
-    assert first is not None
-    wait_until(lambda: (status := runs.status("mine")) is not None and status.state == "failed")
+def test_a_run_that_never_began_is_started_again_or_forgotten(runs: Runs) -> None:
+    first = refusing(runs)
+    wait_until(lambda: runs.status("mine").state == "failed")
     runs.resume("mine")
     again = runs.launch("mine")
-    assert again is not None
     assert again.arguments == first.arguments
     assert again.pid != first.pid
+    wait_until(lambda: not runs.entries()[0].busy)
+    runs.delete("mine")
+    assert runs.entries() == []
 
 
 @pytest.mark.parametrize("state", ["running", "finished"])
@@ -131,79 +127,41 @@ def test_rename_moves_everything_and_the_heading_of_the_card(runs: Runs) -> None
     assert not folder.exists()
     assert (runs.folder("new") / CARD).read_text(encoding="utf-8") == "# new\n\nSome text about old.\n"
     assert runs.entry("old") is None
-    entry = runs.entry("new")
-    assert entry is not None
-    assert entry.problem == ""
-    assert entry.summary["trained"]
+    assert (runs.entry("new").problem, runs.entry("new").summary["trained"]) == ("", True)
+    # With a damaged state as well; then it can be deleted.
+    (runs.folder("new") / STATUS).write_text("{")
+    assert runs.peek("new") is None
+    runs.rename("new", "newer")
+    runs.delete("newer")
+    assert runs.entries() == []
 
 
-def test_rename_refuses(runs: Runs) -> None:
-    save_run(runs.checkpoints / "mine")
-    save_run(runs.checkpoints / "other")
-    save_run(runs.checkpoints / "busy", state="running")
+def test_what_rename_and_delete_refuse(runs: Runs) -> None:
+    for name, state in (("mine", "finished"), ("other", "finished"), ("busy", "running")):
+        save_run(runs.checkpoints / name, state=state)
     save_toy(runs.checkpoints / SHIPPED[0], "reverse")
-    with pytest.raises(CheckpointError, match="cannot name"):
-        runs.rename("mine", "../mine")
-    with pytest.raises(RunError, match="already"):
-        runs.rename("mine", "other")
-    with pytest.raises(RunError, match="being trained"):
-        runs.rename("busy", "free")
-    with pytest.raises(RunError, match="came with Headlight"):
-        runs.rename(SHIPPED[0], "free")
+    for action, said in (
+        (lambda: runs.rename("mine", "../mine"), "cannot name"),
+        (lambda: runs.rename("mine", "other"), "already"),
+        (lambda: runs.rename("busy", "free"), "being trained"),
+        (lambda: runs.rename(SHIPPED[0], "free"), "came with Headlight"),
+        (lambda: runs.delete("busy"), "being trained"),
+        (lambda: runs.delete(SHIPPED[0]), "came with Headlight"),
+    ):
+        with pytest.raises((RunError, CheckpointError), match=said):
+            action()
     runs.rename("mine", "mine")
     assert {entry.name for entry in runs.entries()} == {"mine", "other", "busy", SHIPPED[0]}
 
 
-def test_delete(runs: Runs) -> None:
-    save_run(runs.checkpoints / "mine")
-    save_run(runs.checkpoints / "busy", state="running")
-    save_toy(runs.checkpoints / SHIPPED[0], "reverse")
-    runs.delete("mine")
-    with pytest.raises(RunError, match="being trained"):
-        runs.delete("busy")
-    with pytest.raises(RunError, match="came with Headlight"):
-        runs.delete(SHIPPED[0])
-    assert {path.name for path in runs.checkpoints.iterdir()} == {"busy", SHIPPED[0]}
-
-
-def test_delete_of_a_run_that_never_began_forgets_it(runs: Runs) -> None:
-    runs.start("mine", ["python", "-c", "raise SystemExit('no')"])
-    wait_until(lambda: not runs.entries()[0].busy)
-    runs.delete("mine")
-    assert runs.entries() == []
-
-
-def test_a_run_with_a_damaged_state_can_be_renamed_and_deleted(runs: Runs) -> None:
-    folder = save_run(runs.checkpoints / "mine")
-    (folder / STATUS).write_text("{")
-    assert runs.peek("mine") is None
-    runs.rename("mine", "yours")
-    runs.delete("yours")
-    assert runs.entries() == []
-
-
 def test_an_active_run_is_left_alone_whatever_the_page_last_started_for_it(runs: Runs) -> None:
     """The page's own process was refused, because a process started in a terminal is active there."""
-    runs.start("mine", ["python", "-c", "raise SystemExit('being trained right now.')"])
-    launch = runs.launch("mine")
-    assert launch is not None
-    wait_until(lambda: exit_code(launch.pid) is not None)
+    refusing(runs)
     folder = save_run(runs.checkpoints / "mine", state="running")  # by this very process, which is older
-    status = runs.status("mine")
-    assert status is not None
-    assert status.state == "running"
+    assert runs.status("mine").state == "running"
     for action in (runs.delete, runs.resume, lambda name: runs.rename(name, "other")):
         with pytest.raises(RunError, match=r"being trained|it is running"):
             action("mine")
-    assert folder.is_dir()
-
-
-def test_a_run_with_a_damaged_state_is_left_alone_while_its_process_lives(runs: Runs) -> None:
-    started(runs)
-    folder = save_run(runs.checkpoints / "mine")
-    (folder / STATUS).write_text("{")
-    with pytest.raises(RunError, match="stop it first"):
-        runs.delete("mine")
     assert folder.is_dir()
 
 
@@ -212,20 +170,28 @@ def test_watching_is_what_the_trainer_reads(runs: Runs) -> None:
     assert runs.watched("mine") == ""
     runs.watch("mine", "наоборот <b>" + "x" * 1000)
     assert read_probe(folder) == runs.watched("mine") == ("наоборот <b>" + "x" * 1000)[:MAX_PROBE_TEXT]
-    (folder / PROBE).write_text('{"source": 3}')
-    assert runs.watched("mine") == ""
-    (folder / PROBE).write_text("{")
-    assert runs.watched("mine") == ""
+    for damaged in ('{"source": 3}', "{"):
+        (folder / PROBE).write_text(damaged)
+        assert runs.watched("mine") == ""
 
 
 def test_entries_list_active_runs_first_and_then_the_newest(runs: Runs) -> None:
-    save_run(runs.checkpoints / "a")
-    write_status(runs.checkpoints / "a", "finished", updated=time.time() + 50)
-    save_run(runs.checkpoints / "b")
-    write_status(runs.checkpoints / "b", "finished", updated=time.time() + 90)
-    save_run(runs.checkpoints / "c")
-    write_status(runs.checkpoints / "c", "running", updated=time.time() + 10)
+    for name, state, later in (("a", "finished", 50), ("b", "finished", 90), ("c", "running", 10)):
+        save_run(runs.checkpoints / name)
+        write_status(runs.checkpoints / name, state, updated=time.time() + later)
     assert [entry.name for entry in runs.entries()] == ["c", "b", "a"]
+
+
+def test_statuses_list_the_active_run_before_those_that_wait_and_notice_a_dead_one(runs: Runs) -> None:
+    for name, state in (("a", "queued"), ("b", "running"), ("c", "finished")):
+        write_status(runs.checkpoints / name, state)
+    assert [status.name for status in runs.statuses()] == ["b", "a", "c"]
+    write_status(runs.checkpoints / "b", "running", **gone())
+    assert runs.status("b").state == "failed"
+    (runs.checkpoints / LAUNCHES).mkdir(parents=True)
+    for name, damaged in (("x", '{"pid": "many"}'), ("y", "{")):
+        (runs.checkpoints / LAUNCHES / f"{name}.json").write_text(damaged)
+    assert len(runs.statuses()) == 3, "records of launches may be damaged"
 
 
 def test_shipped_models_are_listed_last_those_with_snapshots_first(runs: Runs) -> None:
@@ -249,21 +215,3 @@ def test_entries_hold_what_cannot_be_opened(runs: Runs) -> None:
     assert "config.json" in problems["broken"]
     assert STATUS in problems["damaged"]
     assert [status.name for status in runs.statuses()] == ["broken"]
-
-
-def test_statuses_list_the_active_run_before_those_that_wait(runs: Runs) -> None:
-    for name, state in (("a", "queued"), ("b", "running"), ("c", "finished")):
-        write_status(runs.checkpoints / name, state)
-    assert [status.name for status in runs.statuses()] == ["b", "a", "c"]
-
-
-def test_a_dead_run_is_noticed_without_a_message(runs: Runs) -> None:
-    write_status(runs.checkpoints / "mine", "running", **gone())
-    assert [status.state for status in runs.statuses()] == ["failed"]
-
-
-def test_records_of_launches_may_be_damaged(runs: Runs) -> None:
-    (runs.checkpoints / LAUNCHES).mkdir(parents=True)
-    (runs.checkpoints / LAUNCHES / "x.json").write_text(json.dumps({"pid": "many"}))
-    (runs.checkpoints / LAUNCHES / "y.json").write_text("{")
-    assert runs.entries() == []

@@ -1,10 +1,20 @@
-"""The texts in the list of runs and models."""
+"""The texts in the list of runs and models, and about a run that is being watched."""
 
 from __future__ import annotations
+
+import pytest
 
 from explorer.decoding.model_summary import headline
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import curve_rows, description, rows, state_label, summary
+from explorer.runs.metrics import Metrics, SampleTranslation
+from explorer.runs.progress import (
+    STATE_SENTENCES,
+    headline_numbers,
+    progress,
+    queue_sentence,
+    sample_table,
+)
 from explorer.runs.status import RunStatus
 from model.folder import SHIPPED
 
@@ -15,12 +25,13 @@ def entry(name: str, state: str | None = None, **summary: object) -> Entry:
 
 
 def test_columns_without_a_value_are_left_out() -> None:
-    table = rows([entry("a", parameters=5, results={"test": {"exact_match": 0.25}}), entry("b")])
-    assert table == [
-        {"name": "a", "state": "untrained", "parameters": 5, "score": "Exactly right 25.0 %", "exact match (%)": 25.0},
-        {"name": "b", "state": "untrained", "parameters": None, "score": None, "exact match (%)": None},
-    ]
+    first, second = rows([entry("a", parameters=5, results={"test": {"exact_match": 0.25}}), entry("b")])
+    assert list(first) == list(second) == ["name", "state", "parameters", "score", "exact match (%)"]
+    assert list(first.values()) == ["a", "untrained", 5, "Exactly right 25.0 %", 25.0]
+    assert list(second.values()) == ["b", "untrained", None, None, None]
     assert rows([]) == []
+    data = {"step": [20.0, 10.0, 10.0], "value": [0.5, 1.0, 2.00004], "curve": ["a", "a", "b"]}
+    assert curve_rows(data) == [{"step": 10, "a": 1.0, "b": 2.0}, {"step": 20, "a": 0.5}]
 
 
 def test_the_score_follows_from_what_the_answers_are() -> None:
@@ -34,27 +45,76 @@ def test_the_score_follows_from_what_the_answers_are() -> None:
     assert headline({}) is None
 
 
-def test_the_state_in_a_word() -> None:
-    assert state_label(entry("a", "running")) == "running (25 %)"
-    assert state_label(entry("a", "queued")) == "queued"
-    assert state_label(entry("a", trained=True)) == "finished"
-    assert state_label(entry(SHIPPED[0], trained=True)) == "came with Headlight"
-    assert state_label(entry("a", error="no weights")) == "cannot be opened"
+@pytest.mark.parametrize(
+    ("run", "label", "said"),
+    [
+        (entry("a", "running"), "running (25 %)", "stop it before"),
+        (entry("a", "queued"), "queued", ""),
+        (entry("a", trained=True, modified=1000.0), "finished", "Changed 3 days ago."),
+        (entry(SHIPPED[0], trained=True), "came with Headlight", "neither renamed nor deleted"),
+        (entry("a", error="no weights"), "cannot be opened", ""),
+    ],
+)
+def test_the_state_in_a_word_and_what_is_not_possible(run: Entry, label: str, said: str) -> None:
+    assert state_label(run) == label
+    assert said in description(run, now=1000.0 + 3 * 86_400)
+    assert "neither renamed" in description(run, read_only=True)
+    assert summary([run]).startswith("1 run or model; ")
 
 
-def test_the_number_of_entries() -> None:
-    assert summary([entry("a", trained=True)]) == "1 run or model; none is being trained."
-    assert summary([entry("a"), entry("b", "running")]) == "2 runs and models; b is running."
+def test_samples_are_shown_beside_those_of_the_previous_evaluation() -> None:
+    assert sample_table([]) is None
+    first = (10, (SampleTranslation("ab", "ba", "b"),))
+    second = (1_020, (SampleTranslation("ab", "ba", "ba"), SampleTranslation("c", "c", "d")))
+    columns, caption = sample_table([first])
+    assert (columns["one evaluation earlier"], caption.rpartition(": ")[2]) == ([""], "0 of 1 validation sentence.")
+    columns, caption = sample_table([first, second])
+    assert (columns["one evaluation earlier"], columns[""]) == (["b", ""], ["right", ""])
+    assert caption == "Exactly right at step 1,020: 1 of 2 validation sentences."
 
 
-def test_the_description_says_what_is_not_possible() -> None:
-    assert description(entry("a", modified=1000.0), now=1000.0 + 3 * 86_400) == "Changed 3 days ago."
-    assert "neither renamed nor deleted" in description(entry(SHIPPED[0]))
-    assert "stop it before" in description(entry("a", "running"))
-    assert description(entry("a", "running"), read_only=True).startswith("It can be neither renamed")
-    assert description(entry("a")) == ""
+def test_numbers_that_are_not_known_yet() -> None:
+    status = RunStatus("a", "running")
+    assert {value for _, value in headline_numbers(Metrics(), status, "bleu")} == {"–"}
+    evals = ({"step": 1.0, "loss": 1.5, "exact_match": 0.5},)
+    metrics = Metrics(train=({"step": 1.0, "loss": 2.0, "lr": 0.001},), evals=evals)
+    numbers = headline_numbers(metrics, RunStatus("a", "running", tokens_per_s=12_345.0), "exact_match")
+    assert [value for _, value in numbers] == ["2.000", "1.500", "50.0 %", "0.001", "12.3 k"]
 
 
-def test_curves_as_a_table() -> None:
-    data = {"step": [20.0, 10.0, 10.0], "value": [0.5, 1.0, 2.00004], "curve": ["a", "a", "b"]}
-    assert curve_rows(data) == [{"step": 10, "a": 1.0, "b": 2.0}, {"step": 20, "a": 0.5}]
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (RunStatus("a", "starting"), "no step yet"),
+        (RunStatus("a", "running", 30, 100, eta_s=200.0), "step 30 of 100, about 3 min 20 s left"),
+        (RunStatus("a", "stopped", 30, 1000, eta_s=200.0), "step 30 of 1,000"),
+        (RunStatus("a", "finished", 1000, 1000), "Finished at step 1,000."),
+    ],
+)
+def test_progress(status: RunStatus, said: str) -> None:
+    assert progress(status) == said
+
+
+A, B, C = RunStatus("a", "running", 5, 10, eta_s=60.0), RunStatus("b", "queued", eta_s=120.0), RunStatus("c", "failed")
+UNKNOWN = RunStatus("a", "running")
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "said"),
+    [
+        ([RunStatus("a", "finished")], "", ""),
+        ([A, C], "", "A new run waits until 'a' has ended. That takes about 1 min 00 s."),
+        ([A, B, C], "", "A new run waits until 'a' and 'b' have ended. That takes about 3 min 00 s."),
+        ([UNKNOWN, B, RunStatus("d", "starting")], "", "A new run waits until 'a', 'b' and 'd' have ended."),
+        ([A, B], "b", "It waits until 'a' has ended. That takes about 1 min 00 s."),
+        (
+            [A, B, RunStatus("c", "queued", eta_s=20.0)],
+            "c",
+            "It waits until 'a' and 'b' have ended. That takes about 3 min 00 s.",
+        ),
+        ([UNKNOWN, B], "b", "It waits until 'a' has ended."),
+        ([B], "b", STATE_SENTENCES["queued"]),
+    ],
+)
+def test_for_what_a_run_waits_and_how_long(line: list[RunStatus], name: str, said: str) -> None:
+    assert queue_sentence(line, *([name] if name else [])) == said

@@ -84,17 +84,6 @@ def test_a_making_is_followed_from_its_start_to_its_file(made: MadePairs, tmp_pa
     made.remove(NAME)  # as from another tab
 
 
-def test_stop_ends_the_process_and_leaves_nothing(made: MadePairs) -> None:
-    program("import time; time.sleep(60)")
-    made.start(ORDER)
-    launch = read_launch(made.folder, NAME)
-    assert launch is not None
-    assert now(made).progress() == "Reading the data and the models …"
-    made.remove(NAME)
-    wait_until(lambda: not launch.alive)
-    assert made.all() == []
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -104,7 +93,7 @@ def test_stop_ends_the_process_and_leaves_nothing(made: MadePairs) -> None:
         (f"print({json.dumps(LINE)!r})", "most likely because memory ran out"),
     ],
 )
-def test_a_failure_is_a_sentence_and_can_be_tried_again(made: MadePairs, text: str, said: str) -> None:
+def test_a_failure_is_a_sentence_and_can_be_tried_again_and_stopped(made: MadePairs, text: str, said: str) -> None:
     program(text)
     made.start(ORDER)
     wait_until(lambda: now(made).state == "failed")
@@ -112,7 +101,12 @@ def test_a_failure_is_a_sentence_and_can_be_tried_again(made: MadePairs, text: s
     program("import time; time.sleep(60)")
     assert made.start(ORDER) == NAME, "the new attempt takes its place"
     assert [making.state for making in made.all()] == ["running"]
+    launch = read_launch(made.folder, NAME)
+    assert launch is not None
+    assert now(made).progress() == "Reading the data and the models …"
     made.remove(NAME)
+    wait_until(lambda: not launch.alive)
+    assert made.all() == []
 
 
 def test_the_command_is_one_that_relabel_takes(made: MadePairs, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is needed to train a model again, from its folder, whatever stands there."""
+"""What is needed to train a model again, from its folder, whatever stands there, and in what runs differ."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from typing import Any
 
 import pytest
 
-from explorer.runs.origin import computed_sentence, repeatable
+from explorer.runs.origin import computed_sentence, differences, repeatable, settings_of
+from explorer.runs.settings import as_text, increment, problem, setting, value_of
 from explorer.runs.status import RunStatus
+from model.data.files import DATA_FILE
 from model.folder import CONFIG, STATUS, read_config, read_json, write_json
+from model.presets import PRESETS
 from tests.explorer.toy_runs import save_run
 from tests.paths import ROOT
 
 
 def test_a_bundled_model_can_be_trained_again_but_not_longer() -> None:
     run = repeatable(ROOT / "checkpoints" / "reverse", None)
-    assert run is not None
     assert (run.steps, run.can_go_on) == (1500, False)
     assert run.computed == "Computed on the CPU in fp32 with 1 thread, PyTorch 2.13.0+cpu."
+    runtime = {"device": "cuda:1", "precision": "bf16", "threads": 1, "processes": 2, "compile": True, "settled": True}
+    computed = "Computed on a GPU in bf16 with 1 thread, 2 processes, compiled, PyTorch 2.13."
+    assert computed_sentence(runtime | {"torch_version": "2.13"}) == computed
+    assert computed_sentence(runtime | {"settled": False}) == ""
 
 
 @pytest.mark.parametrize("broken", [{"set": None}, {"preset": 3}, {"training": []}])
@@ -43,9 +49,7 @@ def test_what_it_was_trained_from_and_is_not_here(tmp_path: Path) -> None:
     write_json(folder / STATUS, read_json(folder / STATUS) | {"added_data": [str(pairs)]})
 
     def missing() -> str:
-        run = repeatable(folder, None)
-        assert run is not None
-        return run.missing
+        return repeatable(folder, None).missing
 
     assert missing().startswith("It was trained from the weights of 'teacher', which are not here.")
     save_run(tmp_path / "teacher")
@@ -58,9 +62,79 @@ def test_what_it_was_trained_from_and_is_not_here(tmp_path: Path) -> None:
     assert missing() == "", "a first part is trained by the same command"
 
 
-def test_on_what_a_run_was_computed() -> None:
-    runtime = {"device": "cuda:1", "precision": "bf16", "threads": 1, "processes": 2, "compile": True, "settled": True}
-    assert computed_sentence(runtime | {"torch_version": "2.13"}) == (
-        "Computed on a GPU in bf16 with 1 thread, 2 processes, compiled, PyTorch 2.13."
-    )
-    assert computed_sentence(runtime | {"settled": False}) == ""
+def test_only_what_differs_is_listed_with_its_value_in_each_run(tmp_path: Path) -> None:
+    one = {"dropout": 0.1, "causal": True, "seed": 1, "learning_rate": 0.001}
+    other = {"dropout": 0.3, "causal": False, "seed": 1}
+    assert [tuple(row.values()) for row in differences({"a": one, "b": other})] == [
+        ("Dropout", "0.1", "0.3"),
+        ("Mask the future", "yes", "no"),
+        ("Highest learning rate", "0.001", "–"),
+    ]
+    assert differences({"a": one, "b": dict(one)}) == []
+    found = {name: settings_of(ROOT / "checkpoints" / name) for name in ("adjective-swap", "adjective-swap-unmasked")}
+    assert "Mask the future" in [row["setting"] for row in differences(found)]
+    assert settings_of(tmp_path / "nothing") == {}
+
+
+def test_what_a_run_learned_from_and_began_with_is_a_difference(tmp_path: Path) -> None:
+    """Two files of one name with other pairs, two sets of further pairs, other weights, and a run trained longer."""
+
+    def run(name: str, pairs: str, **changes: object) -> dict[str, Any]:
+        folder = save_run(tmp_path / name)
+        own = ["--data", "own.tsv", "--source-lang", "en", "--target-lang", "de"]
+        write_json(folder / CONFIG, read_config(folder) | {"own_data": own, **changes})
+        (folder / DATA_FILE).write_text(pairs, encoding="utf-8")
+        return settings_of(folder)
+
+    plain = run("plain", '["a", "b"]\n')
+    assert differences({"plain": plain, "same": run("same", '["a", "b"]\n')}) == []
+    [row] = differences({"plain": plain, "other": run("other", '["a", "c"]\n["d", "e"]\n')})
+    assert [text.partition(", check sum ")[0] for text in row.values()] == [
+        "Own pairs",
+        "own.tsv (1 pair",
+        "own.tsv (2 pairs",
+    ]
+    added = [{"file": "more.jsonl", "pairs": 2, "sha256": "0123456789abcdef"}]
+    warm = run("warm", '["a", "b"]\n', init="plain", extended=[40], added_data=added, first={"max_steps": "5"})
+    assert [tuple(row.values()) for row in differences({"plain": plain, "warm": warm})] == [
+        ("Starts from", "–", "plain"),
+        ("First part", "–", "max_steps=5"),
+        ("Further pairs", "–", "more.jsonl (2 pairs, check sum 01234567)"),
+        ("Trained longer", "–", "to 40 updates"),
+    ]
+
+
+def test_the_size_of_a_subword_vocabulary_says_nothing_of_other_tokens(tmp_path: Path) -> None:
+    for name, tokenizer in (("letters", "characters"), ("pieces", "subwords")):
+        config = read_config(save_run(tmp_path / name))
+        data = config["data"] | {"tokenizer": tokenizer, "vocab_size": 400}
+        write_json(tmp_path / name / CONFIG, config | {"data": data})
+    assert "vocab_size" not in settings_of(tmp_path / "letters")
+    assert settings_of(tmp_path / "pieces")["vocab_size"] == 400
+
+
+@pytest.mark.parametrize("odd", [7, "x", {"a": 1}, [1, {"pairs": "x"}], True, None])
+@pytest.mark.parametrize("name", ["first", "own_data", "added_data", "extended"])
+def test_a_folder_that_says_something_odd_is_compared_all_the_same(tmp_path: Path, name: str, odd: object) -> None:
+    folder = save_run(tmp_path / "odd")
+    plain = settings_of(folder)
+    write_json(folder / CONFIG, read_config(folder) | {name: odd})
+    assert plain.items() <= settings_of(folder).items()
+
+
+@pytest.mark.parametrize("value", [True, False, 7, 0.1, 1e-9, "cosine"])
+def test_text_is_read_back(value: object) -> None:
+    assert value_of(type(value), as_text(value)) == value
+
+
+def test_a_changed_setting_takes_the_place_of_the_preset_and_one_that_does_not_fit_gets_a_message() -> None:
+    preset = PRESETS["tiny"]
+    assert setting(preset, (), "max_steps") == preset.training["max_steps"]
+    assert setting(preset, (("max_steps", "12"),), "max_steps") == 12
+    assert problem(preset, ()) == ""
+    assert "does not divide into" in problem(preset, (("d_model", "65"),))
+
+
+@pytest.mark.parametrize(("value", "step"), [(4, 1), (512, 10), (3000, 100), (0.0, 0.05), (0.1, 0.05), (4e-3, 0.002)])
+def test_one_press_moves_a_number_in_proportion(value: float, step: float) -> None:
+    assert increment(value) == pytest.approx(step)

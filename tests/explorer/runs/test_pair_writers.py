@@ -52,25 +52,22 @@ def test_models_that_fit_are_offered_and_the_tasks_own_comes_first(
 
 
 def test_own_data_without_a_language_fits_every_model_and_proposes_none() -> None:
-    known = [model["name"] for model in MODELS if model["name"] not in ("raw", "unmasked")]
-    own = DataConfig(task="files", src_lang="xx", tgt_lang="xx")
-    found = writers(MODELS, own, "source", busy=["sort"])
-    assert (list(found.names), found.proposed) == ([name for name in known if name != "sort"], "")
+    known = [model["name"] for model in MODELS if model["name"] not in ("raw", "unmasked", "sort")]
+    own = writers(MODELS, DataConfig(task="files", src_lang="xx", tgt_lang="xx"), "source", busy=["sort"])
+    assert (list(own.names), own.proposed) == (known, "")
     half = DataConfig(task="files", src_lang="xx", tgt_lang="de")
-    assert writers(MODELS, half, "target").names == ("en-de", "phrases")
-    assert writers(MODELS, half, "source").names == ("de-en",)
+    assert [writers(MODELS, half, side).names for side in ("target", "source")] == [("en-de", "phrases"), ("de-en",)]
 
 
-def test_what_is_missing_is_said_with_the_way_to_get_it() -> None:
-    phrases = get_task("phrases-en-de").data
-    assert writers([], phrases, "source").missing == (
-        "No trained model here translates German to English. Train a model of the reverse direction first, for "
-        "example on the data 'multi30k-de-en'."
-    )
-    hindi = get_task("phrases-en-hi").data
-    assert "Hindi to English" in writers([], hindi, "source").missing
-    assert "their columns exchanged" in writers([], hindi, "source").missing
-    assert writers([], get_task("dates").data, "target").missing == (
-        "No trained model here turns these sources into targets. Train a model on these data first; it can then "
-        "translate their sources."
-    )
+@pytest.mark.parametrize(
+    ("task", "side", "missing", "way"),
+    [
+        ("phrases-en-de", "source", "translates German to English", "on the data 'multi30k-de-en'."),
+        ("phrases-en-hi", "source", "Hindi to English", "their columns exchanged"),
+        ("dates", "target", "turns these sources into targets", "it can then translate their sources."),
+    ],
+)
+def test_what_is_missing_is_said_with_the_way_to_get_it(task: str, side: str, missing: str, way: str) -> None:
+    said = writers([], get_task(task).data, side).missing
+    assert missing in said
+    assert way in said

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from explorer.runs import process as run_process
-from explorer.runs import status as run_status
 from explorer.runs.process import LAUNCHES, NICENESS, Launch, RunError, is_alive, last_lines, start_process
 from explorer.runs.status import RunStatus, age, clock, read_status
 from model.folder import STATUS, STOP, CheckpointError
@@ -40,143 +39,102 @@ def gone() -> dict[str, float | int]:
     return {"pid": process.pid, "started": started}
 
 
-def test_a_model_without_a_run_has_no_state(tmp_path: Path) -> None:
-    assert read_status(tmp_path, "model") is None
-
-
 def test_reads_what_the_run_says(tmp_path: Path) -> None:
+    assert read_status(tmp_path, "run") is None
     write_status(tmp_path / "run", "running", eta_s=12.5, tokens_per_s=900, epoch=2, probe_step=20)
+    more = {"epoch": 2, "eta_s": 12.5, "tokens_per_s": 900.0, "updated": 2e9, "probe_step": 20}
+    found, me = read_status(tmp_path, "run"), psutil.Process().create_time()
+    assert found == RunStatus("run", "running", 30, 60, started=me, **more)
+    assert (found.busy, found.resumable, found.share) == (True, False, 0.5)
+    odd = {"step": "many", "max_steps": -4, "eta_s": "soon", "updated": None, "error": None, "started": "today"}
+    write_status(tmp_path / "run", "finished", **odd)
+    assert read_status(tmp_path, "run") == RunStatus("run", "finished")
+
+
+@pytest.mark.parametrize(
+    ("state", "dead", "after"),
+    [
+        *((state, True, "failed") for state in ("queued", "running", "stopping")),
+        *((state, True, state) for state in ("stopped", "finished", "failed")),
+        *((state, False, state) for state in ("queued", "running", "stopping")),
+    ],
+)
+def test_a_dead_process_is_a_failed_run_with_a_reason(tmp_path: Path, state: str, dead: bool, after: str) -> None:
+    write_status(tmp_path / "run", state, **(gone() if dead else {}))
     found = read_status(tmp_path, "run")
-    assert found == RunStatus(
-        "run",
-        "running",
-        30,
-        60,
-        epoch=2,
-        eta_s=12.5,
-        tokens_per_s=900.0,
-        updated=2e9,
-        probe_step=20,
-        started=found.started,
-    )
-    assert found.started == psutil.Process().create_time()
-    assert found.busy
-    assert not found.resumable
-    assert found.share == 0.5
+    assert (found.state, found.busy) == (after, not dead)
+    if after == "failed" != state:
+        assert found.resumable
+        assert "killed at step 30, most likely by the system because memory ran out" in found.error
+        assert found.error.endswith("Resume continues from the last save.")
+        # A pid that another process has by now is not the run.
+        write_status(tmp_path / "run", state, started=psutil.Process().create_time() - 3600)
+        assert read_status(tmp_path, "run").state == "failed"
+    if state == "running" == after:
+        (tmp_path / "run" / STOP).touch()
+        assert read_status(tmp_path, "run").state == "stopping", "a stop file shows at once"
 
 
-def test_a_stop_file_shows_at_once(tmp_path: Path) -> None:
-    write_status(tmp_path / "run", "running")
-    (tmp_path / "run" / STOP).touch()
-    found = read_status(tmp_path, "run")
-    assert found is not None
-    assert found.state == "stopping"
-
-
-def test_a_reused_pid_is_not_the_run(tmp_path: Path) -> None:
-    write_status(tmp_path / "run", "running", started=psutil.Process().create_time() - 3600)
-    found = read_status(tmp_path, "run")
-    assert found is not None
-    assert found.state == "failed"
-
-
-@pytest.mark.parametrize("state", ["stopped", "finished", "failed"])
-def test_an_ended_run_needs_no_process(tmp_path: Path, state: str) -> None:
-    write_status(tmp_path / "run", state, **gone())
-    found = read_status(tmp_path, "run")
-    assert found is not None
-    assert found.state == state
-    assert not found.busy
-
-
-@pytest.mark.parametrize("state", ["queued", "running", "stopping"])
-def test_a_dead_process_is_a_failed_run_with_a_reason(tmp_path: Path, state: str) -> None:
-    write_status(tmp_path / "run", state, **gone())
-    found = read_status(tmp_path, "run")
-    assert found is not None
-    assert found.state == "failed"
-    assert found.resumable
-    assert "killed at step 30, most likely by the system because memory ran out" in found.error
-    assert found.error.endswith("Resume continues from the last save.")
-
-
-def test_the_reason_is_a_restart_of_the_computer(tmp_path: Path) -> None:
-    write_status(tmp_path / "run", "running", **gone(), updated=psutil.boot_time() - 60)
-    found = read_status(tmp_path, "run")
-    assert found is not None
-    assert "restarted" in found.error
-
-
-def test_the_reason_is_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000})())
-    write_status(tmp_path / "run", "running", **gone())
-    found = read_status(tmp_path, "run")
-    assert found is not None
-    assert found.error.startswith("The disk is full")
-
-
-def test_the_reason_is_taken_from_the_log(tmp_path: Path) -> None:
-    write_status(tmp_path / "run", "running", **gone())
+@pytest.mark.parametrize(
+    ("updated", "free", "log", "said"),
+    [
+        (psutil.boot_time() - 60, 10**12, "", "restarted"),
+        (2e9, 1000, "", "The disk is full"),
+        (2e9, 10**12, "step 20\nterminate called: std::bad_alloc\n", "Memory ran out"),
+    ],
+)
+def test_the_reason_of_a_death(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, updated: float, free: int, log: str, said: str
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    write_status(tmp_path / "run", "running", **gone(), updated=updated)
     (tmp_path / LAUNCHES).mkdir()
-    (tmp_path / LAUNCHES / "run.log").write_text("step 20\nterminate called: std::bad_alloc\n")
-    found = read_status(tmp_path, "run")
-    assert found is not None
-    assert found.error.startswith("Memory ran out")
+    (tmp_path / LAUNCHES / "run.log").write_text(log)
+    assert said in read_status(tmp_path, "run").error
+
+
+def ended(tmp_path: Path, program: str) -> Launch:
+    launch = start_process(tmp_path, "run", ["python", "-c", program])
+    wait_until(lambda: run_process.exit_code(launch.pid) is not None)
+    return launch
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_the_reason_is_a_signal_when_this_server_was_the_parent(tmp_path: Path) -> None:
-    launch = start_process(tmp_path, "run", WAIT)
+    launch = ended(tmp_path, "import os; os.kill(os.getpid(), 15)")
     write_status(tmp_path / "run", "running", pid=launch.pid, started=launch.started)
-    os.kill(launch.pid, signal.SIGTERM)
-    wait_until(lambda: run_process.exit_code(launch.pid) is not None)
-    found = read_status(tmp_path, "run", launch)
-    assert found is not None
-    assert "(SIGTERM)" in found.error
+    assert "(SIGTERM)" in read_status(tmp_path, "run", launch).error
 
 
 def test_a_process_without_a_folder_is_starting(tmp_path: Path) -> None:
     launch = start_process(tmp_path, "run", WAIT)
     try:
         found = read_status(tmp_path, "run", launch)
-        assert found is not None
-        assert found.state == "starting"
-        assert found.busy
+        assert (found.state, found.busy) == ("starting", True)
     finally:
         psutil.Process(launch.pid).kill()
     wait_until(lambda: not launch.alive)
 
 
-def test_a_command_that_refused_is_quoted(tmp_path: Path) -> None:
-    launch = start_process(
-        tmp_path, "run", ["python", "-c", "import sys; print('usage'); sys.exit('there is no task x.')"]
-    )
-    wait_until(lambda: run_process.exit_code(launch.pid) is not None)
-    found = read_status(tmp_path, "run", launch)
-    assert found is not None
-    assert (found.state, found.error) == ("failed", "there is no task x.")
-
-
-def test_a_resume_that_refused_is_quoted(tmp_path: Path) -> None:
-    write_status(tmp_path / "run", "stopped", **gone())
-    launch = start_process(tmp_path, "run", ["python", "-c", "import sys; sys.exit('its state is damaged.')"])
-    wait_until(lambda: run_process.exit_code(launch.pid) is not None)
-    found = read_status(tmp_path, "run", launch)
-    assert found is not None
-    assert (found.state, found.error, found.step) == ("failed", "its state is damaged.", 30)
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_command_that_refused_is_quoted(tmp_path: Path, resumed: bool) -> None:
+    if resumed:
+        write_status(tmp_path / "run", "stopped", **gone())
+    refuse = r"import sys; print('x' * 100_000, flush=True); sys.stderr.buffer.write(b'no task \xff.\n'); sys.exit(2)"
+    found = read_status(tmp_path, "run", ended(tmp_path, refuse))
+    assert (found.state, found.error, found.step) == ("failed", "no task \ufffd.", 30 if resumed else 0)
+    assert sum(map(len, last_lines(tmp_path, "run"))) < 20_000, "only the end of a log is read"
 
 
 def test_a_run_resumed_in_a_terminal_is_not_called_failed(tmp_path: Path) -> None:
     """The page's own process was killed; the run was resumed by hand later, under another pid."""
-    launch = start_process(tmp_path, "run", ["python", "-c", "import sys; sys.exit(1)"])
-    wait_until(lambda: run_process.exit_code(launch.pid) is not None)
+    launch = ended(tmp_path, "import sys; sys.exit(1)")
     later = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
         started = psutil.Process(later.pid).create_time()
         wait_until(lambda: started > launch.started)
         write_status(tmp_path / "run", "running", pid=later.pid, started=started)
         found = read_status(tmp_path, "run", launch)
-        assert found is not None
         assert (found.state, found.error) == ("running", "")
     finally:
         later.kill()
@@ -189,14 +147,6 @@ def test_a_damaged_state_gets_a_message(tmp_path: Path, content: str) -> None:
     (tmp_path / "run" / STATUS).write_text(content)
     with pytest.raises(CheckpointError, match=STATUS):
         read_status(tmp_path, "run")
-
-
-def test_odd_values_do_no_harm(tmp_path: Path) -> None:
-    write_status(
-        tmp_path / "run", "finished", step="many", max_steps=-4, eta_s="soon", updated=None, error=None, started="today"
-    )
-    found = read_status(tmp_path, "run")
-    assert found == RunStatus("run", "finished")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps no zombies")
@@ -213,7 +163,12 @@ def test_a_zombie_is_not_alive() -> None:
 def test_a_started_process_yields_to_the_page_and_outlives_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None, nice: int
 ) -> None:
-    monkeypatch.delenv(NICENESS, raising=False)
+    for invalid in ("", "20", "-1", "low", "1.5"):
+        monkeypatch.setenv(NICENESS, invalid)
+        with pytest.raises(RunError, match="a whole number from 0 to 19"):
+            start_process(tmp_path, "run", WAIT)
+    assert not list(tmp_path.iterdir())
+    monkeypatch.delenv(NICENESS)
     if given is not None:
         monkeypatch.setenv(NICENESS, given)
     launch = start_process(tmp_path, "run", WAIT)
@@ -229,44 +184,8 @@ def test_a_started_process_yields_to_the_page_and_outlives_it(
         process.kill()
 
 
-@pytest.mark.parametrize("given", ["", "20", "-1", "low", "1.5"])
-def test_an_invalid_niceness_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    monkeypatch.setenv(NICENESS, given)
-    with pytest.raises(RunError, match="a whole number from 0 to 19"):
-        start_process(tmp_path, "run", WAIT)
-    assert not list(tmp_path.iterdir())
-
-
-def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
-    (tmp_path / LAUNCHES).mkdir()
-    (tmp_path / LAUNCHES / "run.log").write_bytes(b"x" * 100_000 + b"\n\xff last words \n\n")
-    said = last_lines(tmp_path, "run")
-    assert said[-1] == "\ufffd last words"
-    assert sum(map(len, said)) < 20_000
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.4, "0 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min"), (90_000, "1 day 1 h")],
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert clock(seconds) == words
-
-
-@pytest.mark.parametrize(
-    ("passed", "words"),
-    [
-        (-5, "just now"),
-        (30, "just now"),
-        (90, "1 min ago"),
-        (7300, "2 h ago"),
-        (86_400, "1 day ago"),
-        (3e5, "3 days ago"),
-    ],
-)
-def test_ages(passed: float, words: str) -> None:
-    assert age(1e9, now=1e9 + passed) == words
-
-
-def test_states_are_those_of_the_design() -> None:
-    assert set(run_status.STATES) - {"starting"} == {"queued", "running", "stopping", "stopped", "finished", "failed"}
+def test_durations_and_ages() -> None:
+    durations = {0.4: "0 s", 59.6: "1 min 00 s", 200: "3 min 20 s", 7500: "2 h 05 min", 90_000: "1 day 1 h"}
+    assert {seconds: clock(seconds) for seconds in durations} == durations
+    ages = {-5: "just now", 30: "just now", 90: "1 min ago", 7300: "2 h ago", 86_400: "1 day ago", 3e5: "3 days ago"}
+    assert {passed: age(1e9, now=1e9 + passed) for passed in ages} == ages
