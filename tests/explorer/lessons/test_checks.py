@@ -48,24 +48,16 @@ def test_checks_agree_with_the_trace(live: Live) -> None:
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_place_that_is_not_there_gets_a_message(live: Live, name: str) -> None:
     samples = {AttentionKind: "cross", int: "99", float: "2", Heads: "cross.9.9", str: "nothing"}
+    anywhere = ["tokens", "heads", "head_size", "masked_cells", "masked_weight", "curve", "card_says", "stays"]
     check = CHECKS[name]
     kinds = [check.kinds[key] for key in check.needs]
     words = [samples.get(kind) or get_args(kind)[0] for kind in kinds]
-    written = tuple(zip(check.needs, words, strict=True))
-    if not check.needs or name in (
-        "tokens",
-        "heads",
-        "head_size",
-        "masked_cells",
-        "masked_weight",
-        "curve",
-        "card_says",
-        "stays",
-    ):
-        assert answer(Term(name, written), live) is not None
+    term = Term(name, tuple(zip(check.needs, words, strict=True)))
+    if not check.needs or name in anywhere:
+        assert answer(term, live) is not None
         return
     with pytest.raises(TermError, match="has no answer for reverse and “hello”"):
-        answer(Term(name, written), live)
+        answer(term, live)
 
 
 def test_explanations_agree_with_what_is_measured_elsewhere() -> None:

@@ -1,4 +1,4 @@
-"""Expressions: read, compared and shown."""
+"""Expressions: read, compared, shown, computed with models, filled in, and verified."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.lessons.expressions import Expression, Term, TermError, as_number, compare, read_expression, value_text
+from explorer.decoding.selection import Selection
+from explorer.lessons.evaluation import Models
+from explorer.lessons.expressions import Expression, Term, TermError, as_number, compare, read_expression, shown
+from explorer.lessons.lesson import Step
 
 
 def test_expressions() -> None:
@@ -24,11 +27,9 @@ def test_expressions() -> None:
 @given(st.text(max_size=60))
 def test_any_text_is_an_expression_or_refused(text: str) -> None:
     try:
-        found = read_expression(text)
+        said = str(read_expression(text))
     except TermError as refused:
         said = str(refused)
-    else:
-        said = str(found)
     assert said
 
 
@@ -42,23 +43,47 @@ def test_numbers_as_people_write_them(text: str, number: float | None) -> None:
 
 
 def test_comparisons() -> None:
-    assert compare(0.1 + 0.2, "==", 0.3)
-    assert compare("Je", "==", "je ")
-    assert compare("a", "!=", "b")
-    assert compare(1.0, "<=", 1.0)
+    for left, sign, right in ((0.1 + 0.2, "==", 0.3), ("Je", "==", "je "), ("a", "!=", "b"), (1.0, "<=", 1.0)):
+        assert compare(left, sign, right)
     assert not compare(2.0, "<", 1.0)
     with pytest.raises(TermError, match="compares words"):
         compare("a", "<", "b")
-    assert [
-        value_text(0.123),
-        value_text(0.5, "percent"),
-        value_text(2.0),
-        value_text(1.256, "2"),
-        value_text(True),
-    ] == [
-        "0.123",
-        "50 %",
-        "2",
-        "1.26",
-        "yes",
+    written = [shown(0.123), shown(0.5, "percent"), shown(2.0), shown(1.256, "2"), shown(True)]
+    assert written == ["0.123", "50 %", "2", "1.26", "yes"]
+
+
+def test_expressions_are_computed_with_the_models_at_hand() -> None:
+    asked_for: list[tuple[str, str, tuple[int, ...]]] = []
+
+    def check(model: str, text: str, path: tuple[int, ...], term: Term) -> float:
+        asked_for.append((model, text, path))
+        return float(len(text))
+
+    models = Models(lambda: {"reverse": {}, "copy": {}}, lambda model, text: (7,), check)
+    start, here = Selection(model="reverse", text="hello", path=(1,)), Selection(model="reverse", text="ab")
+    assert models.evaluate(read_expression("x"), start) == 5.0
+    assert models.evaluate(read_expression("x of=here < x()"), start, here) is True
+    assert models.evaluate(read_expression("x model=none,copy after=y"), start) == 5.0
+    assert asked_for == [
+        ("reverse", "hello", (1,)),
+        ("reverse", "ab", ()),
+        ("reverse", "hello", (1,)),
+        ("copy", "hello", (7,)),
+    ]
+    with pytest.raises(TermError, match="needs the model none, which is not here"):
+        models.evaluate(read_expression("x model=none"), start)
+
+
+def test_placeholders_are_replaced_and_escaped_and_claims_that_fail_are_named() -> None:
+    def check(model: str, text: str, path: tuple[int, ...], term: Term) -> str | float:
+        if term.name == "broken":
+            raise TermError("no such row.")
+        return 2.0 if term.name == "two" else "a`*b"
+
+    models, start = Models(lambda: {"reverse": {}}, lambda model, text: (), check), Selection(model="reverse")
+    assert models.fill("{x} `{x}` `{ x }` {answer}", start, "16") == r"a\`\*b `aˋ*b` `{ x }` 16"
+    claims = tuple(map(read_expression, ("two == 2", "two > 2", "broken > 1")))
+    assert models.broken_claims(Step("t", "", 1, claims=claims), start) == [
+        "two > 2.0 does not hold (it is 2.0000).",
+        "no such row.",
     ]

@@ -1,8 +1,11 @@
-"""Handouts and summaries on paper."""
+"""Handouts and summaries on paper, and Markdown as HTML."""
 
 from __future__ import annotations
 
-from explorer.lessons.handout import Figure, Paper, handout, summary
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.lessons.handout import Figure, Paper, handout, html_of, inline_html, summary
 from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.progress import (
     Answer,
@@ -41,3 +44,26 @@ def test_paper_holds_words_figures_and_answers_as_text() -> None:
     assert "<img" not in taken
     assert "2 questions: 1 right at the first try, 1 right after more tries, 0 shown" in taken
     assert "3 tries" in taken
+
+
+def test_markdown_on_paper_is_escaped() -> None:
+    made = html_of("A **b** and *c*, `<eos>` and [d](https://e.org/x).\n\n- one\n- two\n  more\n\n```\n<p>\n```\n1. z")
+    made = " ".join(made.split())
+    assert "<strong>b</strong>" in made
+    assert "<em>c</em>" in made
+    assert "<code>&lt;eos&gt;</code>" in made
+    assert '<a href="https://e.org/x">d</a>' in made
+    assert "<ul> <li>one</li> <li>two more</li> </ul>" in made
+    assert "<pre><code>&lt;p&gt; </code></pre>" in made
+    assert "<ol> <li>z</li> </ol>" in made
+    for link in ("[x](javascript:alert(1))", "[x](data:text/html,a)", "[x](/train)", "![i](https://e.org/x)"):
+        assert "href" not in html_of(link).replace('href="https://e.org/x"', "")
+        assert "<img" not in html_of(link)
+    assert inline_html(r"0\.5 \*x\* \<b\>") == "0.5 *x* &lt;b&gt;"
+
+
+@given(st.text(max_size=80))
+def test_no_text_becomes_markup_on_paper(text: str) -> None:
+    made = html_of(text + "<script>x</script>")
+    assert "<script" not in made.lower()
+    assert "<img" not in made.lower()

@@ -9,6 +9,7 @@ import ast
 import dataclasses
 import html
 import re
+from collections.abc import Callable
 
 import pytest
 import streamlit as st
@@ -24,6 +25,7 @@ from explorer.screens.inside.machine import LEDGER
 from explorer.screens.lessons.downloads import make_handout
 from explorer.screens.lessons.running_models import FOLDER, broken_claims, evaluate, fill, library, start_of
 from explorer.web import runtime
+from model.config import DecodeConfig
 from tests.paths import CHECKPOINTS, ROOT
 
 TITLES = [
@@ -40,11 +42,13 @@ TITLES = [
     "Transformer or LSTM?",
 ]
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
-STEPS = [
-    pytest.param(lesson, at, id=f"{lesson.name}, step {at}")
-    for lesson in LESSONS
-    for at in range(1, len(lesson.steps) + 1)
-]
+STEPS = [(lesson, at, step) for lesson in LESSONS for at, step in enumerate(lesson.steps, start=1)]
+
+
+def steps(which: Callable[[Step], object] = lambda step: True) -> pytest.MarkDecorator:
+    """A test for every step, or for those of one kind."""
+    cases = [(lesson, at) for lesson, at, step in STEPS if which(step)]
+    return pytest.mark.parametrize(("lesson", "at"), cases, ids=[f"{one.name}, step {at}" for one, at in cases])
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +66,8 @@ def here(lesson: Lesson, at: int) -> tuple[Step, Selection]:
 def test_the_lessons_are_there_in_reading_order_and_none_is_broken() -> None:
     assert [lesson.title for lesson in library().lessons] == TITLES
     assert not library().problems
+    assert sum(step.link is not None and bool(step.link.tab) for _, _, step in STEPS) >= 10
+    assert sum(step.done is not None for _, _, step in STEPS) >= 20
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
@@ -76,7 +82,7 @@ def test_a_lesson_has_five_to_ten_steps_with_questions_and_exercises(lesson: Les
     assert any(step.done is not None for step in lesson.steps), "the app checks nothing that is done"
 
 
-@pytest.mark.parametrize(("lesson", "at"), STEPS)
+@steps()
 def test_what_a_step_says_holds(lesson: Lesson, at: int) -> None:
     step, start = here(lesson, at)
     assert broken_claims(step, start) == [], f"lesson '{lesson.title}', step {at} '{step.title}'"
@@ -86,10 +92,10 @@ def test_what_a_step_says_holds(lesson: Lesson, at: int) -> None:
         assert html_of(filled)
 
 
-@pytest.mark.parametrize(("lesson", "at"), STEPS)
-def test_the_answer_of_a_step_is_computed_and_others_are_wrong(lesson: Lesson, at: int) -> None:
+@steps()
+def test_the_answer_of_a_step_is_computed_not_given_away_and_others_are_wrong(lesson: Lesson, at: int) -> None:
     step, start = here(lesson, at)
-    question = step.question
+    question, place = step.question, f"lesson '{lesson.title}', step {at} '{step.title}'"
     if question is None:
         assert at == len(lesson.steps), f"{lesson.name}: only a last step goes without a question"
         return
@@ -97,67 +103,43 @@ def test_the_answer_of_a_step_is_computed_and_others_are_wrong(lesson: Lesson, a
         solution = solve(question, lambda expression: evaluate(expression, start, start))
         words = [fill(text, start, solution.text) for text in (question.text, question.right, question.wrong)]
     except TermError as without:
-        pytest.fail(f"lesson '{lesson.title}', step {at} '{step.title}': {without}")
+        pytest.fail(f"{place}: {without}")
     assert all(words)
     assert "{" not in "".join(words)
     said = re.match(r"Yes|No\b", question.right)
-    agrees = said is None or solution.text.startswith(said[0])
-    assert agrees, f"lesson '{lesson.title}', step {at} '{step.title}': the answer is {solution.text}"
+    assert said is None or solution.text.startswith(said[0]), f"{place}: the answer is {solution.text}"
     if question.choices:
-        right = [choice.text for choice in question.choices if is_right(question, solution, choice.text)]
-        assert len(right) == 1
+        assert sum(is_right(question, solution, choice.text) for choice in question.choices) == 1
         return
-    assert is_right(question, solution, solution.text)
-    assert is_right(question, solution, f"  {solution.text.upper()} ")
-    assert not is_right(question, solution, "")
-    assert not is_right(question, solution, "something else")
-    number = as_number(solution.text)
-    if number is not None:
-        assert not is_right(question, solution, str(number + 1 + (question.within or 0)))
-    else:
+    number, text = as_number(solution.text), " ".join(fill(text, start) for text in (step.text, step.do, question.text))
+    wrong = ["", "something else", *([] if number is None else [str(number + 1 + (question.within or 0))])]
+    assert all(is_right(question, solution, answer) for answer in (solution.text, f"  {solution.text.upper()} "))
+    assert not any(is_right(question, solution, answer) for answer in wrong)
+    if number is None:
         assert fill(question.wrong, start) == fill(question.wrong, start, solution.text)
+        assert solution.text not in re.findall(r"`([^`]+)`", text), "given away"
+    else:
+        numbers = re.findall(r"(?<![\w.,])\d[\d.,]*(?: %)?(?![\w])", text)
+        assert solution.text not in [written.rstrip(".,") for written in numbers], "given away"
 
 
-@pytest.mark.parametrize(("lesson", "at"), STEPS)
+@steps()
 def test_a_link_opens_a_place_that_is_there(lesson: Lesson, at: int) -> None:
     step, start = here(lesson, at)
     assert step.link is not None
     assert start.model in runtime.models()
-    from model.config import DecodeConfig
-
     trace = runtime.translate(start.model, start.text, DecodeConfig(), start.path or ()).trace
     layers, heads = trace.weights(start.kind).shape[:2]
     assert start.layer <= layers
     assert start.head <= heads
     assert start.step <= len(trace.read_tokens)
-    if start.cell:
-        rows, keys = trace.mask(start.kind).shape
-        assert start.cell[0] <= rows
-        assert start.cell[1] <= keys
+    assert all(at <= size for at, size in zip(start.cell or (), trace.mask(start.kind).shape, strict=False))
 
 
-WITH_TAB = [
-    pytest.param(step.link.page, step.link.tab, id=f"{lesson.name}, step {at}")
-    for lesson in LESSONS
-    for at, step in enumerate(lesson.steps, start=1)
-    if step.link is not None and step.link.tab
-]
-WITH_EXERCISE = [
-    pytest.param(lesson, at, id=f"{lesson.name}, step {at}")
-    for lesson in LESSONS
-    for at, step in enumerate(lesson.steps, start=1)
-    if step.done is not None
-]
-
-
-def test_some_steps_open_a_tab_and_some_have_an_exercise_that_the_app_checks() -> None:
-    assert len(WITH_TAB) >= 10
-    assert len(WITH_EXERCISE) >= 20
-
-
-@pytest.mark.parametrize(("page", "tab"), WITH_TAB)
-def test_a_tab_that_a_step_opens_is_on_its_page(page: str, tab: str) -> None:
-    tree = ast.parse((ROOT / "explorer" / "screens" / page / "page.py").read_text(encoding="utf-8"))
+@steps(lambda step: step.link is not None and step.link.tab)
+def test_a_tab_that_a_step_opens_is_on_its_page(lesson: Lesson, at: int) -> None:
+    link = lesson.step(at).link
+    tree = ast.parse((ROOT / "explorer" / "screens" / link.page / "page.py").read_text(encoding="utf-8"))
     names = {
         name.value
         for node in ast.walk(tree)
@@ -166,29 +148,25 @@ def test_a_tab_that_a_step_opens_is_on_its_page(page: str, tab: str) -> None:
         for name in (entry.args if isinstance(entry, ast.Call) else [entry])  # t("Compare curves") names a tab
         if isinstance(name, ast.Constant)
     }
-    names |= {
-        node.value.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-    }
-    if page == "inside":
-        names.add(LEDGER)
-    assert tab in names
+    assigned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    names |= {value.value for value in assigned if isinstance(value, ast.Constant)}
+    assert link.tab in names | ({LEDGER} if link.page == "inside" else set())
 
 
-@pytest.mark.parametrize(("lesson", "at"), WITH_EXERCISE)
+@steps(lambda step: step.done)
 def test_an_exercise_is_open_until_it_is_done(lesson: Lesson, at: int) -> None:
     step, start = here(lesson, at)
-    assert step.done is not None
     term = step.done.left
     assert is_exercise(term)
-    at_start = dataclasses.replace(start, step=start.step or 1)
-    before = ReaderState(at_start, start)
+    before = ReaderState(dataclasses.replace(start, step=start.step or 1), start)
     assert not is_done(term, before), f"{lesson.name}, step {at}: done before anything was"
     after, others = done_and_nearly(term, before)
     assert is_done(term, after)
     assert others
     assert not any(is_done(term, other) for other in others)
+    if term.name == "switched":
+        screens = (FOLDER.parents[1] / "screens").glob("*/*.py")
+        assert any(f'key="{term.values["widget"]}"' in path.read_text(encoding="utf-8") for path in screens)
 
 
 def done_and_nearly(term: Term, before: ReaderState) -> tuple[ReaderState, list[ReaderState]]:
@@ -250,33 +228,6 @@ def test_a_handout_has_every_step_and_current_figures(lesson: Lesson) -> None:
     for caption in captions:
         assert "%" not in caption
         assert "looks" not in caption
-
-
-@pytest.mark.parametrize(("lesson", "at"), STEPS)
-def test_a_step_does_not_give_its_own_answer_away(lesson: Lesson, at: int) -> None:
-    step, start = here(lesson, at)
-    if step.question is None or step.question.choices:
-        return
-    solution = solve(step.question, lambda expression: evaluate(expression, start, start)).text
-    said = " ".join(fill(text, start) for text in (step.text, step.do, step.question.text))
-    if as_number(solution) is None:
-        assert solution not in re.findall(r"`([^`]+)`", said)
-    else:
-        numbers = re.findall(r"(?<![\w.,])\d[\d.,]*(?: %)?(?![\w])", said)
-        assert solution not in [number.rstrip(".,") for number in numbers]
-
-
-def test_switches_named_in_exercises_exist() -> None:
-    keys = [
-        step.done.left.values["widget"]
-        for lesson in LESSONS
-        for step in lesson.steps
-        if step.done is not None and step.done.left.name == "switched"
-    ]
-    screens = FOLDER.parents[1] / "screens"
-    sources = "".join(path.read_text(encoding="utf-8") for path in screens.glob("*/*.py"))
-    assert keys
-    assert all(f'key="{key}"' in sources for key in keys)
 
 
 def test_a_model_with_other_answers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,22 +11,16 @@ from explorer.locale.messages import t
 from tests.paths import ROOT
 
 
-def test_fields_are_filled_in_by_name():
+def test_fields_are_filled_in_by_name_and_what_was_typed_is_no_message() -> None:
     assert t("Layer {layer}, head {head}", head=2, layer=1) == "Layer 1, head 2"
+    assert t("Translated: {sentence}", sentence="{n} {0} %s") == "Translated: {n} {0} %s"
+    with pytest.raises(KeyError):
+        t("{n} heads")
 
 
 @pytest.mark.parametrize(("n", "text"), [(0, "0 words"), (1, "1 word"), (2, "2 words"), (1200, "1,200 words")])
 def test_a_number_chooses_the_form(n, text):
     assert t("{n} word", "{n:,} words", n=n) == text
-
-
-def test_what_was_typed_is_not_read_as_a_message():
-    assert t("Translated: {sentence}", sentence="{n} {0} %s") == "Translated: {n} {0} %s"
-
-
-def test_a_missing_field_is_an_error():
-    with pytest.raises(KeyError):
-        t("{n} heads")
 
 
 def faults_of(source: str) -> list[str]:
@@ -60,6 +54,7 @@ def faults_of(source: str) -> list[str]:
 )
 def test_a_wrong_call_is_found(source):
     assert faults_of(source)
+    assert not faults_of('t("{n} head", "{n} heads", n=1)')
 
 
 def test_every_call_has_whole_messages_and_the_fields_that_they_name():
