@@ -1,14 +1,18 @@
-"""Results of measurements are stored, and work in progress continues while the page is redrawn."""
+"""Results of measurements are stored, and work in progress continues while the page is redrawn until it is stopped."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from explorer.web import measurements as probe_store
+from explorer.web import long_work, measurements
 from explorer.web.measurements import Report, Store
+from tests.explorer.probed import quiet
 
 SECONDS = 20  # after which a thread that has not answered counts as stuck
 
@@ -17,24 +21,32 @@ class Clicked(Exception):
     """What a click raises in the waiting script."""
 
 
-def quiet(done: float, words: str) -> None:
-    assert 0 <= done <= 1
-    assert words is not None
-
-
 def click(done: float, words: str) -> None:
     raise Clicked
 
 
 @pytest.fixture
-def parts() -> Iterator[Callable[[Report], int]]:
-    """Work of three parts; `parts.go` lets it do the next ones, `parts.counted` lists those done."""
+def parts() -> Iterator[Parts]:
     made = Parts()
     yield made
     made.go.set()
 
 
+@pytest.fixture
+def kept(parts: Parts) -> Store:
+    return Store()
+
+
+def begun(kept: Store, parts: Parts) -> None:
+    """The work has begun, and the script that waited for it was ended by a click."""
+    with pytest.raises(Clicked):
+        kept.get(("a",), parts, click)
+    assert parts.began.wait(SECONDS)
+
+
 class Parts:
+    """Work of three parts: `go` lets it do the next ones, `counted` lists those done."""
+
     def __init__(self) -> None:
         self.go, self.began, self.counted = threading.Event(), threading.Event(), list[int]()
 
@@ -61,9 +73,7 @@ def test_the_store_makes_each_result_once_and_forgets_the_oldest() -> None:
     assert kept.find(("a",)) == "a"
 
 
-def test_failed_work_says_why_is_not_stored_and_lets_others_run() -> None:
-    kept = Store()
-
+def test_failed_work_says_why_is_not_stored_and_lets_others_run(kept: Store) -> None:
     def fail(report: Report) -> int:
         raise ValueError("no sentences")
 
@@ -73,33 +83,18 @@ def test_failed_work_says_why_is_not_stored_and_lets_others_run() -> None:
     assert kept.get(("a",), lambda report: 1, quiet) == 1
 
 
-def test_a_click_does_not_restart_the_work(parts: Parts) -> None:
-    kept = Store()
+def test_a_click_does_not_restart_the_work_and_equal_requests_share_it(kept: Store, parts: Parts) -> None:
     for _ in range(3):
-        with pytest.raises(Clicked):
-            kept.get(("a",), parts, click)
-    parts.go.set()
-    assert kept.get(("a",), parts, quiet) == 3
+        begun(kept, parts)
+    with ThreadPoolExecutor() as visitors:
+        waits = visitors.submit(kept.get, ("a",), parts, quiet)
+        parts.go.set()
+        assert kept.get(("a",), parts, quiet) == waits.result(SECONDS) == 3
     assert parts.counted == [0, 1, 2], "each part was done once"
 
 
-def test_equal_requests_share_the_work(parts: Parts) -> None:
-    kept, results = Store(), list[int]()
-    first = threading.Thread(target=lambda: results.append(kept.get(("a",), parts, quiet)))
-    first.start()
-    assert parts.began.wait(SECONDS)
-    parts.go.set()
-    results.append(kept.get(("a",), parts, quiet))
-    first.join(SECONDS)
-    assert results == [3, 3]
-    assert parts.counted == [0, 1, 2]
-
-
-def test_stopped_work_waits_and_continues_where_it_stopped(parts: Parts) -> None:
-    kept = Store()
-    with pytest.raises(Clicked):
-        kept.get(("a",), parts, click)
-    assert parts.began.wait(SECONDS)
+def test_stopped_work_waits_and_continues_where_it_stopped(kept: Store, parts: Parts) -> None:
+    begun(kept, parts)
     kept.stop(("a",))
     parts.go.set()
     # Its turn is free meanwhile: other work can finish.
@@ -110,12 +105,10 @@ def test_stopped_work_waits_and_continues_where_it_stopped(parts: Parts) -> None
     assert parts.counted == [0, 1, 2]
 
 
-def test_unwatched_work_yields(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe_store, "_UNWATCHED", 0.3)
-    kept, said = Store(), list[str]()
-    with pytest.raises(Clicked):
-        kept.get(("a",), parts, click)
-    assert parts.began.wait(SECONDS)
+def test_unwatched_work_yields(kept: Store, parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurements, "_UNWATCHED", 0.3)
+    said = list[str]()
+    begun(kept, parts)
 
     def report(done: float, words: str) -> None:
         said.append(words)
@@ -129,15 +122,59 @@ def test_unwatched_work_yields(parts: Parts, monkeypatch: pytest.MonkeyPatch) ->
     assert parts.counted == [0, 1, 2]
 
 
-def test_abandoned_work_ends_in_time(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Store()
-    with pytest.raises(Clicked):
-        kept.get(("a",), parts, click)
-    assert parts.began.wait(SECONDS)
-    monkeypatch.setattr(probe_store, "PATIENCE", -1.0)
+def test_abandoned_work_ends_in_time(kept: Store, parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(kept, parts)
+    monkeypatch.setattr(measurements, "PATIENCE", -1.0)
     parts.go.set()
     for thread in threading.enumerate():
         if thread.name == "measure a":
             thread.join(SECONDS)
     assert kept.find(("a",)) is None
     assert parts.counted == [0]
+
+
+class Pressed(BaseException):
+    """Streamlit's signal that a button was pressed, raised in the next call that reaches it."""
+
+
+class Page:
+    """As much of Streamlit as a progress bar needs. The button is pressed at the third look at the bar."""
+
+    def __init__(self) -> None:
+        self.session_state: dict[str, Any] = {}
+        self.drawn: list[str] = []
+
+    def empty(self) -> Page:
+        return self
+
+    @contextmanager
+    def container(self, **layout: Any) -> Any:
+        yield
+
+    def button(self, label: str, **rest: Any) -> None:
+        self.drawn.append(label)
+
+    def progress(self, done: float, text: str) -> Page | None:
+        self.drawn.append(text)
+        if len([one for one in self.drawn if one != "Stop"]) > 3:
+            raise Pressed
+        return self
+
+
+def test_stop_is_noticed_while_the_work_says_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    page, store, release = Page(), Store(), threading.Event()
+    monkeypatch.setattr(long_work, "st", page)
+    monkeypatch.setattr(long_work, "store", lambda: store)
+
+    def make(report: Any) -> str:
+        report(0.5, "Still at it")
+        assert release.wait(20)
+        return "done"
+
+    try:
+        with pytest.raises(Pressed):
+            long_work.with_progress(("work", "model"), make, "Working")
+    finally:
+        release.set()
+    assert "Stop" in page.drawn
+    assert page.drawn.count("Still at it") >= 2, "the bar is looked at again although nothing has changed"

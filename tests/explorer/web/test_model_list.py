@@ -24,33 +24,30 @@ def listed(checkpoints: Path) -> dict[str, model_list.Summary]:
     return {summary["name"]: summary for summary in model_list.summaries(checkpoints)}
 
 
-def retitle(folder: Path) -> None:
-    write_json(folder / CONFIG, read_json(folder / CONFIG) | {"title": "Another title"})
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "config": lambda folder: write_json(folder / CONFIG, read_json(folder / CONFIG) | {"title": "Another title"}),
+    "weights": lambda folder: (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:-1]),
+    "a pickle": lambda folder: (folder / "weights.pt").touch(),
+    "a pickle inside": lambda folder: ((folder / STATE).mkdir(), (folder / STATE / "optimizer.pt").touch()),
+}
 
 
-def cut(folder: Path) -> None:
-    (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:-1])
-
-
-def add_pickle(folder: Path) -> None:
-    (folder / "weights.pt").touch()
-
-
-def add_pickle_inside(folder: Path) -> None:
-    (folder / STATE).mkdir()
-    (folder / STATE / "optimizer.pt").touch()
-
-
-def test_an_unchanged_folder_is_not_read_again(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_folder_is_not_read_again_and_folders_come_and_go(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = listed(checkpoints)
-    monkeypatch.setattr(model_list, "summarize", lambda folder: pytest.fail(f"{folder.name} was read again"))
-    assert listed(checkpoints) == before
+    with monkeypatch.context() as patch:
+        patch.setattr(model_list, "summarize", lambda folder: pytest.fail(f"{folder.name} was read again"))
+        assert listed(checkpoints) == before
+    shutil.copytree(checkpoints / "one", checkpoints / "three")
+    shutil.rmtree(checkpoints / "two")
+    assert list(listed(checkpoints)) == ["one", "three"]
 
 
-@pytest.mark.parametrize("change", [retitle, cut, add_pickle, add_pickle_inside])
-def test_a_changed_folder_is_read_again(checkpoints: Path, change: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_folder_is_read_again(checkpoints: Path, change: str) -> None:
     before = listed(checkpoints)
-    change(checkpoints / "one")
+    CHANGES[change](checkpoints / "one")
     after = listed(checkpoints)
     assert after["one"] == model_list.summarize(checkpoints / "one") != before["one"]
     assert after["two"] is before["two"]
@@ -62,10 +59,3 @@ def test_a_broken_folder_is_looked_at_again_each_time(checkpoints: Path, monkeyp
         patch.setattr(model_list, "summarize", lambda folder: {"name": folder.name, "error": "cannot be read"})
         assert listed(checkpoints)["one"]["error"] == "cannot be read"
     assert listed(checkpoints)["one"]["error"] is None
-
-
-def test_folders_come_and_go(checkpoints: Path) -> None:
-    listed(checkpoints)
-    shutil.copytree(checkpoints / "one", checkpoints / "three")
-    shutil.rmtree(checkpoints / "two")
-    assert list(listed(checkpoints)) == ["one", "three"]

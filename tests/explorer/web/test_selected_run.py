@@ -34,11 +34,8 @@ def shown(at: AppTest) -> tuple[str, dict[str, str]]:
     return at.session_state["shown"], query
 
 
-def test_the_first_name_is_shown_and_needs_no_mention(app: AppTest) -> None:
-    assert shown(app.run()) == (NEW, {})
-
-
 def test_a_link_opens_a_run_and_the_box_another(app: AppTest) -> None:
+    assert shown(app.run()) == (NEW, {}), "the first name needs no mention"
     app.query_params["run"] = "two"
     assert shown(app.run()) == ("two", {"run": "two"})
     assert shown(app.selectbox(key=RUN).set_value("one").run()) == ("one", {"run": "one"})
@@ -47,17 +44,19 @@ def test_a_link_opens_a_run_and_the_box_another(app: AppTest) -> None:
     assert shown(app.selectbox(key=RUN).set_value(NEW).run()) == (NEW, {})
 
 
-def test_a_name_that_does_not_exist_is_said_until_another_is_chosen(app: AppTest) -> None:
-    app.query_params["run"] = "<b>onne</b>\u202e"
+@pytest.mark.parametrize("name", ["<b>onne</b>\u202e", "x" * 5000, "\u202e" * 3000, "a b " * 2000])
+def test_a_name_that_does_not_exist_is_said_in_a_few_words_until_another_is_chosen(app: AppTest, name: str) -> None:
+    app.query_params["run"] = name
     assert shown(app.run()) == (NEW, {})
     (warning,) = app.warning
-    assert "U\\+202E" in warning.value
-    assert "one" in warning.value
+    assert len(warning.value) < 500
+    assert "\u202e" not in warning.value
+    assert ("U\\+202E" in warning.value) == ("\u202e" in name)
     assert app.run().warning, "the page is often redrawn"
     app.selectbox[0].set_value("one").run()
     assert not app.warning
     app.query_params["run"] = "onne"
-    assert app.run().warning
+    assert "one" in app.run().warning[0].value, "the nearest"
     app.session_state["choose"] = lambda: choose_run("two")
     assert not app.run().warning
 
@@ -78,32 +77,16 @@ def test_a_choice_for_one_box_is_not_taken_by_the_other(app: AppTest) -> None:
     assert shown(app.run()) == ("one", {})
 
 
-def test_a_page_link_to_the_run_viewed_a_moment_ago_opens_it_again(app: AppTest) -> None:
+@pytest.mark.parametrize("link", [True, False])
+def test_a_page_link_to_the_run_viewed_a_moment_ago_opens_it_again_and_without_one_it_begins_anew(
+    app: AppTest, link: bool
+) -> None:
     app.query_params["run"] = "two"
     app.run()
     app.session_state["page"] = "another"
     app.query_params.clear()
     app.run()
     app.session_state["page"] = RUN
-    app.query_params["run"] = "two"
-    assert shown(app.run()) == ("two", {"run": "two"})
-
-
-def test_the_page_begins_anew_when_it_is_opened_without_a_link(app: AppTest) -> None:
-    app.query_params["run"] = "two"
-    app.run()
-    app.session_state["page"] = "another"
-    app.query_params.clear()
-    app.run()
-    app.session_state["page"] = RUN
-    assert shown(app.run()) == (NEW, {})
-
-
-@pytest.mark.parametrize("name", ["x" * 5000, "\u202e" * 3000, "a b " * 2000])
-def test_a_link_of_any_length_is_quoted_in_a_few_words(app: AppTest, name: str) -> None:
-    app.query_params[RUN] = name
-    app.run()
-    assert not app.exception
-    (warning,) = app.warning
-    assert len(warning.value) < 500
-    assert "\u202e" not in warning.value
+    if link:
+        app.query_params["run"] = "two"
+    assert shown(app.run()) == (("two", {"run": "two"}) if link else (NEW, {}))
