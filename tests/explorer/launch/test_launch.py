@@ -40,7 +40,7 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # Options
 
 
-def test_options_are_ours_or_streamlits() -> None:
+def test_options_are_ours_or_streamlits(monkeypatch: pytest.MonkeyPatch) -> None:
     given = "--window --port 8600 --model dates --viewer --server.address 0.0.0.0 --client.toolbarMode=viewer"
     options = parse(given.split())
     assert options == Options(
@@ -49,83 +49,27 @@ def test_options_are_ours_or_streamlits() -> None:
     assert options.streamlit_option("server.address") == "0.0.0.0"
     assert options.streamlit_option("client.toolbarMode") == "viewer"
     assert parse([]) == Options()
-
-
-def test_streamlits_options_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STREAMLIT_SERVER_BASE_URL_PATH", "headlight")
     assert Options().streamlit_option("server.baseUrlPath") == "headlight"
     assert Options(forwarded=("--server.baseUrlPath", "x")).streamlit_option("server.baseUrlPath") == "x"
 
 
 @pytest.mark.parametrize(
-    ("given", "answer"),
+    ("given", "said"),
     [
-        ("trian", "There is no command 'trian'; did you mean 'train'?"),
-        ("dates", f"There is no command 'dates'; known: {', '.join(sorted(commands.SUBCOMMANDS))}."),
-        ("--viewer train", "A command comes first: python -m explorer train …"),
-        ("--modle dates", "There is no option '--modle'; did you mean '--model'?"),
-        ("--server.port 9000", "Choose the port with --port, not with --server.port."),
-        ("--server.port=9000", "Choose the port with --port, not with --server.port."),
+        (["dates"], "dates"),
+        (["--server.port", "9000"], "--port"),
+        (["--server.port=9000"], "--port"),
+        (["--model", "revers", "--no-open"], "there is no model 'revers'; did you mean 'reverse'?\n"),
+        *((["--port", port], f"invalid port number value: '{port}'") for port in ("0", "70000", "x")),
     ],
 )
-def test_a_mistake_is_answered_with_what_was_meant(given: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(given.split())
-    assert capsys.readouterr().err == f"{answer}\n"
-
-
-def test_the_help_has_a_line_for_each_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        main(["--help"])
-    lines = capsys.readouterr().out.splitlines()
-    for name, subcommand in commands.SUBCOMMANDS.items():
-        (line,) = [line for line in lines if line.split()[:1] == [name]]
-        assert line.split(maxsplit=1)[1] == subcommand.summary
-    assert max(map(len, lines)) <= 110
-
-
-@pytest.mark.filterwarnings("ignore:'model.translate' found in sys.modules:RuntimeWarning")  # imported above
-def test_a_command_gets_its_arguments_and_the_folder_of_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_cannot_be_is_refused_before_anything_starts(
+    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["headlight"])
-    monkeypatch.setenv("PYTHONPATH", "")
-    with pytest.raises(SystemExit, match="0"):
-        main(["translate", "--help"])
-    assert "one line of text per sentence" in capsys.readouterr().out
-    monkeypatch.setenv(places.VARIABLE, str(tmp_path))
     with pytest.raises(SystemExit, match="2"):
-        main(["translate", "--model", "reverse", "abc"])
-    assert capsys.readouterr().err == f"there is no model 'reverse'; there is no model in {tmp_path} yet.\n"
-
-
-@pytest.mark.parametrize("given", [["--no-open"], ["evaluate", "--help"]])
-def test_a_missing_library_is_one_sentence(
-    given: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def missing(*_: object, **__: object) -> None:
-        raise ModuleNotFoundError("No module named 'psutil'", name="psutil")
-
-    monkeypatch.setattr(start, "run", missing)
-    monkeypatch.setattr("runpy.run_module", missing)
-    monkeypatch.setattr(sys, "argv", ["headlight"])
-    monkeypatch.setenv("PYTHONPATH", "")
-    with pytest.raises(SystemExit, match="2"):
-        main(given)
-    assert capsys.readouterr().err.startswith("Headlight needs the library 'psutil', which is not installed: ")
-
-
-@pytest.mark.parametrize("port", ["0", "70000", "x"])
-def test_a_port_is_a_port(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        parse(["--port", port])
-    assert f"invalid port number value: '{port}'" in capsys.readouterr().err
-
-
-def test_a_model_that_does_not_exist_is_noticed_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(["--model", "revers", "--no-open"])
-    assert capsys.readouterr().err == "there is no model 'revers'; did you mean 'reverse'?\n"
+        start.run(given)
+    assert said in capsys.readouterr().err
 
 
 def test_starting_imports_nothing_heavy() -> None:
@@ -138,19 +82,15 @@ def test_starting_imports_nothing_heavy() -> None:
 # The folder of models
 
 
-def test_a_clone_uses_its_own_folder() -> None:
-    assert places.models_folder(installed=False) == CHECKPOINTS
-
-
 def test_an_installed_headlight_uses_the_data_folder_and_brings_its_models(tmp_path: Path) -> None:
     folder = places.models_folder(installed=True)
     assert folder == tmp_path / "data" / "headlight" / "checkpoints"
     assert {path.name for path in folder.iterdir()} == set(SHIPPED)
-    weights = folder / "reverse" / "model.safetensors"
+    weights, card = folder / "reverse" / "model.safetensors", folder / "reverse" / "README.md"
     assert weights.read_bytes() == (CHECKPOINTS / "reverse" / "model.safetensors").read_bytes()
     assert len(list((folder / "reverse" / "snapshots").iterdir())) > 3
     # An update: same size, other content. What is a person's own stays.
-    before, card = weights.stat().st_mtime_ns, folder / "reverse" / "README.md"
+    before = weights.stat().st_mtime_ns
     card.write_bytes(b"x" * card.stat().st_size)
     (folder / "mine").mkdir()
     assert places.models_folder(installed=True) == folder
@@ -163,47 +103,35 @@ def test_an_installed_headlight_uses_the_data_folder_and_brings_its_models(tmp_p
 def test_a_folder_that_is_named_is_used_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "own"
     own.mkdir()
+    assert places.models_folder(installed=False) == CHECKPOINTS, "a clone uses its own"
     assert places.models_folder(own, installed=True) == own
     monkeypatch.setenv(places.VARIABLE, str(own))
     assert places.models_folder(installed=False) == own
+    assert places.with_models_folder(["--task", "dates"]) == ["--checkpoints", str(own), "--task", "dates"]
+    assert places.with_models_folder(["--checkpoints=x", "y"]) == ["--checkpoints=x", "y"]
     with pytest.raises(LaunchError, match=r"There is no folder .*nowhere for models; create it"):
         places.models_folder(tmp_path / "nowhere")
     assert list(own.iterdir()) == []
-
-
-def test_a_data_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    monkeypatch.delenv(places.VARIABLE)
     (tmp_path / "data").write_text("a file")
     with pytest.raises(LaunchError, match=r"cannot be written \(Not a directory\); name another folder"):
         places.models_folder(installed=True)
 
 
-def test_the_commands_use_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(places.VARIABLE, str(tmp_path))
-    assert places.with_models_folder(["--task", "dates"]) == ["--checkpoints", str(tmp_path), "--task", "dates"]
-    assert places.with_models_folder(["--checkpoints=x", "y"]) == ["--checkpoints=x", "y"]
-
-
-def test_the_page_shows_the_command_of_an_installed_headlight(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = [*command.TRAIN, "--resume", "my run"]
-    assert command.quoted_command(told).startswith("python -m model.train")
-    monkeypatch.setattr(command, "INSTALLED", True)
-    assert command.quoted_command(told) == "headlight train --resume 'my run'"
-    assert command.quoted_command(["python", "-m", "model.experiments"]) == "headlight experiments"
-    assert command.quoted_command(["python", "-m", "model.notebook"]) == "python -m model.notebook"
-
-
-def test_every_command_says_how_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("installed", [False, True])
+def test_every_command_says_how_it_is_started(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
     parsers = [
         train.parser, translate.parser, evaluate.parser, relabel.parser, reproduce.parser, import_translator.parser,
         experiments.parser, site.parser,
     ]  # fmt: skip
-    for installed in (False, True):
-        monkeypatch.setattr(commands, "INSTALLED", installed)
-        for (name, subcommand), parser in zip(commands.SUBCOMMANDS.items(), parsers, strict=True):
-            words = f"headlight {name}" if installed else f"python -m {subcommand.module}"
-            shown = parser().format_help()
-            assert shown.startswith(f"usage: {words} ")
-            assert ("python -m" in shown) is not installed
+    for module in (commands, command):
+        monkeypatch.setattr(module, "INSTALLED", installed)
+    for (name, module), parser in zip(commands.SUBCOMMANDS.items(), parsers, strict=True):
+        words, usage = f"headlight {name}" if installed else f"python -m {module}", parser().format_help()
+        assert usage.startswith(f"usage: {words} ")
+        assert ("python -m" in usage) is not installed
+        assert command.quoted_command(["python", "-m", module, "--a", "b c"]) == f"{words} --a 'b c'"
+    assert command.quoted_command(["python", "-m", "model.notebook"]) == "python -m model.notebook"
 
 
 def test_our_folder_is_the_first_on_the_path_of_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +139,8 @@ def test_our_folder_is_the_first_on_the_path_of_imports(tmp_path: Path, monkeypa
     made = server.environment(tmp_path / "models", "wishes", viewer=True)
     assert made["PYTHONPATH"].split(os.pathsep) == [str(ROOT), str(tmp_path)]
     assert (made["HEADLIGHT_CHECKPOINTS"], made["HEADLIGHT_VIEWER"]) == (str(tmp_path / "models"), "1")
-    monkeypatch.delenv("PYTHONPATH")
-    monkeypatch.delenv("HEADLIGHT_VIEWER", raising=False)
+    for name in ("PYTHONPATH", "HEADLIGHT_VIEWER"):
+        monkeypatch.delenv(name, raising=False)
     made = server.environment(tmp_path, "wishes", viewer=False)
     assert made["PYTHONPATH"] == str(ROOT)
     assert "HEADLIGHT_VIEWER" not in made
@@ -250,6 +178,13 @@ def listening(host: str, port: int, wished: str = "") -> Iterator[psutil.Process
 def test_a_second_start_finds_what_it_would_have_started(tmp_path: Path) -> None:
     options, port = Options(forwarded=("--server.address", "127.0.0.1")), free_port()
     wished = server.wishes(options, tmp_path)
+    assert server.wishes(dataclasses.replace(options, port=8601, model="dates"), tmp_path) == wished
+    others = [
+        server.wishes(options, tmp_path / "others"),
+        server.wishes(dataclasses.replace(options, viewer=True), tmp_path),
+        server.wishes(Options(forwarded=("--server.address", "0.0.0.0")), tmp_path),
+    ]
+    assert len({wished, *others}) == 4
     with listening("127.0.0.1", port, wished) as process:
         running = server.find_server(options, wished)
         assert running is not None
@@ -261,18 +196,6 @@ def test_a_second_start_finds_what_it_would_have_started(tmp_path: Path) -> None
     assert not server.is_alive(running)
     assert server.find_server(options, wished) is None
     assert server.wait_until_ready(running, options) == ""
-
-
-def test_only_the_same_wishes_mean_the_same_server(tmp_path: Path) -> None:
-    options = Options(port=8601, model="dates")
-    wished = server.wishes(options, tmp_path)
-    assert server.wishes(Options(), tmp_path) == wished
-    others = [
-        server.wishes(options, tmp_path / "others"),
-        server.wishes(Options(viewer=True), tmp_path),
-        server.wishes(Options(forwarded=("--server.address", "0.0.0.0")), tmp_path),
-    ]
-    assert len({wished, *others}) == 4
 
 
 # The server
@@ -309,12 +232,10 @@ def test_the_address_to_open(host: str, forwarded: tuple[str, ...], url: str) ->
     assert server.address(process, Options()) == ""
 
 
-def test_a_model_is_part_of_the_address() -> None:
-    assert start._page("http://localhost:8501", Options()) == "http://localhost:8501/"
-    assert start._page("http://localhost:8501", Options(model="my.model")) == "http://localhost:8501/?model=my.model"
-
-
-def test_no_browser_where_there_is_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_opened_with_its_model_where_there_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = "http://localhost:8501"
+    assert start._page(address, Options()) == f"{address}/"
+    assert start._page(address, Options(model="my.model")) == f"{address}/?model=my.model"
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")

@@ -46,7 +46,8 @@ class Started:
 
     def wait_until_ready(self) -> psutil.Process:
         """Wait for the address; returns the server's process."""
-        until(lambda: "(Ctrl-C ends it)" in self.said() or self.process.poll() is not None)
+        took = until(lambda: "(Ctrl-C ends it)" in self.said() or self.process.poll() is not None)
+        self.end_seconds = max(END_SECONDS, took)  # on a busy machine, ending may take as long as starting
         assert answers(self.url), self.said()
         return psutil.Process(self.process.pid).children()[0]
 
@@ -84,12 +85,12 @@ def test_a_second_start_a_kill_and_a_signal(start: Callable[..., Started]) -> No
     assert second.said() == f"Headlight is running already, at {first.url}/\n"
     # Killed, it cannot tell its server anything; the server notices by itself.
     first.process.kill()
-    until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE, 2 * END_SECONDS)
+    until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE, 2 * first.end_seconds)
     # What it has left behind does not keep the next one from starting on the same port.
     third = start(port)
     server = third.wait_until_ready()
     third.process.send_signal(signal.SIGTERM)  # Ctrl-C: tests/e2e/test_installed.py
-    assert until(lambda: third.process.poll() is not None) < END_SECONDS
+    assert until(lambda: third.process.poll() is not None) < third.end_seconds
     assert third.process.returncode == 0
     assert third.said().endswith("(Ctrl-C ends it)\nHeadlight has ended.\n")
     assert not server.is_running()

@@ -87,33 +87,40 @@ def test_the_window_keeps_what_the_page_keeps(pywebview: Callable[..., FakeBacke
     assert backend.settings["OPEN_EXTERNAL_LINKS_IN_BROWSER"]
 
 
-@pytest.mark.parametrize(("question", "agrees", "closes"), [("", False, True), ("?", False, False), ("?", True, True)])
-def test_closing_asks_where_training_goes_on(
-    pywebview: Callable[..., FakeBackend], tmp_path: Path, question: str, agrees: bool, closes: bool
+@pytest.mark.parametrize(
+    ("question", "agrees", "signalled", "closes", "asks"),
+    [
+        ("", False, False, True, False),
+        ("?", False, False, False, True),
+        ("?", True, False, True, True),
+        ("?", False, True, True, False),
+    ],
+)
+def test_closing_asks_where_training_goes_on_unless_a_signal_closes(
+    pywebview: Callable[..., FakeBackend],
+    tmp_path: Path,
+    question: str,
+    agrees: bool,
+    signalled: bool,
+    closes: bool,
+    asks: bool,
 ) -> None:
-    answers: list[Any] = []
-    backend = pywebview(lambda shown: answers.extend(shown.events.closing.set()), FakeWindow(agrees=agrees))
-    AppWindow("http://x/", tmp_path, lambda: question).show()
-    assert answers == [closes]
-    assert backend.made.asked == [question] * bool(question)
-
-
-def test_a_signal_closes_without_asking(pywebview: Callable[..., FakeBackend], tmp_path: Path) -> None:
     answers: list[Any] = []
 
     def during(shown: FakeWindow) -> None:
-        opened.close()
-        assert shown.gone.is_set()
+        if signalled:
+            opened.close()
+            assert shown.gone.is_set()
         answers.extend(shown.events.closing.set())
 
-    backend = pywebview(during)
-    opened = AppWindow("http://x/", tmp_path, lambda: "Sure?")
+    backend = pywebview(during, FakeWindow(agrees=agrees))
+    opened = AppWindow("http://x/", tmp_path, lambda: question)
     opened.show()
-    assert answers == [True]
-    assert backend.made.asked == []
+    assert answers == [closes]
+    assert backend.made.asked == [question] * asks
 
 
-def test_without_a_backend_it_is_the_browser(
+def test_without_a_backend_or_a_screen_it_is_the_browser(
     pywebview: Callable[..., FakeBackend], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     def fail(shown: FakeWindow) -> None:
@@ -128,9 +135,6 @@ def test_without_a_backend_it_is_the_browser(
     monkeypatch.setitem(sys.modules, "webview", None)
     with pytest.raises(NoWindowError, match="There is no pywebview"):
         window._import_backend()
-
-
-def test_without_a_screen_there_is_no_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
