@@ -16,6 +16,7 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import place_in
 from explorer.locale.text import printable
 from model.config import ATTENTION_KINDS, AttentionKind
+from model.trace import AttentionTrace
 from tests.explorer.planted import planted_trace, planted_view
 from tests.explorer.planted_heads import random_trace
 
@@ -68,19 +69,18 @@ def test_kinds_can_follow_one_by_one() -> None:
 
 
 def test_words_have_labels_and_scores_of_their_own() -> None:
+    def forms(trace: AttentionTrace) -> dict[str, Any]:
+        return wire.read(encode(planted_view(trace, path=()).decoding))[0]["forms"]
+
     trace = random_trace(["b", "o", "y", "<eos>"], ["<sos>", "x", "y"])
-    assert list(wire.read(encode(planted_view(trace, path=()).decoding))[0]["forms"]["cross"]) == ["tokens"]
-    joined = dataclasses.replace(trace, src_words=(0, 0, 0, -1))
-    forms = wire.read(encode(planted_view(joined, path=()).decoding))[0]["forms"]
-    assert list(forms["encoder"]) == ["tokens", "words"]
-    assert list(forms["cross"]) == ["tokens", "words", "words-next"]
-    assert forms["encoder"]["words"]["columns"] == ["boy", "<eos>"]
-    assert forms["encoder"]["words"]["column_spans"] == [[0, 3], [3, 4]]
-
-
-def test_one_token_says_that_there_is_no_choice_without_nan() -> None:
-    decoding = planted_view(random_trace(["<eos>"], ["<sos>"]), path=()).decoding
-    assert wire.read(encode(decoding))[0]["forms"]["encoder"]["tokens"]["effective"][0][0] is None
+    assert list(forms(trace)["cross"]) == ["tokens"]
+    joined = forms(dataclasses.replace(trace, src_words=(0, 0, 0, -1)))
+    assert list(joined["cross"]) == ["tokens", "words", "words-next"]
+    assert list(joined["encoder"]) == ["tokens", "words"]
+    words = joined["encoder"]["words"]
+    assert (words["columns"], words["column_spans"]) == (["boy", "<eos>"], [[0, 3], [3, 4]])
+    single = forms(random_trace(["<eos>"], ["<sos>"]))["encoder"]["tokens"]
+    assert single["effective"][0][0] is None, "one token is no choice, and not NaN"
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,18 @@
-"""Single maps as files: aggregates and differences with their own numbers, colours and units."""
+"""Single maps and tables as files: their own numbers, colours and units, and no cell begins a formula."""
 
 from __future__ import annotations
 
+import ast
 import csv
 import dataclasses
 import io
 import re
+import tomllib
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from explorer.decoding.attention_maps import attention_maps
@@ -19,9 +23,10 @@ from explorer.decoding.view_options import ViewOptions
 from explorer.files.map_files import ONE_MAP, map_file, maps_stem, stem
 from explorer.files.map_picture import levels, scale_of
 from explorer.files.picture import shades
-from explorer.files.tables import map_csv
+from explorer.files.tables import harmless, map_csv, table_csv
 from model.config import AttentionKind
 from tests.explorer.shown_maps import noisy, on_screen
+from tests.paths import ROOT
 
 
 def the_map(kind: AttentionKind = "decoder", layer: int = 1, head: int = 1) -> LabelledMap:
@@ -32,7 +37,7 @@ DIFFERENCE = difference(the_map(head=1), the_map(head=2), "B minus A")
 
 
 def rows_of(content: bytes) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
 
 
 @pytest.mark.parametrize("shown", [the_map(), the_map("cross"), DIFFERENCE], ids=["head", "cross", "difference"])
@@ -77,3 +82,45 @@ def test_names_of_files_are_plain() -> None:
     assert maps_stem(on_screen(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
     assert maps_stem(on_screen(noisy(), "heads"), "") == "attention-cross"
     assert stem("my model/../x-B minus A") == "my-model-..-x-B-minus-A"
+
+
+def test_rows_and_columns_give_the_same_file() -> None:
+    rows = [{"token": "a", "weight": -0.5}, {"token": "b", "weight": None}]
+    columns = {"token": ["a", "b"], "weight": [-0.5, None]}
+    assert table_csv(rows) == table_csv(columns)
+    assert rows_of(table_csv(rows)) == [{"token": "a", "weight": "-0.5"}, {"token": "b", "weight": ""}]
+    assert rows_of(table_csv([{"a": 1}, {"b": 2}])) == [{"a": "1", "b": ""}, {"a": "", "b": "2"}]
+    assert rows_of(table_csv([])) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", '=HYPERLINK("https://evil.example")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1"]
+)
+def test_a_formula_becomes_text_and_other_text_is_unchanged(text: str) -> None:
+    (row,) = rows_of(table_csv([{text: text}]))
+    assert row == {f"'{text}": f"'{text}"}
+    for other in ("-0.5", "+3", "1e-07", "", "3 the", "a=b", "−0.5", "'quoted'"):
+        assert harmless(other) == other
+
+
+@given(st.lists(st.text(max_size=12), min_size=1, max_size=4))
+def test_no_cell_begins_a_formula(cells: list[str]) -> None:
+    for row in rows_of(table_csv([{"n": 1, "cell": cell} for cell in cells])):
+        assert row["n"] == "1"
+        assert row["cell"].lstrip(" ")[:1] not in ("=", "@", "\t", "\r", "\n") or not row["cell"]
+
+
+def test_streamlits_own_export_is_switched_off_and_every_table_is_drawn_in_one_place() -> None:
+    """Finding D33: a note "=HYPERLINK(…)" left the table of runs by Streamlit's "Download as CSV"."""
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert config["client"]["disableDataExport"] is True
+    drawing = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "explorer").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("dataframe", "table")
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "st"
+    }
+    assert drawing == {"explorer/web/figures.py"}

@@ -1,4 +1,4 @@
-"""Pages that stand alone: what is packed comes out again, forks share what they have in common, no markup gets in."""
+"""Pages that stand alone, one or a site of them: what is packed comes out again, and no markup gets in."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ import dataclasses
 import hashlib
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from explorer.decoding.decoding import Decoding, place_in
+from explorer.decoding.translator import Translator
+from explorer.files.site import main, recorded, runners_up
 from explorer.files.standalone_page import Recording, forks_of
 from explorer.files.standalone_page import page as page_of
+from model.checkpoint import load_model
+from model.commands import CommandError
+from model.config import DecodeConfig
+from model.folder import find_model
 from model.trace import AttentionTrace
-from tests.explorer.files.unpacked import header_of, message_of, parts_of, weights_of
+from tests.explorer.files.unpacked import decoding_of, header_of, message_of, parts_of, weights_of
 from tests.explorer.planted_heads import random_trace
+from tests.explorer.toy_models import save_toy
+from tests.paths import ROOT
 
 SOURCE = ["a", "b", "c", "<eos>"]
 
@@ -94,3 +103,85 @@ def test_every_term_that_the_views_link_is_explained(trace: AttentionTrace) -> N
     marked = "".join(look["html"] for look in looks.values())
     linked = set(re.findall(r"#term-[a-z-]+", marked)) | {"#term-self-attention", "#term-cross-attention"}
     assert linked == set(header_of(html)["terms"])
+
+
+MODELS = ROOT / "checkpoints"
+TWELVE_WORDS = "A young man in a red shirt plays the guitar on stage."
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator(load_model(find_model(MODELS, "multi30k-en-de")))
+
+
+def test_every_recording_is_exactly_what_the_model_computed_and_fits_400_kilobytes_with_all_code(
+    translator: Translator,
+) -> None:
+    example = recorded(translator, TWELVE_WORDS, 1, forks=3)
+    assert len(example.page) <= 400_000
+    assert len(recorded(translator, TWELVE_WORDS, 1, forks=0).page) <= 200_000
+    assert example.n_forks == 3
+    html = example.page.decode()
+    header, own = header_of(html), decoding_of(html)["target"]["predicted_ids"]
+    for number, one in enumerate(header["recordings"]):
+        path = decoding_of(html, number)["target"]["predicted_ids"]
+        again = translator.translate(TWELVE_WORDS, DecodeConfig(), prefix=path)
+        assert list(again.path) == path
+        for kind, weights in weights_of(html, number).items():
+            np.testing.assert_array_equal(weights, getattr(again.trace, kind))
+        row = one["step"] - 1
+        if number:
+            assert own[:row] == path[:row]
+            assert header["recordings"][0]["forks"][row][str(path[row])] in range(1, number + 1)
+
+
+def test_the_likeliest_other_tokens_are_followed_in_order(translator: Translator) -> None:
+    translation = translator.translate(TWELVE_WORDS, DecodeConfig())
+    chosen, trace = runners_up(translation, 3), translation.trace
+    assert chosen == sorted(chosen)
+    others = {place for place in np.ndindex(trace.top_ids.shape) if trace.top_ids[place] != translation.path[place[0]]}
+    assert min(trace.top_probabilities[place] for place in chosen) >= max(
+        trace.top_probabilities[place] for place in others - set(chosen)
+    )
+    assert runners_up(translation, 0) == []
+
+
+def test_a_folder_has_an_index_of_all_its_pages_and_one_page_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_toy(tmp_path / "models" / "adjective-swap", "adjective-swap")
+    out, page = tmp_path / "site", tmp_path / "page.html"
+    options = ["--model", "adjective-swap", "--checkpoints", str(tmp_path / "models")]
+    given = [str(out), "I read <b>red", "We eat", *options]
+    assert main(given) == 0
+    assert "2 pages" in capsys.readouterr().out
+    index = (out / "index.html").read_text(encoding="utf-8")
+    links = re.findall(r'href="([^"]+)"', index)
+    assert links == ["adjective-swap-1.html", "adjective-swap-2.html"]
+    assert all('<a href="index.html">' in (out / link).read_text(encoding="utf-8") for link in links)
+    assert {path.name for path in out.iterdir()} == {*links, "index.html"}
+    assert "I read &lt;b&gt;red" in index
+    assert [index.count(tag) for tag in ("<script", "<h1", "<title>")] == [0, 1, 1]
+    with pytest.raises(CommandError, match=r"exists already.*--overwrite"):
+        main(given)
+    assert main([*given, "--overwrite"]) == 0
+    assert main([str(page), "I read", *options]) == 0
+    assert len(header_of(page.read_text(encoding="utf-8"))["recordings"]) >= 1
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["page.html"], "One page shows one sentence and one model"),
+        (["page.html", "a", "b", "--model", "reverse"], "One page shows one sentence"),
+        (["x", "--forks", "99"], "--forks is a number from 0 to 12"),
+        (["x", "--checkpoints", "/nowhere-at-all"], "There is no trained model in /nowhere-at-all"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CommandError, match=says):
+        main(given)
+    assert list(tmp_path.iterdir()) == []

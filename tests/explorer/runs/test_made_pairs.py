@@ -1,10 +1,11 @@
-"""Pairs that models write: started, followed by what the command prints, stopped, listed and removed."""
+"""Pairs that models write: which models are offered for it; started, followed, stopped, listed and removed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -12,9 +13,11 @@ import pytest
 from explorer.runs import made_pairs
 from explorer.runs.command import PairsOrder
 from explorer.runs.lifecycle import Runs
-from explorer.runs.made_pairs import MADE, MadePairs
+from explorer.runs.made_pairs import MADE, MadePairs, writers
 from explorer.runs.process import RunError, read_launch, start_process
 from explorer.runs.viewer_mode import VARIABLE, ViewerError
+from model.config import DataConfig
+from model.data import get_task
 from model.relabel import parser
 from tests.explorer.runs.test_status import wait_until
 from tests.paths import ROOT
@@ -173,3 +176,65 @@ def test_real_models_write_pairs_of_a_persons_own_data(tmp_path: Path) -> None:
     pairs = [json.loads(line) for line in making.path.read_text(encoding="utf-8").splitlines()]
     assert {row["made"] for row in pairs} == {"source", "target"}
     assert all(row["target"] == row["source"][::-1] for row in pairs)
+
+
+def summary(name: str, task: str, src: str, tgt: str, *, causal: bool = True, trained: bool = True) -> dict[str, Any]:
+    data = {"task": task, "src_lang": src, "tgt_lang": tgt}
+    return {"name": name, "trained": trained, "data": data, "model": {"causal": causal}}
+
+
+MODELS = [
+    summary("another", "files", "xx", "xx"),
+    summary("dates", "dates", "en", "en"),
+    summary("de-en", "multi30k-de-en", "de", "en"),
+    summary("en-de", "multi30k-en-de", "en", "de"),
+    summary("phrases", "phrases-en-de", "en", "de"),
+    summary("raw", "phrases-en-de", "en", "de", trained=False),
+    summary("reverse", "reverse", "xx", "xx"),
+    summary("sort", "sort", "xx", "xx"),
+    summary("unmasked", "phrases-en-de", "en", "de", causal=False),
+]
+
+
+@pytest.mark.parametrize(
+    ("task", "side", "names", "proposed"),
+    [
+        ("phrases-en-de", "target", ("phrases", "en-de"), "phrases"),
+        ("phrases-en-de", "source", ("de-en",), "de-en"),
+        ("multi30k-de-en", "source", ("en-de", "phrases"), "en-de"),
+        ("reverse", "target", ("reverse", "another"), "reverse"),
+        ("reverse", "source", ("reverse", "another"), "reverse"),
+        ("sort", "target", ("sort", "another"), "sort"),
+        ("sort", "source", ("another",), ""),  # what sorts cannot put letters back
+        ("dates", "target", ("dates",), "dates"),
+        ("dates", "source", (), ""),
+    ],
+)
+def test_models_that_fit_are_offered_and_the_tasks_own_comes_first(
+    task: str, side: str, names: tuple[str, ...], proposed: str
+) -> None:
+    found = writers(MODELS, get_task(task).data, side)
+    assert (found.names, found.proposed) == (names, proposed)
+    assert bool(found.missing) is not bool(names)
+
+
+def test_own_data_without_a_language_fits_every_model_and_proposes_none() -> None:
+    known = [model["name"] for model in MODELS if model["name"] not in ("raw", "unmasked", "sort")]
+    own = writers(MODELS, DataConfig(task="files", src_lang="xx", tgt_lang="xx"), "source", busy=["sort"])
+    assert (list(own.names), own.proposed) == (known, "")
+    half = DataConfig(task="files", src_lang="xx", tgt_lang="de")
+    assert [writers(MODELS, half, side).names for side in ("target", "source")] == [("en-de", "phrases"), ("de-en",)]
+
+
+@pytest.mark.parametrize(
+    ("task", "side", "missing", "way"),
+    [
+        ("phrases-en-de", "source", "translates German to English", "on the data 'multi30k-de-en'."),
+        ("phrases-en-hi", "source", "Hindi to English", "their columns exchanged"),
+        ("dates", "target", "turns these sources into targets", "it can then translate their sources."),
+    ],
+)
+def test_what_is_missing_is_said_with_the_way_to_get_it(task: str, side: str, missing: str, way: str) -> None:
+    said = writers([], get_task(task).data, side).missing
+    assert missing in said
+    assert way in said
