@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Playwright, expect
 
 from tests.paths import ROOT
 
@@ -34,7 +36,53 @@ _RESTS = """([idle, ms]) => {
   if (state === null || state !== window.restState) Object.assign(window, { restState: state, restSince: now });
   return now - window.restSince > ms;
 }"""
-TIMEOUT_MS = 60_000  # how long a browser test waits for anything; a busy machine is not a defect
+TIMEOUT_MS = 120_000  # how long a browser test waits for anything; a busy machine is not a defect
+LIMIT_SECONDS = 300  # of a test without progress, as in pyproject.toml
+
+# Follows the script runs of a tab, from the request on. Streamlit's own mark of a running script appears when the
+# server has begun, which on a busy machine is long after the click: until then, the page looks as if it were at rest.
+_FOLLOW_RUNS = """(([RERUN, NEW_SESSION, FINISHED, FOR_RERUN]) => {
+  const runs = (window.scriptRuns = { asked: false, running: false });
+  // [number of the first field after hash and metadata, its value]
+  const read = (bytes) => {
+    let at = 0;
+    const varint = () => {
+      let value = 0, shift = 1, byte;
+      do { byte = bytes[at++]; value += (byte & 127) * shift; shift *= 128; } while (byte > 127);
+      return value;
+    };
+    while (at < bytes.length) {
+      const field = varint() >> 3, value = varint();
+      if (field > 2) return [field, value];
+      at += value;
+    }
+    return [0, 0];
+  };
+  const hear = ({ data }) => {
+    if (!(data instanceof ArrayBuffer)) return;
+    const [field, value] = read(new Uint8Array(data));
+    if (field === NEW_SESSION) Object.assign(runs, { asked: false, running: true });
+    if (field === FINISHED) Object.assign(runs, { asked: runs.asked || value === FOR_RERUN, running: false });
+  };
+  window.WebSocket = class extends WebSocket {
+    constructor(...given) {
+      super(...given);
+      this.addEventListener("message", hear);
+      this.addEventListener("close", () => Object.assign(runs, { asked: false, running: false }));
+    }
+    send(data) {
+      if (data instanceof Uint8Array && read(data)[0] === RERUN) runs.asked = true;
+      super.send(data);
+    }
+  };
+})"""
+# Whether no run is asked for or in progress, every placeholder is replaced, and this has held for three frames.
+_SETTLED = """([idle]) => {
+  const runs = window.scriptRuns ?? {};
+  const still = document.querySelector(idle) && !document.querySelector("[data-testid=stSkeleton]");
+  window.framesSettled = still && !runs.asked && !runs.running ? (window.framesSettled ?? 0) + 1 : 0;
+  return window.framesSettled > 3;
+}"""
 
 # By name if programs are on the path (Linux), by full path otherwise (macOS, Windows).
 PROGRAMS = (
@@ -91,7 +139,7 @@ def launch(playwright: Playwright, *, for_tests: bool = False) -> Browser:
     if path is None:
         raise RuntimeError("no Chromium found; install it, or name it in HEADLIGHT_BROWSER")
     flags = FLAGS + (FLAGS_FOR_TESTS if for_tests else ())
-    return playwright.chromium.launch(executable_path=path, args=list(flags))
+    return playwright.chromium.launch(executable_path=path, args=list(flags), timeout=TIMEOUT_MS)
 
 
 def free_port() -> int:
@@ -119,13 +167,13 @@ class Server:
         self.log.flush()
         return Path(self.log.name).read_text(encoding="utf-8", errors="replace")
 
-    def wait_until_healthy(self, seconds: float = 60.0) -> None:
+    def wait_until_healthy(self, seconds: float = LIMIT_SECONDS) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise RuntimeError(f"the server ended with code {self.process.returncode}:\n{self.output()}")
             try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=20) as answer:
                     if answer.status == 200:
                         return
             except (urllib.error.URLError, OSError):
@@ -215,11 +263,48 @@ class Watch:
             self.foreign.append(url)
 
 
+def new_profile(browser: Browser, **options: Any) -> BrowserContext:
+    """A new browser profile, whose tabs follow their script runs for `settle`."""
+    from streamlit.proto.BackMsg_pb2 import BackMsg
+    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+    numbers = [
+        BackMsg.RERUN_SCRIPT_FIELD_NUMBER,
+        ForwardMsg.NEW_SESSION_FIELD_NUMBER,
+        ForwardMsg.SCRIPT_FINISHED_FIELD_NUMBER,
+        ForwardMsg.FINISHED_EARLY_FOR_RERUN,
+    ]
+    context = browser.new_context(**{"viewport": SCREEN} | options)  # type: ignore[arg-type]
+    context.add_init_script(f"{_FOLLOW_RUNS}({numbers})")
+    return context
+
+
+def progress() -> None:
+    """Start the time limit of the running test anew: a test that goes on, however slowly, is not stuck."""
+    if hasattr(signal, "setitimer") and signal.getitimer(signal.ITIMER_REAL)[0]:
+        signal.setitimer(signal.ITIMER_REAL, LIMIT_SECONDS)
+
+
 def settle(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
-    """Wait until Streamlit has run the script, replaced every placeholder, and painted the result."""
-    page.wait_for_selector(IDLE, timeout=timeout_ms)
-    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')", timeout=timeout_ms)
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    """Wait until the script runs that were asked for have ended and their result is painted."""
+    page.evaluate("() => { window.framesSettled = 0; }")
+    page.wait_for_function(_SETTLED, arg=[IDLE], timeout=timeout_ms)
+    progress()
+
+
+def click_cell(canvas: Locator, row: int, column: int) -> None:
+    """Click a cell of a map, counted from 0, off its centre, where no number is written.
+
+    The page may still move, as a panel below or above is drawn: the click waits until the map stands still.
+    """
+    expect(canvas).to_have_attribute("data-plot", re.compile(","))
+    canvas.scroll_into_view_if_needed()
+    before = None
+    while (now := (canvas.bounding_box(), canvas.get_attribute("data-plot"))) != before:
+        before = now
+        canvas.page.wait_for_timeout(300)
+    left, top, cell, *_ = map(float, (now[1] or "").split(","))
+    canvas.click(position={"x": left + (column + 0.5) * cell, "y": top + (row + 0.2) * cell})
 
 
 def rest(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:

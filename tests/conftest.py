@@ -52,13 +52,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What tests counted (`record_property`), and what the browser tests said that were run a second time."""
+    """What tests counted (`record_property`)."""
     for report in terminalreporter.stats.get("passed", []):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{report.nodeid}: {name}: {value}")
-    for report in terminalreporter.stats.get("rerun", []):
-        terminalreporter.section(f"first run of {report.nodeid}", "_")
-        report.toterminal(terminalreporter._tw)
 
 
 def _is_whole(config: pytest.Config) -> bool:

@@ -22,7 +22,7 @@ from explorer.web.faults import FAULT
 from model.data import TASKS
 from model.folder import SHIPPED
 from tests import loop
-from tests.browser import Server, serve
+from tests.browser import Server, progress, serve
 from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS
 from tests.test_model_gateway import VISITS
@@ -55,21 +55,26 @@ MORE: dict[str, list[dict[str, str]]] = {"train": [{}], "runs": [{}], "experimen
 
 @dataclass
 class Looker:
-    """One tab that goes from page to page; `said` holds the texts of the last run's notices."""
+    """One tab that goes from page to page; `said` and `code` hold the notices and the code of the last run."""
 
     socket: ClientConnection
     said: list[str] = field(default_factory=list)
+    code: str = ""
+    boxes: dict[str, list[str]] = field(default_factory=dict)  # the id of a selectbox → its options
     fragments: dict[str, str] = field(default_factory=dict)  # the name of a component → its fragment
     elements: int = 0
 
-    async def go(self, page: str, query: dict[str, str], fragment: str = "") -> None:
-        """Open a page, or run one of its fragments again."""
+    async def go(self, page: str, query: dict[str, str], fragment: str = "", **chosen: str) -> None:
+        """Open a page, or run one of its fragments again; `chosen` are options of selectboxes by their keys."""
         message = BackMsg()
         run = message.rerun_script
         run.page_name = "" if page == "translate" else page
         run.query_string = "&".join(f"{name}={value.replace(' ', '+')}" for name, value in query.items())
         run.fragment_id = fragment
-        self.said, self.elements = [], 0
+        for key, option in chosen.items():
+            widget = run.widget_states.widgets.add()
+            widget.id, widget.string_value = next(box for box in self.boxes if box.endswith(f"-{key}")), option
+        self.said, self.code, self.elements = [], "", 0
         await self.socket.send(message.SerializeToString())
         again = True
         while again:
@@ -83,6 +88,7 @@ class Looker:
                 ForwardMsg.FINISHED_SUCCESSFULLY,
                 ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
             )
+        progress()
 
     def _element(self, answer: ForwardMsg) -> None:
         element = answer.delta.new_element
@@ -92,6 +98,10 @@ class Looker:
             raise AssertionError(element.exception.message)
         if what == "alert":
             self.said.append(element.alert.body)
+        if what == "code":
+            self.code += element.code.code_text
+        if what == "selectbox":
+            self.boxes[element.selectbox.id] = list(element.selectbox.options)
         if what == "bidi_component":
             self.fragments[element.bidi_component.component_name] = answer.delta.fragment_id
 
@@ -114,23 +124,31 @@ def tab_of(port: int) -> connect:
 
 
 async def visit(port: int, visits: list[tuple[str, dict[str, str]]]) -> None:
-    """One visitor to all of these pages; each draws something, and none meets a fault."""
+    """One visitor to all of these pages, then to each task on Train; each draws something, and none meets a fault."""
     async with tab_of(port) as socket:
         looker = Looker(socket)
         for page, query in visits:
             await looker.go(page, query)
             assert looker.elements > 3, (page, query)
             assert FAULT not in looker.said, (page, query)
+        await looker.go("train", {})
+        (tasks,) = (options for box, options in looker.boxes.items() if box.endswith("-train_task"))
+        commands = set()
+        for task in tasks:
+            await looker.go("train", {}, train_task=task)
+            assert FAULT not in looker.said, task
+            commands.add(looker.code)
+        assert len(commands) == len(tasks) == len(TASKS) + 1
 
 
 def visits_of(models: tuple[str, ...], *, all_tabs: bool) -> list[tuple[str, dict[str, str]]]:
-    """Every tab with the first model, all or those that differ with each of the others, then all tasks on Train."""
+    """Every tab with the first model, and all or those that differ with each of the others."""
     found = []
     for number, model in enumerate(models):
         pages = VISITS | MORE if all_tabs or not number else BY_MODEL
         for page, queries in pages.items():
             found += [(page, {"model": model, "entry": model} | query) for query in queries]
-    return found + [("train", {"train_task": task}) for task in TASKS]
+    return found
 
 
 def checkpoints_of(folder: Path) -> Path:

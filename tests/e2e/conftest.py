@@ -13,7 +13,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from explorer.web.security import FRAMES
-from tests.browser import SCREEN, TIMEOUT_MS, Server, Watch, find_chromium, launch, serve, settle
+from tests.browser import TIMEOUT_MS, Server, Watch, find_chromium, launch, new_profile, serve, settle
+from tests.e2e.bench import Bench
 from tests.e2e.tab import Tab
 
 HERE = Path(__file__).parent
@@ -23,9 +24,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.e2e)
-            # A browser beside other tests on two cores is late now and then. The second failure counts; a test that
-            # passes only the second time is named as RERUN at the end, with what it said the first time.
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")
@@ -86,6 +84,7 @@ def server(course: Course) -> Iterator[Server]:
     """One server for all tests of this process, except those that start their own; the course may embed it."""
     with serve({FRAMES: course.site}) as running:
         yield running
+        assert "Traceback" not in running.output()
 
 
 @pytest.fixture
@@ -143,7 +142,7 @@ def page(tab: Tab) -> Page:
 @pytest.fixture
 def new_page(browser: Browser, watch: Watch) -> Iterator[Page]:
     """The tab of a new profile, for tests that change a tab for good: by a clock, listeners, scripts on every page."""
-    fresh = browser.new_context(viewport=SCREEN)
+    fresh = new_profile(browser)
     watch.follow(fresh)
     page = fresh.new_page()
     page.set_default_timeout(TIMEOUT_MS)
@@ -173,3 +172,21 @@ def visit(page: Page, server: Server) -> Callable[[str], Page]:
         return page
 
     return go
+
+
+@pytest.fixture
+def stage(page: Page) -> Bench:
+    """The stepper of Translate, alone in a page."""
+    return Bench(page, "stepper")
+
+
+@pytest.fixture
+def heads(page: Page) -> Bench:
+    """The views of Attention, alone in a page."""
+    return Bench(page, "heads")
+
+
+@pytest.fixture(params=["stepper", "heads"])
+def either(page: Page, request: pytest.FixtureRequest) -> Bench:
+    """One and then the other, for what they have in common."""
+    return Bench(page, request.param)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser
 
-from tests.browser import SCREEN, TIMEOUT_MS, Watch
+from tests.browser import SCREEN, TIMEOUT_MS, Watch, new_profile
 
 # Nothing lies under the pointer, as in a tab where it has never moved.
 OUTSIDE = (-1, -1)
@@ -22,7 +22,7 @@ class Tab:
     """
 
     def __init__(self, browser: Browser) -> None:
-        self.context = browser.new_context(viewport=SCREEN)
+        self.context = new_profile(browser)
         self.watch = Watch()
         self.watch.follow(self.context)
         self._open()

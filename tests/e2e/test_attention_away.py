@@ -1,4 +1,4 @@
-"""Export from the Attention page in a real browser, and reopening: files, manifest, links, tree, uploaded files."""
+"""What leaves the Attention page in a real browser and comes back: files, manifest, links, tree, uploaded attention."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.translator import Translator
@@ -23,14 +22,13 @@ from explorer.locale.text import cell_number
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace
-from tests.browser import download, settle
+from tests.browser import Server, click_cell, download, rest
+from tests.e2e.address import Visit, query, wait_for
 from tests.explorer.attention_files import HOSTILE, npz, weights_of
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # many files are created and opened
 
-Visit = Callable[[str], Page]
-Open = Callable[[str], Page]
 TEXT = "I read red books"
 HEAD = {"model": "adjective-swap", "text": TEXT, "layer": "2", "head": "2", "view": "head", "step": "3"}
 MARKS = re.compile("[\u2066-\u2069\u200e\u200f]")  # invisible marks for the layout of mixed scripts
@@ -47,22 +45,8 @@ def trace(translator: Translator) -> AttentionTrace:
     return translator.translate(TEXT, DecodeConfig()).trace
 
 
-def address(**query: str) -> str:
-    return f"/attention?{urlencode(HEAD | query)}"
-
-
-def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
-
-
-def wait_for(page: Page, **expected: str | None) -> None:
-    """Wait until the address says this; None means that a parameter must be absent."""
-    page.wait_for_function(
-        "want => { const has = new URLSearchParams(location.search);"
-        " return Object.entries(want).every(([name, value]) => has.get(name) === value); }",
-        arg=expected,
-    )
-    settle(page)
+def address(**changes: str) -> str:
+    return f"/attention?{urlencode(HEAD | changes)}"
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -73,23 +57,26 @@ def weights_in(rows: list[dict[str, str]], shape: tuple[int, ...]) -> np.ndarray
     return np.array([float(row["weight"]) for row in rows], np.float32).reshape(shape)
 
 
-@pytest.mark.parametrize("view", ["heads", "head", "lines", "text"])
-def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, tmp_path: Path, view: str) -> None:
-    page = visit(address(panel="export", view=view))
+def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
+    """Complete, in every format; tests/explorer/files compares them with other traces."""
+    page = visit(address(panel="export"))
+    weights = trace.cross[1, 1]
     rows = rows_of(download(page, "CSV", tmp_path))
-    if view == "heads":
-        assert {(row["layer"], row["head"]) for row in rows} == {(layer, head) for layer in "12" for head in "1234"}
-        np.testing.assert_array_equal(weights_in(rows, trace.cross.shape), trace.cross)
-    else:
-        np.testing.assert_array_equal(weights_in(rows, (5, 5)), trace.cross[1, 1])
-        page.locator(".explorer summary").click()
-        expect(page.locator(".explorer tbody tr")).to_have_count(5)
-        table = [line.split("\t") for line in page.locator(".explorer tbody tr").all_inner_texts()]
-        assert [float(cells[1]) for cells in table] == pytest.approx(trace.cross[1, 1, 2].tolist(), abs=5e-5)
-    assert [row["key"] for row in rows[:5]] == [f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)]
+    np.testing.assert_array_equal(weights_in(rows, weights.shape), weights)
+    labels = [f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)]
+    assert [row["key"] for row in rows[:5]] == labels
     again = read_own(download(page, "NPZ", tmp_path).read_bytes(), "again.npz").trace
     np.testing.assert_array_equal(again.cross, trace.cross)
     assert again.read_tokens == trace.read_tokens
+    picture = imread(download(page, "PNG", tmp_path))
+    assert min(picture.shape[:2]) > 300
+    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 50, "it is not blank"
+    drawing = ET.parse(download(page, "SVG", tmp_path)).getroot()
+    texts = {MARKS.sub("", "".join(node.itertext())) for node in drawing.iter() if node.tag.endswith("text")}
+    assert {*labels, *(cell_number(float(weight)) for weight in weights.flat)} - {""} <= texts
+    document = download(page, "PDF", tmp_path).read_bytes()
+    assert document.startswith(b"%PDF-")
+    assert document.rstrip().endswith(b"%%EOF")
 
 
 def test_a_map_in_a_panel_is_exported_with_its_own_numbers(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
@@ -97,38 +84,20 @@ def test_a_map_in_a_panel_is_exported_with_its_own_numbers(visit: Visit, trace: 
     page.get_by_text("The numbers").nth(1).click()
     # The table appears a moment after its box has opened, and moves the buttons below it.
     page.locator('[data-testid="stDataFrame"] canvas').locator("visible=true").first.wait_for()
-    page.wait_for_timeout(500)
     rows = rows_of(download(page, "CSV", tmp_path))
     means = np.array([float(row["mean weight"]) for row in rows]).reshape(5, 5)
     np.testing.assert_allclose(means, trace.cross.mean((0, 1)), atol=1e-6)
     assert {row["map"] for row in rows} == {"All layers: mean over heads and layers"}
-    assert download(page, "PDF", tmp_path).read_bytes().startswith(b"%PDF-")
 
 
-def test_exported_figures_are_complete_and_not_blank(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
-    page = visit(address(panel="export"))
-    picture = imread(download(page, "PNG", tmp_path))
-    assert min(picture.shape[:2]) > 300
-    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 50
-    drawing = ET.parse(download(page, "SVG", tmp_path)).getroot()
-    assert drawing.tag.endswith("svg")
-    texts = {MARKS.sub("", "".join(node.itertext())) for node in drawing.iter() if node.tag.endswith("text")}
-    assert {f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)} <= texts
-    assert {cell_number(float(weight)) for weight in trace.cross[1, 1].flat} - {""} <= texts
-    document = download(page, "PDF", tmp_path).read_bytes()
-    assert document.startswith(b"%PDF-")
-    assert document.rstrip().endswith(b"%%EOF")
-    assert b"/Page" in document
-
-
-def shown(page: Page) -> list[str]:
-    """What the views say in words."""
+def in_words(page: Page) -> list[str]:
+    """What the views say."""
     parts = (".explorer figcaption:visible", ".cell", ".caption", ".walk output", ".panel select[name=scale]")
     return [page.locator(part).first.evaluate("e => e.value ?? e.innerText") for part in parts]
 
 
 def test_a_manifest_reopens_the_same_view(
-    visit: Visit, elsewhere: Open, server: object, translator: Translator, tmp_path: Path
+    visit: Visit, elsewhere: Visit, server: Server, translator: Translator, tmp_path: Path
 ) -> None:
     path = (*translator.translate(TEXT, DecodeConfig()).path[:1], 9)
     chosen = {"path": "-".join(map(str, path)), "kind": "decoder", "view": "head.log", "cell": "3-2"}
@@ -136,16 +105,16 @@ def test_a_manifest_reopens_the_same_view(
     expect(page.get_by_text("a chosen path")).to_be_visible()
     file = download(page, "Manifest", tmp_path)
     assert json.loads(file.read_text())["model"]["name"] == "adjective-swap"
-    other = elsewhere(f"{server.url}/attention?model=reverse&text=abc&view=text&panel=export")  # type: ignore[attr-defined]
+    other = elsewhere(f"{server.url}/attention?model=reverse&text=abc&view=text&panel=export")
     other.locator('input[type="file"]').set_input_files(file)
     wait_for(other, model="adjective-swap", cell="3-2")
     expect(other.get_by_text("a chosen path")).to_be_visible()
     expect(other.locator(".cell")).to_contain_text("weight")
-    assert shown(other) == shown(page)
+    assert in_words(other) == in_words(page)
     assert query(other) == query(page)
 
 
-def test_a_link_reopens_a_panel_with_what_was_chosen_in_it(visit: Visit, elsewhere: Open) -> None:
+def test_a_link_reopens_a_panel_with_what_was_chosen_in_it(visit: Visit, elsewhere: Visit) -> None:
     page = visit(address(panel="compare"))
     page.get_by_test_id("stButtonGroup").get_by_text("another sentence").click()
     field = page.get_by_role("textbox", name="The other sentence")
@@ -156,33 +125,9 @@ def test_a_link_reopens_a_panel_with_what_was_chosen_in_it(visit: Visit, elsewhe
     other = elsewhere(page.url)
     expect(other.get_by_role("textbox", name="The other sentence")).to_have_value("They buy blue cars")
     expect(other.get_by_text("Cells are compared by position")).to_be_visible()
-
-    def words(tab: Page) -> list[str]:
-        return tab.get_by_test_id("stCaptionContainer").all_inner_texts()
-
-    assert words(other) == words(page)
+    captions = [tab.get_by_test_id("stCaptionContainer").all_inner_texts() for tab in (page, other)]
+    assert captions[0] == captions[1]
     assert query(other) == query(page)
-
-
-def test_grid_to_head_to_cell_to_its_numbers_by_keyboard(visit: Visit, trace: AttentionTrace) -> None:
-    page = visit(address(view="heads"))
-    page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    wait_for(page, view="head", layer="2", head="3")
-    page.locator("figure.cross canvas").focus()
-    for key in ("Home", "ArrowRight", "ArrowRight"):
-        page.keyboard.press(key)
-    expect(page.locator(".cell")).to_contain_text(f"{trace.cross[1, 2, 2, 2]:.4f}")
-    why = page.get_by_role("button", name="Where does this number come from?")
-    for _ in range(2):  # the term in the map's title explains itself to the keyboard, too
-        page.keyboard.press("Shift+Tab")
-    expect(why).to_be_focused()
-    page.keyboard.press("Enter")
-    wait_for(page, panel="cell", cell="3-3", head="3")
-    heading = page.get_by_text("Where does this weight come from?")
-    expect(heading).to_be_visible()
-    expect(page.get_by_text(re.compile(rf"gives the weight|{trace.cross[1, 2, 2, 2]:.3f}")).first).to_be_visible()
 
 
 def test_a_node_of_the_tree_opens_its_attention(visit: Visit, page: Page) -> None:
@@ -190,6 +135,7 @@ def test_a_node_of_the_tree_opens_its_attention(visit: Visit, page: Page) -> Non
     visit(address(panel="tree", step="1"))
     chart = page.locator(".js-plotly-plot")
     expect(chart).to_be_visible()
+    rest(page)
     # The first branch that beam search dropped: its position, the length of its path, and its token.
     x, y, step, token = chart.evaluate(
         """plot => {
@@ -207,24 +153,21 @@ def test_a_node_of_the_tree_opens_its_attention(visit: Visit, page: Page) -> Non
     expect(page.locator(".reads")).to_contain_text(re.compile(rf"predicts {re.escape(html.unescape(token))}$"))
 
 
-def the_own(page: Page) -> Locator:
-    """The views of a file, below those of the page."""
-    return page.locator(".explorer").nth(1)
-
-
 def test_the_attention_of_another_model_is_loaded_and_shown(visit: Visit, tmp_path: Path) -> None:
     tokens = [token or "empty" for token in HOSTILE]
     weights = weights_of(2, 3, len(tokens), len(tokens))
     page = visit(address(panel="own"))
-    file = {"name": "mine.npz", "mimeType": "application/octet-stream"}
-    page.locator('input[type="file"]').set_input_files({**file, "buffer": npz(encoder=weights, src_tokens=tokens)})  # type: ignore[list-item]
-    own = the_own(page)
+    upload = page.locator('input[type="file"]')
+    upload.set_input_files(  # type: ignore[call-overload]
+        {"name": "notes.json", "mimeType": "application/json", "buffer": b'{"encoder": "none"}'}
+    )
+    expect(page.get_by_text("notes.json cannot be shown")).to_be_visible()
+    content = npz(encoder=weights, src_tokens=tokens)
+    upload.set_input_files({"name": "mine.npz", "mimeType": "application/octet-stream", "buffer": content})  # type: ignore[call-overload]
+    own = page.locator(".explorer").nth(1)  # the views of the file, below those of the page
     expect(own.locator(".tile")).to_have_count(2 * 4)
     own.get_by_role("button", name=re.compile("^Layer 1, head 3:")).click()
-    canvas = own.locator("figure.encoder canvas")
-    expect(canvas).to_have_attribute("data-plot", re.compile(","))
-    left, top, cell, *_ = map(float, (canvas.get_attribute("data-plot") or "").split(","))
-    canvas.click(position={"x": left + 1.5 * cell, "y": top + 4.2 * cell})
+    click_cell(own.locator("figure.encoder canvas"), 4, 1)
     expect(own.locator(".cell")).to_contain_text(f"{weights[0, 2, 4, 1]:.4f}")
     for view in ("Lines", "Sentence", "All heads"):
         own.get_by_role("button", name=view, exact=True).click()
@@ -232,13 +175,5 @@ def test_the_attention_of_another_model_is_loaded_and_shown(visit: Visit, tmp_pa
     own.get_by_role("button", name="One head", exact=True).click()
     page.get_by_text("Download what is on screen").click()
     expect(page.get_by_text("On screen: Encoder self-attention, layer 1, head 3.")).to_be_visible()
-    settle(page)
     rows = rows_of(download(page, "CSV", tmp_path))
     np.testing.assert_array_equal(weights_in(rows, weights.shape[2:]), weights[0, 2])
-
-
-def test_an_unrelated_file_gets_a_message(visit: Visit) -> None:
-    page = visit(address(panel="own"))
-    file = {"name": "notes.json", "mimeType": "application/json", "buffer": b'{"encoder": "none"}'}
-    page.locator('input[type="file"]').set_input_files(file)  # type: ignore[arg-type]
-    expect(page.get_by_text("notes.json cannot be shown")).to_be_visible()

@@ -2,168 +2,128 @@
 
 from __future__ import annotations
 
+import dataclasses
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from explorer.decoding.attention_maps import attention_maps
-from tests.e2e.heads_bench import HeadsBench
-from tests.e2e.stepper_bench import theme
+from model.trace import AttentionTrace
+from tests.e2e.bench import Bench, ends_of_scale
 from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
 
 N = 6  # tokens on either side of the planted heads
+LEFT, RIGHT = ".strip > div:first-child .word", ".strip > div:last-child .word"
 
 
-@pytest.fixture
-def bench(page: Page) -> HeadsBench:
-    return HeadsBench(page)
+def small_trace(**sizes: tuple[int, int]) -> AttentionTrace:
+    return random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"], **sizes)
+
+
+def long_trace(**sizes: tuple[int, int]) -> AttentionTrace:
+    return random_trace([*"abcdefgh", "<eos>"], ["<sos>", *"xyzuv"], **sizes)
 
 
 # All heads
 
 
 @pytest.mark.parametrize(("kind", "roles"), [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)])
-def test_thumbnails_are_the_planted_heads_with_their_role(bench: HeadsBench, kind: str, roles: dict) -> None:
-    bench.mount(heads_trace(), kind=kind)
+def test_thumbnails_are_the_planted_heads_with_their_role(heads: Bench, kind: str, roles: dict) -> None:  # type: ignore[type-arg]
+    heads.mount(heads_trace(), kind=kind)
     for head, (name, place) in enumerate(roles.items(), start=1):
-        painted = bench.thumbnail(f"Layer 1, head {head}:", N, N)
-        for query in range(1, N - 1):  # the rows in view have marks at either end
-            row = painted[query]
-            assert int(np.argmin(row)) == place(query, N, N), f"head {head}, row {query}: {row}"
-        label = bench(f'.tile[value="{kind} 1 {head}"]').get_attribute("aria-label")
+        rows = heads.thumbnail(f"Layer 1, head {head}:", N, N)[1:-1]  # the rows in view have marks at either end
+        assert [int(np.argmin(row)) for row in rows] == [place(query, N, N) for query in range(1, N - 1)], name
+        label = heads(f'.tile[value="{kind} 1 {head}"]').get_attribute("aria-label")
         assert label == f"Layer 1, head {head}: 1.0 keys, {name} 100\u202f%"
-    assert bench(f'.tile[value="{kind} 1 {len(roles) + 1}"] .mixed').count() == 1
-    assert bench(".tile").count() == len(roles) + 2, "the heads and their mean"
+    assert heads(f'.tile[value="{kind} 1 {len(roles) + 1}"] .mixed').count() == 1
+    assert heads(".tile").count() == len(roles) + 2, "the heads and their mean"
+    if kind == "decoder":
+        masked, zero = heads.in_thumbnail('.tile[value="decoder 1 1"]', (3.5 / N, 1.5 / N), (0.5 / N, 4.5 / N))
+        assert max(masked[:3]) - min(masked[:3]) <= 3, "masked is grey"
+        assert max(abs(a - b) for a, b in zip(masked, zero, strict=True)) > 8, "and not weight 0"
 
 
-def test_the_head_that_is_pointed_at_is_large_and_said_in_words(bench: HeadsBench) -> None:
-    bench.mount(heads_trace(), kind="cross", layer=1, head=1, step=3)
-    mirror = [[CROSS["mirror"](query, N, N)] for query in range(N)]
-    bench('.tile[value="cross 1 2"]').hover()
-    expect(bench("figure.cross figcaption")).to_contain_text("layer 1 · head 2")
-    assert [[int(np.argmin(row))] for row in bench.map("cross")] == mirror
-    assert bench.text(".lead p:first-child").startswith(
-        "To write sah, having read 3 hund, layer 1 (head 2) looks at 3 saw 100 %"
-    )
-    assert "100 % of its weight is on the mirrored diagonal" in bench.text(".tells")
-    bench.page.mouse.move(0, 0)
-    expect(bench("figure.cross figcaption")).to_contain_text("layer 1 · head 1")
-    bench("figure.cross canvas").click(position=bench.point("cross", 1, 3))
-    expect(bench(".explorer")).to_have_attribute("data-view", "head")
-    expect(bench(".cell")).to_contain_text("4 the")
+def test_the_head_that_is_pointed_at_is_large_and_said_in_words(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=1, step=3)
+    heads('.tile[value="cross 1 2"]').hover()
+    expect(heads("figure.cross figcaption")).to_contain_text("layer 1 · head 2")
+    assert [int(np.argmin(row)) for row in heads.painted("cross")] == [CROSS["mirror"](q, N, N) for q in range(N)]
+    says = "To write sah, having read 3 hund, layer 1 (head 2) looks at 3 saw 100 %"
+    assert heads.text(".lead p:first-child").startswith(says)
+    assert "100 % of its weight is on the mirrored diagonal" in heads.text(".tells")
+    heads.away()
+    expect(heads("figure.cross figcaption")).to_contain_text("layer 1 · head 1")
+    heads("figure.cross canvas").click(position=heads.point("cross", 1, 3))
+    expect(heads(".explorer")).to_have_attribute("data-view", "head")
+    expect(heads(".cell")).to_contain_text("4 the")
 
 
-def test_masked_thumbnails_are_grey_and_zero_is_not(bench: HeadsBench) -> None:
-    bench.mount(heads_trace(), kind="decoder", step=3)
-    masked, zero = bench.in_thumbnail('.tile[value="decoder 1 1"]', (3.5 / N, 1.5 / N), (0.5 / N, 4.5 / N))
-    assert max(masked[:3]) - min(masked[:3]) <= 3
-    assert max(abs(a - b) for a, b in zip(masked, zero, strict=True)) > 8
+def test_sorting_and_filtering_by_the_numbers(heads: Bench) -> None:
+    heads.mount(small_trace())
 
+    def names() -> list[str]:
+        return heads(".tile b").all_inner_texts()
 
-def test_sorting_and_filtering_by_the_numbers(bench: HeadsBench) -> None:
-    bench.mount(random_trace(["a", "b", "c", "d", "<eos>"], ["<sos>", "x", "y"]))
-
-    def shown() -> list[str]:
-        return bench(".tile b").all_inner_texts()
-
-    assert shown()[:3] == ["L1 H1", "L1 H2", "L1 mean"]
-    bench.choose("by", "keys")
-    keys = [float(text.split()[0]) for text in bench(".tile small:nth-of-type(1)").all_inner_texts()]
+    assert names()[:3] == ["L1 H1", "L1 H2", "L1 mean"]
+    heads.choose("by", "keys")
+    keys = [float(text.split()[0]) for text in heads(".tile small:nth-of-type(1)").all_inner_texts()]
     assert keys == sorted(keys)
     assert len(keys) == 6
-    bench.choose("by", "first")
-    bench.open_table()
-    bench.click("th:has-text('first') button")
-    table = [row.split("\t") for row in bench("tbody tr").all_inner_texts()]
-    assert [f"L{row[0]} H{row[1]}" for row in table] == shown(), "table and grid agree on the order"
-    bench.choose("most", "1.5")
-    few = int((attention_maps(bench.decoding.trace, "cross").effective <= 1.5).sum())
-    assert bench(".tile").count() == few
-    assert (f"{few} of 6 heads" in bench.text(".caption")) == (few < 6)
+    heads.choose("by", "first")
+    heads.open_table()
+    heads.click("th:has-text('first') button")
+    table = [row.split("\t") for row in heads("tbody tr").all_inner_texts()]
+    assert [f"L{row[0]} H{row[1]}" for row in table] == names(), "table and grid agree on the order"
+    heads.choose("most", "1.5")
+    few = int((attention_maps(heads.decoding.trace, "cross").effective <= 1.5).sum())
+    assert heads(".tile").count() == few
+    assert (f"{few} of 6 heads" in heads.text(".caption")) == (few < 6)
+    heads.mount(heads_trace(), kind="cross", view="heads.role-previous")
+    assert heads.text(".none") == "No head passes the filters."
+    assert heads(".tile").count() == 0
+    heads.choose("role", "mirror")
+    assert heads(".tile").first.get_attribute("aria-label") == "Layer 1, head 2: 1.0 keys, mirror 100\u202f%"
 
 
-def test_filters_that_no_head_passes_leave_a_message(bench: HeadsBench) -> None:
-    bench.mount(heads_trace(), kind="cross", view="heads.role-previous")
-    assert bench.text(".none") == "No head passes the filters."
-    assert bench(".tile").count() == 0
-    bench.choose("role", "mirror")
-    painted = bench.thumbnail("Layer 1, head 2:", N, N)
-    assert [int(np.argmin(row)) for row in painted[1:5]] == [CROSS["mirror"](query, N, N) for query in range(1, 5)]
-
-
-def test_grid_to_head_to_cell_by_keyboard(bench: HeadsBench) -> None:
-    bench.mount(heads_trace(), kind="cross", head=1, layer=1, step=6)
-    bench('.tile[value="cross 1 1"]').focus()
-    bench.press("ArrowRight", "ArrowRight", "ArrowLeft", "Enter")
-    assert bench(".explorer").get_attribute("data-view") == "head"
-    assert "layer 1 · head 2" in bench.text("figure.cross figcaption")
-    bench("figure.cross canvas").focus()
-    bench.press("ArrowUp")  # the first arrow shows the cursor on the row's heaviest cell
-    bench.press("ArrowUp", "ArrowUp")
+def test_grid_to_head_to_cell_by_keyboard(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", head=1, layer=1, step=6)
+    heads('.tile[value="cross 1 1"]').focus()
+    heads.press("ArrowRight", "ArrowRight", "ArrowLeft", "Enter")
+    assert heads(".explorer").get_attribute("data-view") == "head"
+    assert "layer 1 · head 2" in heads.text("figure.cross figcaption")
+    heads("figure.cross canvas").focus()
+    heads.press("ArrowUp", "ArrowUp", "ArrowUp")  # the first one shows the cursor on the row's heaviest cell
     # The mirror head: row 4 of 6 looks at key 5 - 4 + 1.
-    assert "query reads 4 sah → predicts die" in bench.text(".cell")
-    bench.press("Home", "ArrowRight")
-    assert "key 2 cat weight 1.0000 rank 1 of 6" in bench.text(".cell")
-    assert "uniform would be 0.1667 for each of 6 keys" in bench.text(".cell")
-    bench.page.wait_for_timeout(400)
-    said = bench.calls()[-1]
-    assert said["name"] == "at"
-    where = {name: said["value"][name] for name in ("kind", "layer", "head", "step", "column")}
-    assert where == {"kind": "cross", "layer": 1, "head": 2, "step": 4, "column": 2}
-    assert bench.reported_view() == "head"
+    assert "query reads 4 sah → predicts die" in heads.text(".cell")
+    heads.press("Home", "ArrowRight")
+    assert "key 2 cat weight 1.0000 rank 1 of 6" in heads.text(".cell")
+    assert "uniform would be 0.1667 for each of 6 keys" in heads.text(".cell")
+    report = heads.report()
+    wanted = {"kind": "cross", "layer": 1, "head": 2, "step": 4, "column": 2}
+    assert {name: report[name] for name in wanted} == wanted
+    assert heads.reported_view() == "head"
 
 
-def test_arrows_go_up_and_down_between_layers(bench: HeadsBench) -> None:
-    bench.mount(random_trace(["a", "<eos>"], ["<sos>", "x"]), kind="cross", layer=1, head=2)
-    bench('.tile[value="cross 1 2"]').focus()
-    for key, expected in (
-        ("ArrowDown", "cross 2 2"),
-        ("End", "cross 3 0"),
-        ("ArrowUp", "cross 2 0"),
-        ("Home", "cross 1 1"),
-    ):
-        bench.press(key)
-        assert bench.page.evaluate("() => root.activeElement.value") == expected
-    assert bench(".tile[tabindex='0']").count() == 1, "one stop for the Tab key"
+def test_arrows_go_up_and_down_between_layers(heads: Bench) -> None:
+    heads.mount(small_trace(), kind="cross", layer=1, head=2)
+    heads('.tile[value="cross 1 2"]').focus()
+    for key, tile in (("ArrowDown", "2 2"), ("End", "3 0"), ("ArrowUp", "2 0"), ("Home", "1 1")):
+        heads.press(key)
+        assert heads.page.evaluate("() => root.activeElement.value") == f"cross {tile}"
+    assert heads(".tile[tabindex='0']").count() == 1, "one stop for the Tab key"
 
 
 # One head
 
 
-@pytest.mark.parametrize(("kind", "roles"), [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)])
-def test_rows_are_queries_from_the_top_and_columns_are_keys(bench: HeadsBench, kind: str, roles: dict) -> None:
-    for head, place in enumerate(roles.values(), start=1):
-        bench.mount(heads_trace(), kind=kind, layer=1, head=head, view="head")
-        painted = bench.map(kind)
-        assert np.shape(painted) == (N, N)
-        for query, row in enumerate(painted):
-            assert int(np.argmin(row)) == place(query, N, N)
-
-
-def test_labels_stand_at_their_rows_and_columns_and_axes_are_named(bench: HeadsBench) -> None:
-    bench.mount(heads_trace(), kind="cross", layer=1, head=1, view="head", step=1)
-    bench.listen()
-    bench.click('.tile[value="cross 1 2"]')
-    places = bench.written()
-    left, top, cell, rows, columns = bench.plot("cross")
-    assert (rows, columns) == (N, N)
-    for key, name in enumerate(("1 the", "2 cat", "3 saw", "4 the", "5 dog", "6 <eos>")):
-        assert places[name][0] == pytest.approx(left + (key + 0.5) * cell, abs=1)
-        assert places[name][1] < top
-    for query, (reads, predicts) in enumerate(zip(("1 <sos>", "2 der", "3 hund"), ("der", "hund", "sah"), strict=True)):
-        assert places[reads][1] == pytest.approx(top + (query + 0.5) * cell, abs=1)
-        assert places[reads][0] < left
-        assert places[f"→ {predicts}"][1] == pytest.approx(places[reads][1], abs=1)
-        assert places[f"→ {predicts}"][0] > left + columns * cell
-    assert {"source (key)", "decoder reads (query)"} <= places.keys()
-
-
-def test_aligning_to_the_predicted_word_moves_the_labels_by_one_row(bench: HeadsBench) -> None:
-    bench.mount(heads_trace(), kind="cross", layer=1, head=1, view="head", step=1)
-    bench.listen()
-    bench.choose("next", "next")
-    places = bench.written()
-    _, top, cell, *_ = bench.plot("cross")
+def test_aligning_to_the_predicted_word_moves_the_labels_by_one_row(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=1, view="head", step=1)
+    heads.listen()
+    heads.choose("next", "next")
+    places = heads.written("cross")
+    _, top, cell, *_ = heads.plot("cross")
     assert "decoder predicts (query)" in places
     assert places["1 der"][1] == pytest.approx(top + 0.5 * cell, abs=1)
     assert places["after <sos>"][1] == pytest.approx(top + 0.5 * cell, abs=1)
@@ -171,111 +131,335 @@ def test_aligning_to_the_predicted_word_moves_the_labels_by_one_row(bench: Heads
     assert places["after katze"][1] == pytest.approx(top + 5.5 * cell, abs=1)
 
 
-def test_hover_shows_and_a_click_chooses_a_cell(bench: HeadsBench) -> None:
-    trace = random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"])
-    bench.mount(trace, kind="cross", layer=2, head=1, view="head", step=3)
+def test_hover_shows_and_a_click_chooses_a_cell(heads: Bench) -> None:
+    trace = small_trace()
+    heads.mount(trace, kind="cross", layer=2, head=1, view="head", step=3)
     weights = trace.cross[1, 0]
-    bench("figure.cross canvas").hover(position=bench.point("cross", 0, 2))
-    bench.frame()
+    heads.hover("figure.cross canvas", position=heads.point("cross", 0, 2))
     rank = int((weights[0] > weights[0, 2]).sum()) + 1
     entropy = -(weights[0].astype(float) * np.log(weights[0].astype(float))).sum()
-    read = bench.text(".cell")
+    read = heads.text(".cell")
     assert f"query reads 1 <sos> → predicts x key 3 c weight {weights[0, 2]:.4f} rank {rank} of 4" in read
     assert f"row looks at {np.exp(entropy):.2f} keys (entropy {entropy:.3f} nats)" in read
-    bench.page.mouse.move(0, 0)
-    bench.frame()
-    assert "weight" not in bench.text(".cell")
-    bench("figure.cross canvas").click(position=bench.point("cross", 1, 3))
-    bench.page.mouse.move(0, 0)
-    bench.frame()
-    assert f"key 4 <eos> weight {weights[1, 3]:.4f}" in bench.text(".cell")
-    assert bench.text(".walk output") == "step 2 of 3", "the row of a cell is the step of all views"
-    bench.press("Escape")
-    assert "weight" not in bench.text(".cell")
-
-
-def test_masked_cells_say_why(bench: HeadsBench) -> None:
-    trace = heads_trace()
-    trace.encoder_mask[:, 5] = 2
-    trace.encoder[..., 5] = 0
-    for kind, query, key, reason in (("decoder", 1, 3, "future"), ("encoder", 2, 5, "padding")):
-        bench.mount(trace, kind=kind, layer=1, head=1, view="head")
-        red, green, blue, _ = bench.colour(kind, query, key)
-        assert max(red, green, blue) - min(red, green, blue) <= 3
-        bench(f"figure.{kind} canvas").click(position=bench.point(kind, query, key))
-        bench.frame()
-        assert f"masked ({reason})" in bench.text(".cell")
-        bench.open_table()
-        assert f"masked: {reason}" in bench.text("tbody")
+    heads.away()
+    assert "weight" not in heads.text(".cell")
+    heads("figure.cross canvas").click(position=heads.point("cross", 1, 3))
+    heads.away()
+    assert f"key 4 <eos> weight {weights[1, 3]:.4f}" in heads.text(".cell")
+    assert heads.text(".walk output") == "step 2 of 3", "the row of a cell is the step of all views"
+    heads.press("Escape")
+    assert "weight" not in heads.text(".cell")
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_scales_and_palettes(bench: HeadsBench, dark: bool) -> None:
+def test_scales_and_palettes(heads: Bench, dark: bool) -> None:
     trace = heads_trace()
     trace.cross[0, 0] = 0.25 * trace.cross[0, 0] + 0.125  # two weights: 0.375 and 0.125
-    bench.mount(trace, dark=dark, kind="cross", layer=1, head=1, view="head", step=6)
-    stops = theme("dark" if dark else "light")["--st-chart-sequential-colors"].split(",")
-    last = tuple(bytes.fromhex(stops[-1].strip(" #")))
-    assert bench.colour("cross", 1, 1)[:3] != last
-    assert [bench.text(".ramp span:first-child"), bench.text(".ramp span:last-child")] == ["0", "1"]
-    bench.choose("scale", "max")
-    assert bench.colour("cross", 1, 1)[:3] == last
-    assert bench.text(".ramp span:last-child") == "0.375"
-    bench.choose("scale", "log")
-    assert bench.text(".ramp span:first-child") == "≤ 0.0001"
-    teal = bench.colour("cross", 1, 1)
-    bench.choose("palette", "cividis")
-    assert bench.colour("cross", 1, 1) != teal
+    heads.mount(trace, dark=dark, kind="cross", layer=1, head=1, view="head", step=6)
+    highest = ends_of_scale(dark)[1]
+    assert heads.colour("cross", 1, 1)[:3] != highest
+    heads.choose("scale", "max")
+    assert heads.colour("cross", 1, 1)[:3] == highest
+    assert heads.text(".ramp span:last-child") == "0.375"
+    heads.choose("scale", "log")
+    assert heads.text(".ramp span:first-child") == "≤ 0.0001"
+    teal = heads.colour("cross", 1, 1)
+    heads.choose("palette", "cividis")
+    assert heads.colour("cross", 1, 1) != teal
 
 
-def test_brushing_rows_and_columns(bench: HeadsBench) -> None:
-    trace = random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"])
-    bench.mount(trace, kind="cross", layer=1, head=1, view="head", step=1)
-    canvas = bench("figure.cross canvas")
-    box, start, end = canvas.bounding_box(), bench.point("cross", 0, 1), bench.point("cross", 1, 2)
-    before = bench.colour("cross", 2, 3)
-    bench.page.mouse.move(box["x"] + start["x"], box["y"] + start["y"])
-    bench.page.mouse.down()
-    bench.page.mouse.move(box["x"] + end["x"], box["y"] + end["y"], steps=4)
-    bench.page.mouse.up()
-    bench.frame()
+def test_brushing_rows_and_columns(heads: Bench) -> None:
+    trace = small_trace()
+    heads.mount(trace, kind="cross", layer=1, head=1, view="head", step=1)
+    canvas, before = heads("figure.cross canvas"), heads.colour("cross", 2, 3)
+    box, start, end = canvas.bounding_box(), heads.point("cross", 0, 1), heads.point("cross", 1, 2)
+    assert box
+    heads.page.mouse.move(box["x"] + start["x"], box["y"] + start["y"])
+    heads.page.mouse.down()
+    heads.page.mouse.move(box["x"] + end["x"], box["y"] + end["y"], steps=4)
+    heads.page.mouse.up()
+    heads.frame()
     mean = trace.cross[0, 0, :2, 1:3].astype(float).sum(axis=-1).mean()
-    assert f"rows 1–2 put {100 * mean:.1f} % of their weight on columns 2–3" in bench.text(".cell")
-    assert bench.colour("cross", 2, 3) != before, "cells outside the selection are faded"
-    bench.press("Escape")
-    assert "put" not in bench.text(".cell")
+    assert f"rows 1–2 put {100 * mean:.1f} % of their weight on columns 2–3" in heads.text(".cell")
+    assert heads.colour("cross", 2, 3) != before, "cells outside the selection are faded"
+    heads.press("Escape")
+    assert "put" not in heads.text(".cell")
     canvas.focus()
-    bench.press("Shift+ArrowDown")
-    assert "rows 1–2 put" in bench.text(".cell")
+    heads.press("Shift+ArrowDown")
+    assert "rows 1–2 put" in heads.text(".cell")
 
 
-def test_only_up_to_this_step_leaves_later_rows_out(bench: HeadsBench) -> None:
-    bench.mount(heads_trace(), kind="cross", layer=1, head=1, view="head.steps", step=2)
-    assert bench.plot("cross")[3] == 2
-    bench.page.locator("body").press("ArrowRight")
-    bench.frame()
-    assert bench.plot("cross")[3] == 3
-    bench.click(".options")
-    bench("input[name=steps]").uncheck()
-    bench.frame()
-    assert bench.plot("cross")[3] == N
+def test_only_up_to_this_step_leaves_later_rows_out(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=1, view="head.steps", step=2)
+    assert heads.plot("cross")[3] == 2
+    heads.press("ArrowRight")
+    assert heads.plot("cross")[3] == 3
+    heads.click(".options")
+    heads("input[name=steps]").uncheck()
+    heads.frame()
+    assert heads.plot("cross")[3] == N
 
 
-# Large models: kinds come when they are needed
+# Lines
 
 
-def test_another_kind_loads_when_it_is_opened(bench: HeadsBench) -> None:
-    bench.mount(heads_trace(), kinds=("cross",))
-    bench.click(".kinds button[value=encoder]")
-    assert "Loading" in bench.text(".none")
-    bench.page.wait_for_function("() => calls.some((call) => call.value.wanted.includes('encoder'))")
-    bench.carry("encoder")
-    assert bench(".tile").count() == len(ENCODER) + 2
+def test_hovering_a_token_shows_its_lines_only(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=1, view="lines", step=6)
+    canvas = heads(".body canvas")
+    assert canvas.get_attribute("data-lines") == "6", "the diagonal head: one line a row"
+    heads(".left .end").nth(2).hover()
+    heads.frame()
+    assert canvas.get_attribute("data-lines") == "1"
+    assert "reads 3 hund → predicts sah looks at 3 saw 100 %" in heads.text(".caption")
+    heads(".right .end").nth(4).focus()
+    heads.frame()
+    assert canvas.get_attribute("data-lines") == "1"
+    heads(".right .end").nth(4).blur()
+    heads.away()
+    assert canvas.get_attribute("data-lines") == "6"
 
 
-def test_numbers_that_come_late_are_waited_for(bench: HeadsBench) -> None:
-    bench.mount(heads_trace(), kind="cross", kinds=())
-    bench(".none:text('Loading')").wait_for()
-    bench.carry("cross")
-    assert bench.text(".none") == ""
-    assert bench(".tile").count() == len(CROSS) + 2
+def test_lines_of_several_heads_and_the_share_that_they_hold(heads: Bench) -> None:
+    trace = small_trace()
+    heads.mount(trace, kind="cross", layer=2, head=1, view="lines", step=3)
+
+    def expected(mass: float, *chosen: int) -> str:
+        rows = [np.sort(row.astype(float))[::-1] for head in chosen for row in trace.cross[1, head - 1]]
+        return str(sum(int(np.searchsorted(np.cumsum(row), mass - 1e-6)) + 1 for row in rows))
+
+    canvas = heads(".body canvas")
+    assert canvas.get_attribute("data-lines") == expected(0.8, 1)
+    assert f"{expected(0.8, 1)} of 12 lines hold 80 % of each row's weight." in heads.text(".caption")
+    heads.click(".headpick:has-text('H2')")
+    assert canvas.get_attribute("data-lines") == expected(0.8, 1, 2)
+    assert "L2 H2:" in heads.text(".caption")
+    heads(".mass input").fill("50")
+    heads.frame()
+    assert canvas.get_attribute("data-lines") == expected(0.5, 1, 2)
+    assert heads.reported_view() == "lines.mass-50.h-1-2"
+    heads.open_table()
+    assert heads.text("thead").replace(" ↑", "") == "key H1 H2"
+    assert f"{trace.cross[1, 1, 2, 3]:.4f}" in heads.text("tbody")
+
+
+def test_long_columns_scroll_to_what_is_looked_at(heads: Bench) -> None:
+    trace = random_trace([*(f"w{i}" for i in range(79)), "<eos>"], ["<sos>", *("v" for _ in range(59))])
+    trace.cross[:] = 0.0
+    for query in range(60):
+        trace.cross[:, :, query, 79 - query] = 1.0
+    heads.mount(trace, kind="cross", layer=1, head=1, view="lines", step=60)
+
+    def in_view(tokens: str, at: int) -> bool:
+        room, own = heads(tokens.split()[0]).bounding_box(), heads(tokens).nth(at).bounding_box()
+        assert room
+        assert own
+        return bool(room["y"] <= own["y"] and own["y"] + own["height"] <= room["y"] + room["height"] + 1)
+
+    assert [in_view(".left .end", 59), in_view(".right .end", 20), in_view(".right .end", 79)] == [True, True, False]
+    heads.press("Home")
+    assert in_view(".left .end", 0)
+    assert in_view(".right .end", 79)
+
+
+# The sentence
+
+
+def test_the_sentence_is_shaded_by_what_a_token_attends_to(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=2, view="text", step=2)
+    words = heads(RIGHT)
+    assert words.all_inner_texts()[3].split() == ["the", "100", "%"]
+    heads(LEFT).nth(3).click()
+    heads.frame()
+    assert words.nth(1).inner_text().split() == ["cat", "100", "%"]
+    colour = "element => getComputedStyle(element).backgroundColor"
+    assert words.nth(1).evaluate(colour) != words.nth(3).evaluate(colour)
+    assert heads.text(".walk output") == "step 4 of 6"
+    heads.away()
+    heads.mount(heads_trace(), kind="decoder", layer=1, head=2, view="text", step=3)  # shades its own sentence
+    assert heads(LEFT).nth(2).get_attribute("aria-pressed") == "true"
+    assert [words.nth(i).get_attribute("aria-label") for i in (1, 4)] == ["2 der: 100\u202f%", "5 die: masked"]
+
+
+def test_pointing_at_a_key_shades_the_tokens_that_look_at_it(heads: Bench) -> None:
+    trace = small_trace()
+    heads.mount(trace, kind="cross", layer=1, head=1, view="text", step=3)
+    heads(RIGHT).nth(1).hover()
+    heads.frame()
+    labels = heads(LEFT).evaluate_all("all => all.map((b) => b.ariaLabel)")
+    shares = [int(label.split(":")[1].split("\u202f")[0]) for label in labels]
+    column = trace.cross[0, 0, :, 1]
+    assert shares == [int(100 * weight + 0.5) for weight in column]
+    best = int(column.argmax())
+    assert f"2 b is looked at by {best + 1} {trace.read_tokens[best]} {shares[best]} %" in heads.text(".caption")
+    heads.away()
+    assert heads(LEFT).nth(2).get_attribute("aria-pressed") == "true", "the row in view is back"
+
+
+@pytest.mark.parametrize(("view", "token"), [("lines", ".right .end"), ("text", RIGHT)])
+def test_several_heads_are_shown_at_once_in_their_colours(heads: Bench, view: str, token: str) -> None:
+    trace = random_trace(["a", "b", "<eos>"], ["<sos>", "x"], heads=(2, 3))
+    heads.mount(trace, kind="cross", layer=1, head=1, view=view, step=2)
+    heads.click(".headpick:has-text('all')")
+    pressed = heads(".headpick").evaluate_all("all => all.map((b) => b.ariaPressed === 'true')")
+    assert pressed[:4] == [True, True, True, False]
+    assert all(f"L1 H{head}:" in heads.text(".caption") for head in (1, 2, 3))
+    assert heads.reported_view() == f"{view}.h-1-2-3"
+    if view == "text":
+        bars = heads(f"{token}:first-child .shares i")
+        heights = bars.evaluate_all("all => all.map((bar) => parseInt(bar.style.height))")
+        assert heights == [int(20 * weight + 0.5) for weight in trace.cross[0, :, 1, 0]]
+    else:
+        assert heads(token).first.evaluate("b => b.style.background").count("color-mix") >= 3
+
+
+# Sizes
+
+
+def test_a_head_is_equally_large_however_one_gets_there(heads: Bench) -> None:
+    heads.mount(long_trace(), kind="cross", layer=1, head=1, view="head")
+    size = heads.plot("cross")
+    for view in ("lines", "text", "heads"):
+        heads.mount(long_trace(), kind="cross", layer=1, head=1, view=view)
+        for other in ("head", view, "head"):
+            heads.click(f".views button[value={other}]")
+        assert heads.plot("cross") == size, view
+
+
+def test_three_maps_side_by_side_are_readable(heads: Bench) -> None:
+    heads.mount(long_trace(), kind="cross", layer=1, head=1, view="head.beside")
+    cells = [heads.plot(kind)[2] for kind in ("encoder", "decoder", "cross")]
+    assert min(cells) >= 16
+    assert len(set(cells)) == 1, "a weight has the same area in all three"
+    for kind in ("encoder", "decoder", "cross"):
+        room, canvas = heads(f"figure.{kind}").bounding_box(), heads(f"figure.{kind} canvas").bounding_box()
+        assert room
+        assert canvas
+        assert canvas["x"] + canvas["width"] <= room["x"] + room["width"] + 1
+
+
+def test_all_heads_fill_the_width_and_leave_the_caption_in_sight(heads: Bench) -> None:
+    heads.mount(long_trace(layers=(4, 4), heads=(4, 4)), kind="cross", layer=1, head=1)
+    rights = heads(".tile").evaluate_all("all => all.map((tile) => tile.getBoundingClientRect().right)")
+    grid, tile, caption = (heads(part).first.bounding_box() for part in (".tiles", ".tile i", ".caption"))
+    assert grid
+    assert tile
+    assert caption
+    assert max(rights) - grid["x"] > 0.9 * grid["width"]
+    assert tile["height"] > 75
+    assert caption["y"] + caption["height"] < 768
+
+
+def test_what_a_lesson_leaves_in_view_never_overlaps_and_points_to_no_missing_button(heads: Bench) -> None:
+    boxes = "[...root.querySelectorAll('.bar, .lead p, .reads, .legend')].filter((box) => box.checkVisibility())"
+    for left_out in ({"--steps": "none"}, {"--views": "none", "--reads": "block"}):
+        heads.mount(long_trace(), kind="cross", layer=1, head=1, width=576)
+        assert "▸ above" in heads.text(".lead")
+        heads.page.evaluate("set => Object.entries(set).forEach((pair) => host.style.setProperty(...pair))", left_out)
+        heads.frame()
+        heads.press("ArrowRight")
+        places = heads.page.evaluate(f"{boxes}.map((box) => box.getBoundingClientRect().toJSON())")
+        assert len(places) >= 3
+        for above, below in pairwise(sorted(places, key=lambda place: place["top"])):
+            assert above["bottom"] <= below["top"] + 1
+        assert heads(".walk").is_visible() or "▸ above" not in heads.text(".lead")
+
+
+@pytest.mark.slow
+def test_twelve_layers_of_twelve_heads_and_128_tokens_are_drawn(heads: Bench) -> None:
+    trace = random_trace([*(f"w{i}" for i in range(127)), "<eos>"], ["<sos>"], layers=(12, 1), heads=(12, 1))
+    trace.encoder[11, 4] = np.eye(128)
+    heads.mount(trace, kind="encoder", kinds=("encoder",))
+    assert heads(".tile").count() == 12 * 13, "the heads, and the mean of each layer"
+    head = '.tile[value="encoder 12 5"]'
+    assert "1.0 keys, itself 100" in (heads(head).get_attribute("aria-label") or "")
+    for x in (0.15, 0.4, 0.6, 0.85):
+        on, off = heads.in_thumbnail(head, (x, x), (x, 1.1 - x))
+        assert sum(on[:3]) < sum(off[:3]) - 60
+
+
+# What all views share
+
+
+def test_a_choice_in_one_view_is_the_choice_of_all(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=1)
+    heads.click('.tile[value="cross 1 2"]')
+    heads("figure.cross canvas").click(position=heads.point("cross", 1, 3))
+    for view in ("lines", "text"):
+        heads.click(f".views button[value={view}]")
+        assert heads.text(".caption").startswith("L1 H2: reads 2 der → predicts hund looks at 4 the 100 %.")
+        assert "key 4 the weight 1.0000" in heads.text(".cell")
+    heads.click(f"{LEFT}:nth-child(5)")
+    heads.click(".views button[value=heads]")
+    assert heads('.tile[value="cross 1 2"]').get_attribute("aria-pressed") == "true"
+    assert heads.text(".walk output") == "step 5 of 6"
+
+
+def test_what_is_reported_reopens_the_same_view(heads: Bench) -> None:
+    view = "lines.next.steps.log.cividis.by-keys.most-20.mass-60.h-0-2"
+
+    def drawn() -> tuple[str | None, str]:
+        return heads(".body canvas").get_attribute("data-lines"), heads.text(".caption")
+
+    heads.mount(small_trace(), kind="decoder", layer=3, head=2, view=view)
+    heads.click(".left .end:nth-child(2)")
+    report, before = heads.report(), drawn()
+    assert heads.reported_view() == view
+    place = {name: report[name] for name in ("kind", "layer", "head", "step")}
+    heads.mount(small_trace(), **place, view=view)
+    assert drawn() == before
+
+
+def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=2, view="head", step=3)
+    caption, cell = heads.text(".caption"), heads.plot("cross")[2]
+    heads.click(".options")
+    heads.click(".present")
+    heads.page.wait_for_function("() => root.fullscreenElement?.matches('.explorer')")
+    heads.frame()
+    assert heads.text(".present") == "End presentation"
+    assert heads.text(".caption") == caption
+    assert heads.plot("cross")[2] >= cell
+    zoom = heads(".caption").evaluate("element => element.currentCSSZoom")
+    wide, high = heads.page.evaluate("() => [innerWidth, innerHeight]")
+    assert zoom == pytest.approx(min(wide / 1000, high / 600), abs=0.01)
+    assert zoom > 1, "all of it is larger"
+    heads.click(".options")
+    heads.click(".present")
+    heads.page.wait_for_function("() => !root.fullscreenElement")
+
+
+def test_words_put_subwords_together(heads: Bench) -> None:
+    trace = random_trace(["un", "break", "able", "cups", "<eos>"], ["<sos>", "un", "zerbrech", "lich", "tassen"])
+    trace = dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
+    heads.mount(trace, kind="cross", layer=1, head=1, view="head", step=3)
+    assert heads.plot("cross")[3:] == (5, 5)
+    heads.click(".options")
+    heads("input[name=words]").check()
+    heads.frame()
+    assert heads.plot("cross")[3:] == (3, 3)
+    share = trace.cross[0, 0, 1:4, :3].astype(float).sum(axis=-1).mean()
+    heads.open_table()
+    assert f"1 unbreakable {share:.4f}" in heads.text("tbody")
+    assert "reads 2 unzerbrechlich" in heads.text(".caption")
+
+
+def test_numbers_of_a_kind_are_waited_for(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", kinds=())
+    heads(".none:text('Loading')").wait_for()
+    heads.carry("cross")
+    assert heads.text(".none") == ""
+    assert heads(".tile").count() == len(CROSS) + 2
+    heads.click(".kinds button[value=encoder]")
+    assert "Loading" in heads.text(".none")
+    heads.page.wait_for_function("() => calls.some((call) => call.value.wanted.includes('encoder'))")
+    heads.carry("encoder")
+    assert heads(".tile").count() == len(ENCODER) + 2
+
+
+def test_an_encoder_alone_has_no_steps_and_no_other_kind(heads: Bench) -> None:
+    trace = random_trace(["a", "b", "<eos>"], ["<sos>"])
+    empty = {kind: np.zeros((0, 0, *getattr(trace, kind).shape[2:]), dtype=np.float32) for kind in ("decoder", "cross")}
+    heads.mount(dataclasses.replace(trace, **empty), view="head")
+    assert heads(".kinds button:visible").all_inner_texts() == ["Encoder"]
+    assert not heads(".walk").is_visible()
+    assert heads.plot("encoder")[3:] == (3, 3)

@@ -1,4 +1,4 @@
-"""The stage: the word being written, and the curves from it to the words that it looks at.
+"""The stepper in a real browser: the word being written, the curves to what it looks at, steps, maps, bars and keys.
 
 Every head of the planted trace looks at one key only, so each row and column is known.
 """
@@ -9,11 +9,18 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Page
 
-from tests.e2e.stepper_bench import Bench
-from tests.explorer.planted import planted_trace, planted_view
+from explorer.decoding.model_diagram import diagram_of
+from model.config import ModelConfig
+from model.decoding.temperature import TEMPERATURES, log_sums
+from model.trace import AttentionTrace
+from tests.e2e.bench import Bench
+from tests.explorer.planted import planted_trace
 
+# Where the view reports to be at step 1 of the mean of layer 2.
+POSITION = {"kind": "cross", "layer": 2, "head": 0, "step": 1, "row": 1, "column": None, "options": None}
 # Where on a line between source (0) and target (1) something is painted, in pixels of the page.
 CURVES = """(share) => {
   const canvas = root.querySelector(".curves"), ratio = canvas.width / parseFloat(canvas.style.width);
@@ -30,90 +37,80 @@ MIDDLE = """(name) => {
 }"""
 
 
-@pytest.fixture
-def bench(page: Page) -> Bench:
-    return Bench(page)
+def shares(stage: Bench, side: str) -> list[str]:
+    """The shares of weight written at the words, by position; "" where none is."""
+    return [text.strip().replace("\u202f", " ") for text in stage(f".{side} .meter").all_inner_texts()]
 
 
-def shares(bench: Bench, side: str) -> list[str]:
-    return [text.strip() for text in bench(f".{side} .meter").all_inner_texts()]
+def settled(stage: Bench) -> None:
+    """Wait until the curves have arrived."""
+    stage.page.wait_for_timeout(300)
+    stage.frame()
 
 
-def settled(bench: Bench) -> None:
-    """The curves have arrived."""
-    bench.page.wait_for_timeout(300)
-    bench.frame()
+def long_trace(words: int) -> AttentionTrace:
+    source = [f"word{i}" for i in range(words)]
+    return planted_trace([*source, "<eos>"], ["<sos>", *source])
 
 
-def test_a_curve_runs_from_the_word_being_written_to_the_word_it_looks_at(bench: Bench) -> None:
-    bench.mount(planted_view(step=2, layer=1, head=2))  # row 2 looks at source token 3
-    settled(bench)
-    assert shares(bench, "source") == ["", "", "100\u202f%", "", ""]
-    assert bench.text(".says") == (
-        "To write lis, having read 2 je, cross-attention looks at 3 red 100 %. (Layer 1, head 2.)"
-    )
-    painted = bench.page.evaluate(CURVES, 0.5)
-    ends = [
-        bench.page.evaluate(MIDDLE, name)
-        for name in (".target .slot:nth-child(3) .chip", ".source .slot:nth-child(3) .chip")
-    ]
+# What is looked at
+
+
+def test_a_curve_runs_from_the_word_being_written_to_the_word_it_looks_at(stage: Bench) -> None:
+    stage.mount(step=2, layer=1, head=2)  # row 2 looks at source token 3
+    settled(stage)
+    assert shares(stage, "source") == ["", "", "100 %", "", ""]
+    weights = "all => all.map((chip) => chip.style.getPropertyValue('--weight'))"
+    assert stage(".source .chip").evaluate_all(weights) == ["0.000", "0.000", "1.000", "0.000", "0.000"]
+    says = "To write lis, having read 2 je, cross-attention looks at 3 red 100 %. (Layer 1, head 2.)"
+    assert stage.text(".says") == says
+    painted = stage.page.evaluate(CURVES, 0.5)
+    ends = [stage.page.evaluate(MIDDLE, f".{side} .slot:nth-child(3) .chip") for side in ("target", "source")]
     assert painted
     assert min(ends) - 8 <= min(painted) <= max(painted) <= max(ends) + 8
 
 
-def test_pointing_at_a_word_of_the_translation_shows_the_row_that_predicted_it(bench: Bench) -> None:
-    bench.mount(planted_view(step=4, layer=1, head=1))
-    bench(".target .chip").nth(2).hover()
-    bench.frame()
-    assert bench.text(".says").startswith("To write lis, having read 2 je, cross-attention looks at 2 read 100")
-    bench(".target .chip").nth(0).hover()
-    bench.frame()
-    assert bench.text(".says") == "<sos> is given at the start: nothing was looked at to write it."
-    assert bench.step() == "step 4 of 5", "pointing does not step"
+def test_a_word_of_the_translation_shows_the_row_that_predicted_it_and_a_click_steps_there(stage: Bench) -> None:
+    stage.mount(step=4, layer=1, head=1)
+    stage(".target .chip").nth(2).hover()
+    stage.frame()
+    assert stage.text(".says").startswith("To write lis, having read 2 je, cross-attention looks at 2 read 100")
+    stage(".target .chip").nth(0).hover()
+    stage.frame()
+    assert stage.text(".says") == "<sos> is given at the start: nothing was looked at to write it."
+    assert stage.step() == "step 4 of 5", "pointing does not step"
+    stage(".target .chip").nth(2).click()
+    stage.press("ArrowRight")
+    assert stage.step() == "step 3 of 5"
 
 
-def test_a_click_on_a_word_of_the_translation_goes_to_its_step_and_the_keys_go_on_from_there(bench: Bench) -> None:
-    bench.mount(planted_view(step=4))
-    bench(".target .chip").nth(2).click()
-    bench.frame()
-    assert bench.step() == "step 2 of 5"
-    bench.press("ArrowRight")
-    assert bench.step() == "step 3 of 5"
+def test_a_source_word_says_which_words_it_was_looked_at_for_by_mouse_and_by_keyboard(stage: Bench) -> None:
+    stage.mount(step=3, layer=1, head=1)  # row t looks at token t
+    stage(".source .chip").nth(1).click()
+    stage.hover(".source .tag")
+    assert stage.text(".says") == "2 read was looked at to write lis 100 % (layer 1, head 1)."
+    assert shares(stage, "target")[:4] == ["", "", "100 %", ""]
+    assert stage(".source .chip").nth(1).get_attribute("aria-pressed") == "true"
+    stage.press("Escape")
+    assert stage.text(".says").startswith("To write livres")
+    stage.page.locator("#elsewhere").focus()
+    stage.press("Tab", "Home", "ArrowRight", "ArrowRight")
+    assert stage.text(".says") == "3 red was looked at to write livres 100 % (layer 1, head 1)."
+    assert stage.step() == "step 3 of 5", "there, the arrow keys go from word to word"
 
 
-def test_a_source_word_says_which_words_it_was_looked_at_for_and_a_click_holds_it(bench: Bench) -> None:
-    bench.mount(planted_view(step=3, layer=1, head=1))  # row t looks at token t
-    bench(".source .chip").nth(1).click()
-    bench(".source .tag").hover()
-    bench.frame()
-    assert bench.text(".says") == "2 read was looked at to write lis 100 % (layer 1, head 1)."
-    assert shares(bench, "target")[:4] == ["", "", "100\u202f%", ""]
-    assert bench(".source .chip").nth(1).get_attribute("aria-pressed") == "true"
-    bench.press("Escape")
-    assert bench.text(".says").startswith("To write livres")
+def test_arcs_within_a_sentence(stage: Bench) -> None:
+    stage.mount(step=3, kind="decoder", layer=1, head=1)  # looks at the token before the one it reads
+    assert stage.text(".says").startswith("To write livres, having read 3 lis, decoder self-attention looks at 2 je")
+    assert shares(stage, "target")[:4] == ["", "100 %", "", ""]
+    stage.click(".kinds button[value=encoder]")
+    stage(".source .chip").nth(0).hover()
+    stage.frame()
+    assert stage.text(".says") == "1 i looks at 2 read 50 %, 3 red 50 %. (Encoder, layer 2, mean of 2 heads.)"
 
 
-def test_source_words_are_reached_by_keyboard(bench: Bench) -> None:
-    bench.mount(planted_view(step=3, layer=1, head=1))
-    bench.page.locator("#elsewhere").focus()
-    bench.press("Tab")
-    bench.press("ArrowRight", "ArrowRight")
-    assert bench.text(".says") == "3 red was looked at to write livres 100 % (layer 1, head 1)."
-    assert bench.step() == "step 3 of 5", "there, the arrow keys go from word to word"
-
-
-def test_arcs_within_a_sentence(bench: Bench) -> None:
-    bench.mount(planted_view(step=3, kind="decoder", layer=1, head=1))  # looks at the token before the one it reads
-    assert bench.text(".says").startswith("To write livres, having read 3 lis, decoder self-attention looks at 2 je")
-    assert shares(bench, "target")[:4] == ["", "100\u202f%", "", ""]
-    bench(".kinds button[value=encoder]").click()
-    bench(".source .chip").nth(0).hover()
-    bench.frame()
-    assert bench.text(".says") == "1 i looks at 2 read 50 %, 3 red 50 %. (Encoder, layer 2, mean of 2 heads.)"
-
-
-def test_curves_move_in_about_200_ms_and_not_at_all_for_reduced_motion(bench: Bench) -> None:
-    script = """() => new Promise((done) => {
+def test_curves_move_in_about_200_ms_and_not_at_all_for_reduced_motion(stage: Bench) -> None:
+    pictures = """() => new Promise((done) => {
       const canvas = root.querySelector(".curves"), seen = new Set();
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, composed: true }));
       const begun = performance.now();
@@ -124,55 +121,30 @@ def test_curves_move_in_about_200_ms_and_not_at_all_for_reduced_motion(bench: Be
       };
       requestAnimationFrame(look);
     })"""
-    bench.page.emulate_media(reduced_motion="reduce")
-    bench.mount(planted_view(step=2, layer=1, head=1))
-    settled(bench)
-    assert bench.page.evaluate(script) == 1
-    bench.page.emulate_media(reduced_motion="no-preference")
-    bench.mount(planted_view(step=2, layer=1, head=1, seq="again"))
-    settled(bench)
-    assert bench.page.evaluate(script) > 1
+    for motion in ("reduce", "no-preference"):
+        stage.page.emulate_media(reduced_motion=motion)  # type: ignore[arg-type]
+        stage.mount(step=2, layer=1, head=1, seq=motion)
+        settled(stage)
+        assert (stage.page.evaluate(pictures) == 1) == (motion == "reduce")
 
 
-def test_a_chosen_word_is_called_chosen(bench: Bench) -> None:
-    bench.mount(planted_view(step=3, chosen=(2,), path=(100, 101, 201, 103, 104)))
-    assert bench.text(".reads") == "reads 3 lis → chosen: livres"
-    assert bench(".option[aria-current]").get_attribute("title") == "The token chosen here, not the likeliest"
-    assert "3 lis → chosen livres" in bench.text("figure.cross p")
-    assert "chosen" in bench(".target .slot").nth(3).get_attribute("class").split()
-
-
-def test_the_tokens_that_are_not_listed_have_a_bar_together(bench: Bench) -> None:
-    bench.mount(planted_view())  # the ten likeliest have 1/2 + 1/4 + … + 1/1024
-    assert bench.text(".others") == "all others 0.1 %"
-
-
-def test_three_tempos(bench: Bench) -> None:
-    bench.mount(planted_view())
-    seen = []
-    for _ in range(4):
-        seen.append(bench.text(".speed span"))
-        bench(".speed").click()
-        bench.frame()
-    assert seen == ["1×", "2×", "½×", "1×"]
-
-
-def test_a_long_source_scrolls_to_what_is_looked_at(bench: Bench) -> None:
-    words = [f"word{i}" for i in range(70)]
-    bench.mount(planted_view(planted_trace([*words, "<eos>"], ["<sos>", *words]), step=66, layer=1, head=1))
-    chip, chips = (bench(name).bounding_box() for name in (".source .slot:nth-child(66)", ".source .chips"))
+def test_a_long_source_scrolls_to_what_is_looked_at(stage: Bench) -> None:
+    stage.mount(long_trace(70), step=66, layer=1, head=1)
+    chip, chips = (stage(name).bounding_box() for name in (".source .slot:nth-child(66)", ".source .chips"))
+    assert chip
+    assert chips
     assert chips["y"] - 1 <= chip["y"]
     assert chip["y"] + chip["height"] <= chips["y"] + chips["height"] + 1
 
 
-def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_swipe(bench: Bench) -> None:
-    words = [f"word{i}" for i in range(12)]
-    trace = planted_trace([*words, "<eos>"], ["<sos>", *words])
-    bench.mount(planted_view(trace, step=9, layer=1, head=1, kind="cross"), width=366)
-    settled(bench)
-    tops = bench.page.evaluate("[...root.querySelectorAll('.target .chip')].map((c) => c.offsetTop)")
+def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_swipe(stage: Bench) -> None:
+    stage.mount(long_trace(12), step=9, layer=1, head=1, width=366)
+    settled(stage)
+    tops = stage.page.evaluate("[...root.querySelectorAll('.target .chip')].map((c) => c.offsetTop)")
     assert len(set(tops)) == 1
-    written, chips = (bench(name).bounding_box() for name in (".target .slot.next", ".target .chips"))
+    written, chips = (stage(name).bounding_box() for name in (".target .slot.next", ".target .chips"))
+    assert written
+    assert chips
     assert chips["x"] <= written["x"]
     assert written["x"] + written["width"] <= chips["x"] + chips["width"]
     # At the level just above it, only its curve is painted: it ends there, wherever the word is.
@@ -186,32 +158,392 @@ def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_sw
       const xs = opacities.flatMap((opacity, x) => (opacity ? [x / ratio + stage.left] : []));
       return [Math.min(...xs), (chip.left + chip.right) / 2, Math.max(...xs)];
     }"""
-    first, middle, last = bench.page.evaluate(above)
+    first, middle, last = stage.page.evaluate(above)
     assert middle - 12 <= first <= last <= middle + 12
-    bench.page.evaluate("root.querySelector('.target .chips').scrollLeft -= 40")
-    bench.page.wait_for_function(f"({above})()[1] > {middle} + 30 && Math.abs(({above})()[0] - ({above})()[1]) < 12")
+    stage.page.evaluate("root.querySelector('.target .chips').scrollLeft -= 40")
+    stage.page.wait_for_function(f"({above})()[1] > {middle} + 30 && Math.abs(({above})()[0] - ({above})()[1]) < 12")
 
 
-def test_curves_start_below_their_words_when_whole_words_give_the_tokens_other_numbers(bench: Bench) -> None:
+def test_a_weight_widens_no_word(stage: Bench) -> None:
+    stage.mount(planted_trace([*"abcdefgh", "<eos>"], ["<sos>", *"hgfedcba"]), step=2, layer=1, head=1)
+    places = "[...root.querySelectorAll('.source .chip')].map((chip) => chip.getBoundingClientRect().left)"
+    before = stage.page.evaluate(places)
+    stage.press("End")
+    settled(stage)
+    assert stage.page.evaluate(places) == before
+
+
+def test_twelve_tokens_fit_the_first_screen_and_nothing_jumps_when_stepping(stage: Bench) -> None:
+    stage.mount(long_trace(12))
+    bottom = "(part) => root.querySelector(part).getBoundingClientRect().bottom - root.host.getBoundingClientRect().top"
+    assert stage.page.evaluate(bottom, ".choice") <= 520
+    assert stage.page.evaluate(bottom, ".next") <= 520
+    assert stage.page.evaluate(bottom, ".maps .focus figcaption") <= 580, "the large map begins on the first screen"
+    places = """() => [".walk", "section", ".legend", ".maps", "details", ".target .chips"].map((selector) => {
+      const { x, y, width, height } = root.querySelector(selector).getBoundingClientRect();
+      return [x, y, width, height].map(Math.round);
+    })"""
+    first = stage.page.evaluate(places)
+    for _ in range(12):
+        stage.press("ArrowRight")
+        assert stage.page.evaluate(places) == first
+
+
+# Stepping
+
+
+def test_each_key_of_a_burst_is_painted_in_the_next_frame_and_all_are_one_message(stage: Bench) -> None:
+    stage.mount(long_trace(19))
+    steps, messages = stage.page.evaluate(
+        """async () => {
+      const steps = [];
+      for (let i = 0; i < 15; i++) {
+        const pause = new Promise((done) => setTimeout(done, 30));
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, composed: true }));
+        await new Promise(requestAnimationFrame);
+        steps.push(root.querySelector("output").textContent);
+        await pause;
+      }
+      return [steps, calls.length];
+    }"""
+    )
+    assert steps == [f"step {i} of 20" for i in range(2, 17)]
+    assert messages == 0
+    assert stage.report() == {**POSITION, "step": 16, "row": 16}
+    assert len(stage.calls()) == 1
+
+
+def test_keys_and_buttons(stage: Bench) -> None:
+    stage.mount()
+    for key, step in (("End", 5), ("ArrowRight", 5), ("ArrowLeft", 4), ("Home", 1), ("ArrowLeft", 1)):
+        stage.press(key)
+        assert stage.step() == f"step {step} of 5"
+    forward, back = ("One step forward", "To the last step"), ("One step back", "To the first step")
+    for name, step in zip((*forward, *back), (2, 5, 4, 1), strict=True):
+        stage.page.get_by_role("button", name=name, exact=True).click()
+        stage.frame()
+        assert stage.step() == f"step {step} of 5"
+    stage.press("ArrowRight")  # a button has the focus: the arrows still step
+    assert stage.step() == "step 2 of 5"
+    stage.press("Alt+ArrowRight", "Control+ArrowRight", "Shift+End")
+    stage.page.locator("#elsewhere").focus()
+    stage.press("ArrowRight", "End", "Space")
+    assert stage.step() == "step 2 of 5", "keys with modifiers or in a field do not step"
+    stage("input.steps").press("ArrowRight")
+    stage.frame()
+    assert stage.step() == "step 3 of 5"
+
+
+def test_playing_goes_to_the_end_reports_once_and_space_pauses(new_page: Page) -> None:
+    stage, clock = Bench(new_page, "stepper"), new_page.clock
+    clock.install(time=0)
+    stage.mount()
+    clock.pause_at(60_000)
+    new_page.keyboard.press("Space")
+    clock.run_for(750)
+    assert stage("button.play").get_attribute("aria-label") == "Pause"
+    assert (stage.step(), stage.calls()) == ("step 2 of 5", [])
+    new_page.keyboard.press("Space")
+    clock.run_for(3_000)
+    assert stage.step() == "step 2 of 5"
+    new_page.keyboard.press("Space")
+    clock.run_for(5_000)
+    assert stage.step() == "step 5 of 5"
+    assert stage("button.play").get_attribute("aria-label") == "Play"
+    assert [call["value"]["step"] for call in stage.calls()] == [2, 5]
+
+
+def test_three_tempos_and_space_plays_after_a_click_on_a_head(stage: Bench) -> None:
+    stage.mount()
+    seen = []
+    for _ in range(4):
+        seen.append(stage.text(".speed span"))
+        stage.click(".speed")
+    assert seen == ["1×", "2×", "½×", "1×"]
+    stage(".heads button").nth(1).click()
+    stage.press(" ")
+    assert stage(".play").get_attribute("aria-label") == "Pause"
+    assert stage(".heads [aria-pressed=true]").get_attribute("aria-label") == "Head 1 of 2"
+    stage.press(" ", "End")
+    assert stage.step() == "step 5 of 5"
+
+
+def test_only_a_new_turn_changes_the_position(stage: Bench) -> None:
+    stage.mount(step=2)
+    stage.press("End")
+    stage.send(step=2)
+    assert stage.step() == "step 5 of 5"
+    stage.report()
+    stage.page.evaluate("() => (calls.length = 0)")
+    stage.press_and_send("Home", seq="second", step=3, kind="encoder", layer=1, head=2)
+    assert stage.step() == "step 3 of 5"
+    assert stage("figure.encoder").get_attribute("class") == "encoder focus"
+    assert "layer 1 · head 2 (of 2) · planted" in stage.text("figure.encoder small")
+    stage.page.wait_for_timeout(400)
+    assert stage.calls() == []  # the move before the new sentence no longer matters
+    stage.send(planted_trace(target=("<sos>", "je")), seq="third", step=5)
+    assert stage.step() == "step 2 of 2", "a shorter target has fewer steps"
+    stage.page.evaluate("() => unmount()")
+    stage.press("Home")
+    assert stage.step() == "step 2 of 2", "unmounting releases the keys"
+
+
+def test_the_question_mark_lists_the_keys(stage: Bench) -> None:
+    stage.mount()
+    stage.press("?")
+    assert "play, pause" in stage.text("dialog")
+    stage.press("ArrowRight")
+    assert stage.step() == "step 1 of 5"
+    stage.press("Escape")
+    stage("dialog").wait_for(state="detached")
+    stage.press("ArrowRight")
+    assert stage.step() == "step 2 of 5"
+
+
+# What the tokens and the bars of the next word say
+
+
+def test_the_target_shows_what_was_read_and_what_is_predicted(stage: Bench) -> None:
+    stage.mount(step=3, src_unknown=(False, True))
+    chips = [" ".join(chip.inner_text().split()) for chip in stage(".target .chip").all() if chip.is_visible()]
+    assert chips == ["1 <sos>", "2 je", "3 lis", "4 livres"]
+    assert stage(".target .next .token").inner_text() == "livres"
+    assert stage.text(".reads") == "reads 3 lis → predicts livres"
+    slots = stage(".source .slot")
+    assert ["seen as <unk>" in slots.nth(i).inner_text() for i in range(5)] == [False, True, False, False, False]
+    assert "special" in (slots.nth(4).get_attribute("class") or "")
+    stage.press("End")
+    assert stage.text(".reads") == "reads 5 rouge → predicts <eos>"
+    stage.mount(step=3, chosen=(2,), path=(100, 101, 201, 103, 104))
+    assert stage.text(".reads") == "reads 3 lis → chosen: livres"
+    assert stage(".option[aria-current]").get_attribute("title") == "The token chosen here, not the likeliest"
+    assert "3 lis → chosen livres" in stage.text("figure.cross p")
+    assert "chosen" in (stage(".target .slot").nth(3).get_attribute("class") or "").split()
+
+
+def test_alternatives_and_fork(stage: Bench) -> None:
+    stage.mount(step=2, layer=1, head=1)
+    options = [text.split("\n") for text in stage(".option").all_inner_texts()]
+    assert [option[0].strip("▸ ") or option[1] for option in options][:2] == ["lis", "other1"]
+    assert "50.0\u202f%" in options[0]
+    assert stage.text(".others") == "all others 0.1 %"  # the ten likeliest have 1/2 + 1/4 + … + 1/1024
+    assert stage(".option[aria-current]").count() == 1
+    stage(".option").nth(0).click()
+    assert stage.calls() == []  # the token that is predicted anyway
+    stage(".option").nth(2).focus()
+    stage.press("Enter")
+    place = {**POSITION, "layer": 1, "head": 1, "step": 2, "row": 2}
+    assert stage.calls() == [{"name": "fork", "value": {"seq": "first", "place": place, "token_id": 201}}]
+
+
+def test_a_prediction_outside_the_likeliest_is_listed_too(stage: Bench) -> None:
+    stage.mount(path=(100, 101, 999, 103, 104), step=3)
+    assert stage(".option").count() == 11
+    assert "livres" in stage(".option[aria-current]").inner_text()
+    stage.press("ArrowRight")
+    assert stage(".option").nth(10).is_hidden()
+
+
+def test_the_bars_at_a_temperature_are_the_softmax_of_the_logits_over_it(stage: Bench) -> None:
+    whole = np.append(0.5 ** np.arange(1, 11), 0.5**10)  # the ten likeliest, and the one token that is left over
+    trace = planted_trace()
+    sums = log_sums(torch.from_numpy(np.log(whole)).expand(len(trace.read_tokens), -1)).numpy()
+    stage.mount(trace, log_sums=sums)
+    at_one = stage(".next .number").all_inner_texts()
+    slider = stage(".heat input")
+    for index, temperature in enumerate(TEMPERATURES):
+        slider.evaluate("(slider, at) => { slider.value = at; slider.dispatchEvent(new Event('input')); }", index)
+        stage.frame()
+        exact = whole ** (1 / temperature) / (whole ** (1 / temperature)).sum()
+        for text, p in zip(stage(".next .number").all_inner_texts(), exact, strict=True):
+            assert "<" in text if p < 0.0005 else abs(float(text.split("\u202f")[0]) - 100 * p) < 0.0501, temperature
+        assert stage.text(".heat b") == f"{temperature:g}"
+        assert (f"at temperature {temperature:g}:" in stage.text(".next .hint")) == (temperature != 1)
+    slider.focus()
+    while stage.text(".heat b") != "1":
+        stage.press("ArrowLeft")
+    assert stage(".next .number").all_inner_texts() == at_one
+
+
+# Whole words
+
+SUBWORDS = ("un", "known", "words", "<eos>"), ("<sos>", "un", "bekannt", "e")
+
+
+def test_subwords_are_attached_and_merged_by_sums_over_keys_and_means_over_queries(stage: Bench) -> None:
+    trace = planted_trace(*SUBWORDS, layers=(1, 1), heads=(1, 1))
+    trace = dataclasses.replace(trace, src_words=(0, 0, 1, -1), tgt_words=(-1, 0, 0, 0))
+    trace.cross[0, 0] = [(0, 0, 1, 0), (0.25, 0.5, 0.25, 0), (0.1, 0.25, 0.55, 0.1), (0, 0.2, 0, 0.8)]
+    stage.mount(trace, step=3, layer=1, head=1)
+
+    def marked(name: str) -> list[list[int]]:
+        """The slots of source and target with a class, by index."""
+        slots = [stage(f".{side} .slot").all() for side in ("source", "target")]
+        return [[i for i, slot in enumerate(row) if name in (slot.get_attribute("class") or "")] for row in slots]
+
+    assert marked("joined") == [[1], [2, 3]]
+    assert stage.text(".cross p") == "3 bekannt → e looks at 3 words 55 %, 2 known 25 %, 1 un 10 %."
+    stage.click(".words")
+    assert stage(".words").get_attribute("aria-pressed") == "true"
+    # Words are numbered alike on the stage and on the maps.
+    assert stage(".source .chip .place").all_inner_texts() == ["1", "", "2", "3"]
+    assert stage(".target .chip .place").all_text_contents() == ["1", "2", "", "", "3"]
+    # "un" and "bekannt" are read, "e" is not: (0.75 + 0.35) / 2 and (0.25 + 0.55) / 2
+    assert stage.text(".cross p") == "2 unbekannt → e looks at 1 unknown 55 %, 2 words 40 %."
+    assert stage.plot("cross")[3:] == (2, 3)
+    stage.press("ArrowRight")
+    assert stage.text(".cross p") == "2 unbekannte → <eos> looks at 1 unknown 43 %, 3 <eos> 30 %, 2 words 27 %."
+    assert stage.step() == "step 4 of 4"
+    stage.click("figure.cross canvas", position=stage.point("cross", 1, 0))
+    assert "weight0.433" in stage.text(".cross .readout").replace(" ", "")
+    assert marked("touched") == [[0, 1], [1, 2, 3]]
+    stage.click(".words")
+    assert stage.text(".cross p") == "4 e → <eos> looks at 4 <eos> 80 %, 2 known 20 %."
+
+
+def test_curves_start_below_their_words_when_whole_words_give_the_tokens_other_numbers(stage: Bench) -> None:
     trace = planted_trace([*["extra"] * 8, "far", "<eos>"], ["<sos>", "xy", "z"])
     trace = dataclasses.replace(trace, src_words=(*[0] * 8, 1, -1), tgt_words=(-1, 0, 1))
     trace.cross[0, 0] = np.eye(10)[[8, 8, 8]]
-    bench.mount(planted_view(trace, step=2, layer=1, head=1, kind="cross"))
+    stage.mount(trace, step=2, layer=1, head=1)
     places = []
     for _ in range(2):
-        settled(bench)
-        painted = bench.page.evaluate(CURVES, 0.05)
-        places.append(bench.page.evaluate(MIDDLE, ".source .slot:nth-child(9) .chip"))
+        settled(stage)
+        painted = stage.page.evaluate(CURVES, 0.05)
+        places.append(stage.page.evaluate(MIDDLE, ".source .slot:nth-child(9) .chip"))
         assert sum(painted) / len(painted) == pytest.approx(places[-1], abs=5)
-        bench(".words").click()
+        stage(".words").click()
     assert places[0] - places[1] > 20, "without their numbers, the parts of the word are narrower"
 
 
-def test_a_weight_widens_no_word(bench: Bench) -> None:
-    letters = [*"abcdefgh", "<eos>"]
-    bench.mount(planted_view(planted_trace(letters, ["<sos>", *"hgfedcba"]), step=2, layer=1, head=1, kind="cross"))
-    places = "[...root.querySelectorAll('.source .chip')].map((chip) => chip.getBoundingClientRect().left)"
-    before = bench.page.evaluate(places)
-    bench.page.keyboard.press("End")
-    settled(bench)
-    assert bench.page.evaluate(places) == before
+# The maps and what is said of them
+
+
+def test_rows_after_the_frontier_are_absent_and_future_keys_have_no_name_yet(stage: Bench) -> None:
+    stage.mount(step=1)
+    stage.listen()
+    stage.press("ArrowRight")
+    assert np.isnan(stage.painted("cross")[2:]).all()
+    assert not np.isnan(stage.painted("cross")[:2]).any()
+    assert {"1 <sos>", "2 je"} <= stage.written("decoder").keys()
+    assert not {"3 lis", "4 livres"} & stage.written("decoder").keys()
+    assert not np.isnan(stage.painted("encoder")).any()  # the source is known from the first step on
+
+
+def test_a_click_locks_a_cell_and_a_second_click_unlocks_it(stage: Bench) -> None:
+    stage.mount(step=3, layer=1, head=1)
+    cell, other = (stage.point("cross", at, at) for at in (1, 0))
+    stage.click(".cross canvas", position=cell)
+    stage.hover(".cross canvas", position=other)
+    readout = stage.text(".cross .readout")
+    assert all(part in readout for part in ("query 2 je → lis", "key 2 read", "1.000 · rank 1 of 5"))
+    assert stage.text(".cross p") == "2 je → lis looks at 2 read 100 %."
+    assert stage(".source .touched").count() == stage(".target .touched").count() == 1
+    stage.click(".cross canvas", position=cell)
+    stage.away()
+    assert stage.text(".cross .readout") == ""
+    stage.click(".cross canvas", position=cell)
+    stage("summary").focus()
+    stage.frame()
+    assert stage.text(".cross .readout") != ""
+    stage.press("Escape")
+    assert stage.text(".cross .readout") == ""
+    stage.mount(step=5, layer=1, head=0)  # the mean of two heads that look at different keys
+    stage.click(".cross canvas", position=stage.point("cross", 2, 3))
+    assert "0.500 · rank 1 of 5" in stage.text(".cross .readout")
+
+
+def test_arrows_inside_a_map_move_the_cell_and_escape_leaves(stage: Bench) -> None:
+    stage.mount(step=3, layer=1, head=1)
+    stage(".cross canvas").focus()
+    stage.press("ArrowLeft")  # the first key shows the cursor on the row's heaviest cell
+    assert "query 3 lis → livres key 3 red" in stage.text(".cross .readout")
+    stage.press("ArrowUp", "ArrowLeft", "ArrowLeft", "ArrowLeft")
+    assert stage.text(".cross .readout").startswith("query 2 je → lis key 1 i")
+    stage.press("End", "ArrowDown", "ArrowDown")  # the last key of the last row that is there
+    assert stage.text(".cross .readout").startswith("query 3 lis → livres key 5 <eos>")
+    assert stage.step() == "step 3 of 5"
+    stage.press("Escape")
+    assert stage.text(".cross .readout") == ""
+    stage.press("ArrowRight")
+    assert stage.step() == "step 4 of 5"
+
+
+def test_a_model_without_self_attention_has_no_maps_of_it(stage: Bench) -> None:
+    none = {kind: np.zeros((0, 0, 5, 5), dtype=np.float32) for kind in ("encoder", "decoder")}
+    stage.mount(dataclasses.replace(planted_trace(), **none), kind="encoder", step=2, layer=1, head=2)
+    visible = [stage(f"figure.{kind}").is_visible() for kind in ("encoder", "decoder", "cross")]
+    assert visible == [tab.is_visible() for tab in stage(".kinds button").all()] == [False, False, True]
+    stage.press("ArrowRight")
+    assert stage.text(".cross p") == "3 lis → livres looks at 4 books 100 %."
+    stage.send(seq="second")
+    assert stage("figure.encoder").is_visible()
+
+
+def test_layer_and_head_are_chosen_per_kind_and_reported(stage: Bench) -> None:
+    stage.mount(planted_trace(layers=(3, 1), heads=(2, 5)))
+    assert stage(".layers button").count() == 1
+    assert [b.inner_text().strip() for b in stage(".heads button").all()] == ["mean", "1", "2", "3", "4", "5"]
+    for name in ("Head 4 of 5", "Encoder self", "Layer 2 of 3"):
+        stage.page.get_by_role("button", name=name, exact=True).click()
+    stage.frame()
+    assert (stage(".layers button").count(), stage(".heads button").count()) == (3, 3)
+    assert "layer 2 · mean of 2 heads" in stage.text("figure.encoder small")
+    assert "layer 1 · head 4 (of 5)" in stage.text("figure.cross small")
+    assert "layer 1 · mean of 5 heads" in stage.text("figure.decoder small")
+    assert stage.report() == {**POSITION, "kind": "encoder"}
+
+
+def test_the_diagram_says_where_the_map_sits_and_leads_elsewhere_by_mouse_and_by_keyboard(stage: Bench) -> None:
+    diagram = diagram_of(ModelConfig(n_encoder_layers=3, n_decoder_layers=2, n_encoder_heads=2, n_decoder_heads=2))
+    stage.mount(planted_trace(layers=(3, 2)), diagram=diagram, step=2)
+
+    def place() -> list[str]:
+        return stage(".model [aria-checked=true]").evaluate_all("places => places.map((place) => place.ariaLabel)")
+
+    assert place() == ["Cross-attention, layer 2"]
+    stage(".model [aria-checked=true]").focus()
+    stage.press("Tab", "Shift+Tab", "ArrowLeft")
+    assert place() == ["Cross-attention, layer 1"]
+    stage.press("ArrowDown")
+    assert place() == ["Masked decoder self-attention, layer 1"]
+    stage.press("ArrowUp", "ArrowUp")
+    assert place() == ["Encoder self-attention, layer 1"]
+    assert stage.step() == "step 2 of 5", "there, the arrow keys go from place to place"
+    stage(".model .encoder").nth(1).click()
+    stage.frame()
+    assert place() == ["Encoder self-attention, layer 2"]
+    assert stage.text("figure.encoder small").startswith("layer 2 · mean")
+    assert "focus" in (stage("figure.encoder").get_attribute("class") or "")
+    report = stage.report()
+    assert (report["kind"], report["layer"]) == ("encoder", 2)
+
+
+def test_caption_and_table_say_what_the_payload_says(stage: Bench) -> None:
+    trace = planted_trace()
+    trace.cross[1, 0, 2] = (0.02, 0.62, 0.21, 0.15, 0.0)
+    stage.mount(trace, step=3, layer=2, head=1)
+    assert stage.text(".cross p") == "3 lis → livres looks at 2 read 62 %, 3 red 21 %, 4 books 15 %."
+    stage("summary").click()
+    stage.page.get_by_role("button", name="weight", exact=True).click()
+    rows = [[" ".join(cell.split()) for cell in row.split("\t")] for row in stage("tbody tr").all_inner_texts()]
+    assert rows == [
+        ["2 read", "0.6200", "1"],
+        ["3 red", "0.2100", "2"],
+        ["4 books", "0.1500", "3"],
+        ["1 i", "0.0200", "4"],
+        ["5 <eos>", "0.0000", "5"],
+    ]
+    assert stage("th[aria-sort=descending]").inner_text().startswith("weight")
+
+
+def test_badges_and_sanity_line(stage: Bench) -> None:
+    trace = planted_trace(edits=("decoder layer 1 head 2: zero",))
+    stage.mount(trace, trained=False)
+    assert stage(".words").is_hidden(), "words of one token need no switch"
+    assert "edited: decoder layer 1 head 2: zero" in stage.text(".legend")
+    assert "untrained" in stage.text(".legend")
+    assert "✓ rows sum to 1 · masked cells exactly 0 · 12 heads checked" in stage.text(".checks")
+    trace.decoder[0, 0, 0, 2] = 0.5
+    stage.send(trace, seq="second")
+    assert "✗ rows do not sum to 1 (off by 0.5) · 1 masked cell not 0" in stage.text(".checks")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from urllib.parse import urlencode
 
 import pytest
@@ -11,15 +10,10 @@ from playwright.sync_api import Page, expect
 
 from explorer.probing.sample import MAX_SENTENCES, SampleChoice, to_link
 from tests.browser import Server, settle
+from tests.e2e.address import Visit, wait_for
 
-Visit = Callable[[str], Page]
 ADDRESS = "/probe?model=reverse&text=headlight"
-OFF = "edit=cross.1.1.zero~cross.1.2.zero"
-
-
-def measured(page: Page) -> None:
-    expect(page.get_by_text(re.compile("Measured on 200 of 1,505 test sentences of reverse"))).to_be_visible()
-    settle(page)
+OFF = "cross.1.1.zero~cross.1.2.zero"
 
 
 def tab(page: Page, name: str) -> None:
@@ -29,7 +23,7 @@ def tab(page: Page, name: str) -> None:
 
 def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     page = visit(ADDRESS)
-    measured(page)
+    expect(page.get_by_text(re.compile("Measured on 200 of 1,505 test sentences of reverse"))).to_be_visible()
     expect(page.get_by_text("5 of 12 heads have a clear role")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
     page.get_by_role("button", name="Cross L1 H2: alignment").focus()
@@ -39,12 +33,18 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Cross L1 H1: alignment (predicts)")).to_be_visible()
     expect(page.get_by_text(re.compile("over 199 sentences; beside uniform attention .* untrained"))).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
+    wait_for(page, probe_tab="One head")
+    page.reload()
+    settle(page)
+    expect(page.get_by_role("tab", name="One head")).to_have_attribute("aria-selected", "true")
 
 
 def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visit, elsewhere: Visit) -> None:
-    page = visit(ADDRESS)
-    measured(page)
+    page = visit(f"{ADDRESS}&edit=%3Cimg%20src=x%20onerror=alert(1)%3E.1.1.zero&sample=task.60")
+    expect(page.get_by_text(re.compile("Measured on 60 of 1,505"))).to_be_visible()
     tab(page, "Surgery")
+    expect(page.get_by_text("is left out")).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
     expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
     for head, count in ((1, 1), (1, 0), (1, 1), (2, 2)):
         page.get_by_role("button", name=f"Cross L1 H{head}: alignment").click()
@@ -53,52 +53,20 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visi
         expect(page.get_by_role("button", name=change)).to_be_enabled(enabled=count > 0)
     expect(page.get_by_role("button", name="Cross L1 H2: alignment (predicts), ✓", pressed=True)).to_be_visible()
     page.get_by_role("button", name="Change 2 heads").click()
-    settle(page)
     expect(page.get_by_text("The translation changes.")).to_be_visible()
     expect(page.locator("del", has_text="thgildaeh")).to_be_visible()
     expect(page.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
-    page.wait_for_function("wanted => decodeURIComponent(location.search).includes(wanted)", arg=OFF)
+    wait_for(page, edit=OFF)
     link = page.url
 
     page.get_by_role("button", name="Undo").click()
-    settle(page)
+    wait_for(page, edit=None)
     expect(page.get_by_role("tab", name="Surgery")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
-    page.wait_for_function("() => !new URLSearchParams(location.search).has('edit')")
 
     again = elsewhere(link)
     expect(again.get_by_text("The translation changes.")).to_be_visible()
     expect(again.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
-
-
-@pytest.mark.slow
-def test_a_fresh_server_opens_the_edits_of_a_link(page: Page, fresh_server: Callable[..., object]) -> None:
-    with fresh_server() as server:  # type: ignore[attr-defined]
-        page.goto(f"{server.url}{ADDRESS}&{OFF}")
-        settle(page)
-        expect(page.get_by_text("The translation changes.")).to_be_visible(timeout=30_000)
-
-
-def test_markup_in_a_link_stays_text(visit: Visit) -> None:
-    page = visit(ADDRESS + "&edit=%3Cimg%20src=x%20onerror=alert(1)%3E.1.1.zero")
-    measured(page)
-    tab(page, "Surgery")
-    expect(page.get_by_text("is left out")).to_be_visible()
-    assert page.locator("img[src=x]").count() == 0
-
-
-def test_a_link_with_a_mean_opens_with_its_sample(visit: Visit) -> None:
-    page = visit(f"{ADDRESS}&sample=task.60&edit=cross.1.1.mean")
-    expect(page.get_by_text(re.compile("Measured on 60 of 1,505 test sentences of reverse"))).to_be_visible()
-    expect(page.get_by_text("In force: cross L1 H1 replaced by its mean")).to_be_visible()
-    expect(page.get_by_role("tab", name="Surgery")).to_have_attribute("aria-selected", "true")
-    tab(page, "One head")
-    expect(page.get_by_role("heading", name="Coverage of the source").first).to_be_visible()
-    page.wait_for_function("() => new URLSearchParams(location.search).get('probe_tab') === 'One head'")
-    page.reload()
-    settle(page)
-    expect(page.get_by_role("tab", name="One head")).to_have_attribute("aria-selected", "true")
-    expect(page.get_by_text(re.compile("Measured on 60 of 1,505"))).to_be_visible()
 
 
 @pytest.mark.slow
@@ -112,7 +80,7 @@ def test_stopped_work_continues_where_it_stopped(page: Page, server: Server) -> 
     def count() -> int:
         return int(re.findall(r"\d+", counted.inner_text())[0])
 
-    expect(counted).to_be_visible(timeout=30_000)
+    expect(counted).to_be_visible()
     before = count()
     # Streamlit shows its own Stop button in the header while a script run takes long.
     page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()

@@ -20,20 +20,19 @@ from tests.browser import IDLE, REBOUND, TIMEOUT_MS, Server, Watch, serve, settl
 from tests.paths import ROOT
 
 
-def test_the_first_page_opens_with_nothing_in_the_log(visit: Callable[..., Page], server: Server) -> None:
-    page = visit("/")
-    assert "Headlight" in page.title()
-    assert page.locator('[data-testid="stSidebar"]').is_visible()
-    assert page.locator('[data-testid="stException"]').count() == 0
-    assert "Traceback" not in server.output()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("address", ["/translate?text=I+read+red+books", "/?text=We+eat+green+apples"])
-def test_a_deep_link_as_the_very_first_request(fresh_server: Callable, page: Page, address: str) -> None:
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("/?model=adjective-swap&text=We+eat+green+apples", "nous mangeons pommes vert"),
+        ("/probe?model=reverse&text=headlight&edit=cross.1.1.zero~cross.1.2.zero", "The translation changes."),
+    ],
+)
+def test_a_deep_link_as_the_very_first_request(fresh_server: Callable, page: Page, address: str, text: str) -> None:
     """Streamlit knows of st.navigation only after app.py ran once: the page must not run without its frame."""
     with fresh_server() as server:
         page.goto(server.url + address)
+        expect(page.get_by_text(text, exact=True).first).to_be_visible()
         settle(page)
         assert page.locator('[data-testid="stSidebar"]').is_visible()
         assert page.locator('[data-testid="stException"]').count() == 0
@@ -173,29 +172,30 @@ ATTACK = """async (host) => {
 }"""
 
 
-@pytest.mark.parametrize("options", [{}, {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}], ids=["alone", "class"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}, {"STREAMLIT_BROWSER_SERVER_ADDRESS": REBOUND}],
+    ids=["alone", "class", "named"],
+)
 def test_a_name_that_was_turned_to_this_machine_reaches_nothing(browser: Browser, options: dict[str, str]) -> None:
-    """DNS rebinding: to the browser, a foreign site's page and the server have the same host and port."""
+    """DNS rebinding: to the browser, a foreign site's page and the server have the same host and port.
+
+    A server that was told the name answers to it.
+    """
     with serve(options) as server, closing(browser.new_context()) as profile:
         page = profile.new_page()
-        host = f"{REBOUND}:{server.port}"
-        answer = page.goto(f"http://{host}/")
+        foreign = f"{REBOUND}:{server.port}"
+        answer = page.goto(f"http://{foreign}/")
         assert answer is not None
-        assert (answer.status, page.title()) == (403, "")
-        assert f"If that is its name, start it with --browser.serverAddress {REBOUND}" in page.inner_text("body")
-        assert page.evaluate(ATTACK, host) == [403, "refused"]
-        page.goto(f"http://127.0.0.1:{server.port}/")
+        if "STREAMLIT_BROWSER_SERVER_ADDRESS" not in options:
+            assert (answer.status, page.title()) == (403, "")
+            assert f"If that is its name, start it with --browser.serverAddress {REBOUND}" in page.inner_text("body")
+            assert page.evaluate(ATTACK, foreign) == [403, "refused"]
+            assert upgraded(server, f"http://{REBOUND}", f"localhost:{server.port}") == 403
+            foreign = f"127.0.0.1:{server.port}"
+            page.goto(f"http://{foreign}/")
         page.wait_for_selector(IDLE, timeout=TIMEOUT_MS)
-        assert page.evaluate(ATTACK, f"127.0.0.1:{server.port}") == [200, "open"]
-        assert upgraded(server, f"http://{REBOUND}", f"localhost:{server.port}") == 403
-
-
-def test_a_server_that_was_told_its_name_answers_to_it(browser: Browser) -> None:
-    with serve({"STREAMLIT_BROWSER_SERVER_ADDRESS": REBOUND}) as server, closing(browser.new_context()) as profile:
-        page = profile.new_page()
-        page.goto(f"http://{REBOUND}:{server.port}/")
-        page.wait_for_selector(IDLE, timeout=TIMEOUT_MS)
-        assert page.evaluate(ATTACK, f"{REBOUND}:{server.port}") == [200, "open"]
+        assert page.evaluate(ATTACK, foreign) == [200, "open"]
 
 
 def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Server, watch: Watch, course: Any) -> None:

@@ -1,10 +1,10 @@
-"""The tab that tests share holds nothing of the test before: no storage, no settings, no other tabs, no history."""
+"""The tab that tests share holds nothing of the test before, records what pages do unseen, and is waited for."""
 
 from __future__ import annotations
 
 from playwright.sync_api import Browser, Page
 
-from tests.browser import SCREEN, Server
+from tests.browser import SCREEN, Server, settle
 from tests.e2e.tab import Tab
 
 PLAIN = "/_stcore/health"  # a page of the server that runs no script
@@ -86,3 +86,18 @@ def test_what_a_page_did_unseen_is_recorded(browser: Browser, server: Server) ->
     assert "a dialog: shown" in done
     assert "a script that failed: broken" in done
     assert any("https://other.example/x" in problem for problem in done), done
+
+
+def test_settling_waits_for_a_run_whose_request_is_late(new_page: Page, server: Server) -> None:
+    """As on a busy machine, where a click reaches the server long after it was made."""
+    new_page.goto(f"{server.url}/positions?model=reverse")
+    settle(new_page)
+    new_page.evaluate(
+        """() => {
+      const { prototype } = Object.getPrototypeOf(WebSocket), { send } = prototype;
+      prototype.send = function (data) { setTimeout(() => send.call(this, data), 2000); };
+    }"""
+    )
+    new_page.get_by_role("tab", name="The rotation").click()
+    settle(new_page)
+    assert new_page.get_by_text("PE(p + 5) = M · PE(p) holds at all 59 positions").is_visible()

@@ -19,12 +19,11 @@ from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.runs.status import read_status
 from model.folder import WEIGHTS
-from tests.browser import Server, serve
+from tests.browser import TIMEOUT_MS, Server, serve
 from tests.explorer.toy_runs import save_run
 
 pytestmark = pytest.mark.slow  # real runs
 
-PATIENCE = 120_000  # milliseconds; the machine may be busy with other things
 SETTINGS = {
     "Updates (steps)": 240,
     "Updates between evaluations": 20,
@@ -70,7 +69,7 @@ def step_of(page: Page) -> int:
 @contextmanager
 def held(checkpoints: Path, name: str, step: int = 1) -> Iterator[psutil.Process]:
     """The run's process, halted inside the block once it trains and has made this update: a late browser sees it."""
-    deadline = time.monotonic() + PATIENCE / 1000
+    deadline = time.monotonic() + TIMEOUT_MS / 1000
     while True:
         launch, status = read_launch(checkpoints, name), read_status(checkpoints, name)
         if launch and launch.alive and status and status.state == "running" and status.step >= step:
@@ -88,30 +87,29 @@ def held(checkpoints: Path, name: str, step: int = 1) -> Iterator[psutil.Process
 
 def open_settings(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/train")
-    page.get_by_text("Training settings").click(timeout=PATIENCE)
+    page.get_by_text("Training settings").click()
     for label, value in SETTINGS.items():
         field = page.get_by_role("spinbutton", name=label, exact=True)
         field.fill(str(value))
         field.press("Enter")
         page.get_by_text("The command").scroll_into_view_if_needed()
-    expect(page.get_by_role("button", name="Start training")).to_be_enabled(timeout=PATIENCE)
+    expect(page.get_by_role("button", name="Start training")).to_be_enabled()
 
 
 def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: Path) -> None:
-    page.set_default_timeout(PATIENCE)
     open_settings(page, server)
     name = Runs(checkpoints).free_name("mine")  # it has a number where the test is repeated
     page.get_by_role("textbox", name="Name").fill(name)
     page.get_by_role("textbox", name="Name").press("Enter")
     page.get_by_text("The command").click()
     command = page.get_by_test_id("stCode").last
-    expect(command).to_contain_text(f"--name {name} ", timeout=PATIENCE)
+    expect(command).to_contain_text(f"--name {name} ")
     expect(command).to_contain_text("max_steps=240")
     page.get_by_role("button", name="Start training").click()
 
     with held(checkpoints, name, step=SETTINGS["Updates between evaluations"] + 1):
-        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
-        expect(page).to_have_url(re.compile(rf"run={name}$"), timeout=PATIENCE)
+        expect(badge(page, "running")).to_be_visible()
+        expect(page).to_have_url(re.compile(rf"run={name}$"))
         page.get_by_text("Its sharpest row is").wait_for()  # the first evaluation has drawn the watched sentence
         expect(page.get_by_test_id("stProgress")).to_contain_text(re.compile(r"step [1-9]"))  # written apart
         first = step_of(page)
@@ -119,7 +117,7 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
         caption = page.get_by_text(re.compile(r"^Training loss .* at step")).first
         before = caption.inner_text()
         page.reload()
-        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+        expect(badge(page, "running")).to_be_visible()
 
     with held(checkpoints, name, step=first + 2 * SETTINGS["Updates between evaluations"]):
         expect(page.get_by_text(re.compile(r"^Training loss .* at step")).first).not_to_have_text(before)
@@ -127,38 +125,38 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
         assert step_of(page) > first > 0
         stop_button(page).click()
         expect(stop_button(page)).to_be_disabled()
-    expect(badge(page, "stopped")).to_be_visible(timeout=PATIENCE)
+    expect(badge(page, "stopped")).to_be_visible()
     stopped = step_of(page)
     assert stopped < SETTINGS["Updates (steps)"]
 
     page.get_by_role("button", name="Resume").click()
     with held(checkpoints, name) as process:
-        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+        expect(badge(page, "running")).to_be_visible()
         process.kill()
-    expect(badge(page, "failed")).to_be_visible(timeout=PATIENCE)
+    expect(badge(page, "failed")).to_be_visible()
     page.get_by_role("button", name="Resume").click()
     with held(checkpoints, name):
-        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
-    expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
+        expect(badge(page, "running")).to_be_visible()
+    expect(badge(page, "finished")).to_be_visible()
     assert step_of(page) == SETTINGS["Updates (steps)"] > stopped
 
     page.get_by_role("button", name="Train again like this").click()
     seed = page.get_by_role("spinbutton", name="Seed")
     seed.fill("1")  # its own
     seed.press("Enter")
-    expect(page.get_by_test_id("stCode").last).to_contain_text("seed=1", timeout=PATIENCE)
+    expect(page.get_by_test_id("stCode").last).to_contain_text("seed=1")
     same = Runs(checkpoints).free_name(name)
     page.get_by_role("button", name="Start", exact=True).click()
-    expect(page).to_have_url(re.compile(rf"run={same}$"), timeout=PATIENCE)
-    expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(rf"run={same}$"))
+    expect(badge(page, "finished")).to_be_visible()
     first_weights, again = (load_file(checkpoints / run / WEIGHTS) for run in (name, same))
     assert first_weights.keys() == again.keys()
     assert all(torch.equal(again[key], tensor) for key, tensor in first_weights.items())
     page.goto(f"{server.url}/train?run={name}")
 
     page.get_by_role("link", name="Open in Translate").click()
-    expect(page).to_have_url(re.compile(rf"model={name}\b"), timeout=PATIENCE)
-    expect(page.locator(".stepper")).to_be_visible(timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(rf"model={name}\b"))
+    expect(page.locator(".stepper")).to_be_visible()
     status = read_status(checkpoints, name)
     assert status is not None
     assert (status.state, status.step) == ("finished", 240)
@@ -170,14 +168,13 @@ def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, chec
     things = dict(zip(("moon", "tree", "dog", "star"), ("Mond", "Baum", "Hund", "Stern"), strict=True))
     both = words | things
     pairs = "".join(f"{one} {other} -> {both[one]} {both[other]}\n" for one, other in product(both, both))
-    page.set_default_timeout(PATIENCE)
     page.goto(f"{server.url}/train")
     page.get_by_role("combobox", name="Data").click()
     page.get_by_role("option", name="Your own sentence pairs").click()
     box = page.get_by_role("textbox", name="Or paste pairs, one on each line")
     box.fill(pairs)
     box.press("Control+Enter")
-    expect(page.get_by_text("64 pairs: 58 to learn from, 6 held out")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("64 pairs: 58 to learn from, 6 held out")).to_be_visible()
     expect(page.get_by_text("Proposed: whole words")).to_be_visible()
     updates = page.get_by_role("spinbutton", name="Updates (steps)")
     updates.fill("300")
@@ -188,34 +185,33 @@ def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, chec
     field.press("Enter")
     page.get_by_text("The command").click()
     command = page.get_by_test_id("stCode").last
-    expect(command).to_contain_text(f"--name {name} ", timeout=PATIENCE)
-    expect(command).to_contain_text("max_steps=300", timeout=PATIENCE)
+    expect(command).to_contain_text(f"--name {name} ")
+    expect(command).to_contain_text("max_steps=300")
     page.get_by_role("button", name="Start training").click()
-    expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
+    expect(badge(page, "finished")).to_be_visible()
     expect(page.get_by_text("Exactly right", exact=True)).to_be_visible()
-    expect(page.get_by_text("Its sharpest row is")).to_be_visible(timeout=PATIENCE)  # of a sentence that nobody chose
+    expect(page.get_by_text("Its sharpest row is")).to_be_visible()  # of a sentence that nobody chose
     page.get_by_role("link", name="Open in Translate").click()
-    expect(page).to_have_url(re.compile(rf"model={name}\b"), timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(rf"model={name}\b"))
     page.goto(f"{server.url}/?model={name}&text=dog+tree")
-    expect(page.get_by_role("heading", name="Hund Baum", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name="Hund Baum", exact=True)).to_be_visible()
 
 
 def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path) -> None:
     environment = {"HEADLIGHT_CHECKPOINTS": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    page.set_default_timeout(PATIENCE)
     with serve(environment) as first:
         page.goto(f"{first.url}/train")
         page.get_by_role("button", name="Start training").click()
-        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+        expect(badge(page, "running")).to_be_visible()
     launch = read_launch(tmp_path, "reverse-2")
     assert launch is not None
     try:
         assert launch.alive
         with serve(environment) as second:
             page.goto(f"{second.url}/train?run=reverse-2")
-            expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+            expect(badge(page, "running")).to_be_visible()
             stop_button(page).click()
-            expect(badge(page, "stopped")).to_be_visible(timeout=PATIENCE)
+            expect(badge(page, "stopped")).to_be_visible()
     finally:
         if launch.alive:
             psutil.Process(launch.pid).kill()
@@ -223,7 +219,6 @@ def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path
 
 def test_a_file_that_is_too_large_is_answered_where_it_stands(page: Page, server: Server) -> None:
     """In words that are seen: Streamlit itself shows them only to a pointer that hovers."""
-    page.set_default_timeout(PATIENCE)
     page.goto(f"{server.url}/train")
     page.get_by_role("combobox", name="Data").click()
     page.get_by_role("option", name="Your own sentence pairs").click()
@@ -239,19 +234,18 @@ def test_a_file_that_is_too_large_is_answered_where_it_stands(page: Page, server
 
 
 def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
-    page.set_default_timeout(PATIENCE)
     page.goto(f"{server.url}/runs?entry=toy")
     film = page.locator(".film")
-    expect(film.get_by_role("slider")).to_be_visible(timeout=PATIENCE)
+    expect(film.get_by_role("slider")).to_be_visible()
     expect(film.locator("output")).to_have_text("step 30 (4 of 4)")
     film.get_by_role("slider").press("ArrowLeft")
     film.get_by_role("slider").press("ArrowLeft")
     expect(film.locator("output")).to_have_text("step 10 (2 of 4)")
     film.get_by_role("button", name="Layer 1, head 3").click()
     expect(film.locator("figcaption")).to_have_text("Cross-attention, layer 1, head 3, step 10")
-    expect(page.get_by_text(re.compile(r"^Step 10, layer 1, head 3\."))).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text(re.compile(r"^Step 10, layer 1, head 3\."))).to_be_visible()
     film.get_by_role("button", name="Play").click()
-    expect(film.locator("output")).to_have_text("step 30 (4 of 4)", timeout=PATIENCE)
+    expect(film.locator("output")).to_have_text("step 30 (4 of 4)")
     expect(film.get_by_role("button", name="Play")).to_be_visible()
     film.locator("canvas.big").hover(position={"x": 120, "y": 100})
     expect(film.locator("figure p")).to_contain_text("→")
@@ -259,20 +253,18 @@ def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
 
 def test_nothing_covers_the_choice_of_a_run(page: Page, server: Server) -> None:
     """It is in the page's first line, where Streamlit has its header."""
-    page.set_default_timeout(PATIENCE)
     page.goto(f"{server.url}/train")
     page.get_by_role("button", name="Start training").wait_for()
     page.get_by_test_id("stMain").get_by_test_id("stSelectbox").first.click()
     page.get_by_role("option", name="toy").click()
-    expect(page).to_have_url(re.compile(r"run=toy"), timeout=PATIENCE)
-    expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(r"run=toy"))
+    expect(badge(page, "finished")).to_be_visible()
     page.get_by_role("button", name="New run").click()
     page.get_by_role("button", name="Start training").wait_for()
 
 
 def test_the_pages_fit_the_screen(page: Page, server: Server) -> None:
     """Nothing is wider than the window, and the first screen of Train holds its one primary action."""
-    page.set_default_timeout(PATIENCE)
     for address, sign in (("/train", "Start training"), ("/runs?entry=toy", "Watch heads form")):
         page.goto(server.url + address)
         page.get_by_text(sign).first.wait_for()

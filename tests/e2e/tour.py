@@ -8,10 +8,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from tests.browser import SCREEN, Server, Watch, settle
+from tests.browser import TIMEOUT_MS, Server, Watch, new_profile, settle
 from tests.paths import ROOT
 
-PATIENCE_MS = 60_000  # the machine may be busy with other things
 # A component is drawn some time after Streamlit has created its container.
 _ALIVE = """() => [...document.querySelectorAll("[data-testid^=stBidiComponent]")].every(
   room => (room.shadowRoot ?? room).childElementCount)"""
@@ -32,13 +31,13 @@ class Tour:
 
     def go(self, address: str, where: str = "") -> Page:
         """Open an address, wait until it is drawn, and check it; `where` names it in the problems."""
-        self.page.goto(self._server.url + address, timeout=PATIENCE_MS)
+        self.page.goto(self._server.url + address)
         return self.look(where or address.partition("?")[0])
 
     def look(self, where: str) -> Page:
         """Wait until everything is drawn, and check the page; `where` names it in the problems."""
-        settle(self.page, PATIENCE_MS)
-        self.page.wait_for_function(_ALIVE, timeout=PATIENCE_MS)
+        settle(self.page)
+        self.page.wait_for_function(_ALIVE)
         done = self._watch.taken()
         shown = self.page.get_by_test_id("stException").all_inner_texts()
         self._problems += [f"{where}: {problem}" for problem in (*done, *shown, *self._look(self.page))]
@@ -60,9 +59,9 @@ class Tour:
 def touring(browser: Browser, server: Server, look: Look = lambda page: [], **options: Any) -> Iterator[Tour]:
     """A tour in a new browser profile; `options` are those of Playwright's `new_context`."""
     watch = Watch()
-    context = browser.new_context(viewport=SCREEN, **options)
+    context = new_profile(browser, **options)
     watch.follow(context)
     page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
+    page.set_default_timeout(TIMEOUT_MS)
     yield Tour(page, server, watch, look)
     context.close()

@@ -1,0 +1,124 @@
+"""The large maps of both views in a real browser: planted weights, masks, and any text and size are drawn correctly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.e2e.bench import NASTY, Bench, ends_of_scale
+from tests.explorer.planted import planted_trace
+from tests.explorer.planted_heads import random_trace
+
+WIDTHS = (1000, 358)
+READOUT = {"stepper": "figure.{} .readout", "heads": ".cell"}
+
+
+def readout(bench: Bench, kind: str) -> str:
+    return bench.text(READOUT[bench.look].format(kind))
+
+
+def test_rows_are_queries_from_the_top_and_columns_are_keys(either: Bench) -> None:
+    either.mount(step=5, layer=1, head=2, view="head.beside")
+    # The decoder's head looks one token back; those of encoder and cross-attention one token to the right.
+    assert [int(np.argmin(row)) for row in either.painted("decoder")] == [0, 0, 1, 2, 3]
+    assert [int(np.argmin(row)) for row in either.painted("cross")] == [1, 2, 3, 4, 0]
+    if either.look == "heads":
+        either.mount(step=5, layer=1, head=2, view="head", kind="encoder")
+        assert [int(np.argmin(row)) for row in either.painted("encoder")] == [1, 2, 3, 4, 0]
+
+
+def test_labels_stand_at_their_rows_and_columns_and_axes_are_named(either: Bench) -> None:
+    trace = planted_trace(("the", "cat", "the", "<eos>"), ("<sos>", "x", "y"))
+    either.mount(trace, step=1, view="head", layer=1, head=1)
+    either.listen()
+    either.press("End")
+    places = either.written("cross")
+    left, top, cell, rows, columns = either.plot("cross")
+    assert (rows, columns) == (3, 4)
+    for key, name in enumerate(("1 the", "2 cat", "3 the", "4 <eos>")):
+        assert places[name][0] == pytest.approx(left + (key + 0.5) * cell, abs=1)
+        assert places[name][1] < top
+    for query, (reads, predicts) in enumerate((("1 <sos>", "x"), ("2 x", "y"), ("3 y", "<eos>"))):
+        assert places[reads][1] == pytest.approx(top + (query + 0.5) * cell, abs=1)
+        assert places[reads][0] < left
+        if either.look == "heads":
+            assert places[f"→ {predicts}"][1] == pytest.approx(places[reads][1], abs=1)
+            assert places[f"→ {predicts}"][0] > left + columns * cell
+    assert places["decoder reads (query)"][0] < left
+    assert places["source (key)"][1] < top
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_weights_are_on_the_scale_from_zero_to_one(either: Bench, dark: bool) -> None:
+    either.mount(layer=1, head=1, step=5, dark=dark, view="head")
+    assert [either.colour("cross", 0, key)[:3] for key in (3, 0)] == ends_of_scale(dark)
+    assert either.text(".ramp").split() == ["0", "1"]
+
+
+def test_masked_cells_are_grey_off_the_scale_and_say_why(either: Bench) -> None:
+    trace = planted_trace()
+    trace.encoder_mask[:, 4] = 2
+    trace.encoder[..., 4] = 0
+    either.mount(trace, step=3, layer=1, head=1, view="head.beside")
+    zero = either.colour("cross", 0, 3)
+    for kind, query, key, reason in (("decoder", 1, 3, "future"), ("encoder", 2, 4, "padding")):
+        red, green, blue, _ = either.colour(kind, query, key)
+        assert max(red, green, blue) - min(red, green, blue) <= 3, "masked is grey"
+        assert max(abs(a - b) for a, b in zip((red, green, blue), zero, strict=False)) > 8, "masked is not weight 0"
+        either.hover(f"figure.{kind} canvas", position=either.point(kind, query, key))
+        assert f"masked ({reason})" in readout(either, kind)
+        if either.look == "heads":  # whose table is of the cell that is chosen
+            either.click(f"figure.{kind} canvas", position=either.point(kind, query, key))
+            either.open_table()
+            assert f"masked: {reason}" in either.text("tbody")
+            either.click("summary")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("view", ["stepper", "heads", "head", "lines", "text", "heads.beside", "head.beside"])
+def test_tokens_are_only_ever_text(request: pytest.FixtureRequest, view: str, width: int) -> None:
+    bench: Bench = request.getfixturevalue("stage" if view == "stepper" else "heads")
+    requests: list[str] = []
+    bench.page.on("request", lambda request: requests.append(request.url))
+    bench.narrow(width)
+    trace = random_trace(NASTY, ["<sos>", *NASTY[:6]], layers=(1, 2), heads=(3, 2))
+    for kind in ("encoder", "decoder", "cross"):
+        bench.mount(trace, kind=kind, layer=1, head=1, view=view, step=4, width=width)
+        bench.open_table()
+        assert bench("img, script").count() == 0
+        texts = "tbody, .source .chips" if view == "stepper" else "tbody, .caption"
+        assert view.startswith("heads") or "alert(1)" in " ".join(bench(texts).all_inner_texts())
+        shown = {"stepper": ".source .chips", "lines": ".lines", "text": ".strip"}.get(view)
+        assert shown is None or "U+202Eevil" in bench.text(shown)
+        assert bench.fits(), "the page itself never scrolls sideways"
+    assert [url for url in requests if not url.startswith(("blob:", "about:", "data:"))] == []
+
+
+@pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 1), (1, 4), (100, 1), (100, 100)])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_any_length_is_drawn_by_the_stepper(stage: Bench, n_src: int, n_tgt: int, width: int) -> None:
+    source, target = [f"w{i}" for i in range(n_src - 1)], ["v"] * (n_tgt - 1)
+    stage.narrow(width)
+    trace = planted_trace([*source, "<eos>"], ["<sos>", *target], heads=(2, 9))
+    stage.mount(trace, step=n_tgt, layer=1, head=1, width=width)
+    for kind, rows, columns in (("encoder", n_src, n_src), ("decoder", n_tgt, n_tgt), ("cross", n_tgt, n_src)):
+        _, _, cell, drawn, across = stage.plot(kind)
+        assert (drawn, across) == (rows, columns)
+        assert cell >= 3
+    assert stage.colour("cross", 0, 0)[:3] != stage.colour("cross", 0, n_src - 1)[:3] or n_src == 1
+    assert stage.fits()
+
+
+@pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 1), (1, 4), (100, 1), (100, 100)])
+def test_any_length_is_drawn_by_the_views_of_heads(heads: Bench, n_src: int, n_tgt: int) -> None:
+    source, target = [f"w{i}" for i in range(n_src - 1)], ["v"] * (n_tgt - 1)
+    trace = random_trace([*source, "<eos>"], ["<sos>", *target], layers=(1, 2), heads=(3, 5))
+    for kind, rows, columns in (("encoder", n_src, n_src), ("decoder", n_tgt, n_tgt), ("cross", n_tgt, n_src)):
+        heads.mount(trace, kind=kind, layer=1, head=1)
+        assert heads(".tile").count() == (4 if kind == "encoder" else 12)
+        heads.click(".views button[value=head]")
+        assert heads.plot(kind)[3:] == (rows, columns)
+        heads.click(".views button[value=lines]")
+        assert (heads(".left .end").count(), heads(".right .end").count()) == (rows, columns)
+        heads.click(".views button[value=text]")
+        assert heads(".strip > div:last-child .word").count() == columns
