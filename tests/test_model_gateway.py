@@ -183,7 +183,15 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
 
 PROBE = ("All heads", "One head", "Surgery", "Importance", "Search", "Grammar", "Export")
 MASKS = ("The masks", "Given target", "While decoding", "Trained without it", "Open padding")
-POSITIONS = ("The table", "One word", "The rotation", "Alternatives", "Shuffle the words", "Longer than trained")
+POSITIONS = (
+    "The table",
+    "One word",
+    "The rotation",
+    "Alternatives",
+    "In the scores",
+    "Shuffle the words",
+    "Longer than trained",
+)
 INSIDE = ("The machine", "All operations", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
 VISITS: dict[str, list[dict[str, str]]] = {
     "translate": [{}, {"path": "5-6-2"}, {"edit": "cross.1.1.zero"}],

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from tests.explorer.sent import decoding, decodings
-from tests.pages.teaching import as_read, plotted, tables, words
+from tests.pages.page import as_read, maps, table_with, visit, words
 
 Floats = NDArray[np.float64]
 
@@ -29,12 +29,7 @@ class Screen:
     def open(self, page: str, **query: str) -> Screen:
         """Another page in the same visit, at an address."""
         self.at.query_params.clear()
-        for name, value in query.items():
-            self.at.query_params[name] = value
-            if name.endswith("_tab"):
-                self.at.session_state[name] = value
-        self.at.switch_page(f"pages/{page}.py").run()
-        assert not self.at.exception
+        visit(page, self.at, **query)
         return self
 
     @property
@@ -71,12 +66,11 @@ class Screen:
 
     def table(self, column: str) -> pd.DataFrame:
         """The table with this column."""
-        return next(table for table in tables(self.at) if column in table)
+        return table_with(self.at, column)
 
     def plots(self) -> list[Floats]:
         """The numbers of the heatmaps, in the order of the page."""
-        found = [plot["data"][0].get("z") for plot in plotted(self.at)]
-        return [np.asarray(each, dtype=np.float64) for each in found if each is not None]
+        return maps(self.at)
 
     def edited(self, model: str, text: str, edit: str) -> tuple[str, str]:
         """The translations before and after a change of heads, as Surgery shows them."""

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.running_models import FOLDER
 from explorer.web import runtime
 from tests.pages.on_screen import HeadsOnScreen, Screen
-from tests.pages.teaching import as_read
-from tests.paths import CHECKPOINTS, ROOT
+from tests.pages.page import as_read, new_app
 
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
 Look = Callable[[Screen], str]
@@ -271,10 +270,8 @@ def heads_in_facts(facts: str) -> int:
 
 
 @pytest.fixture
-def screen() -> Iterator[Screen]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runtime, "CHECKPOINTS", CHECKPOINTS)
-        yield Screen(AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run())
+def screen(shipped: Path) -> Screen:
+    return Screen(new_app().run())
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
@@ -285,10 +282,14 @@ def test_every_question_is_answered_with_what_the_screen_shows(screen: Screen, l
             continue
         screen.open("lessons", lesson=lesson.name, at=str(number))
         if step.after:
-            send(screen, lesson.name, number, step, any_answer(step))
+            send(screen, lesson.name, number, step, wrong_answer(step))
         seen = next(looks)(screen)
         screen.open("lessons", lesson=lesson.name, at=str(number))
+        send(screen, lesson.name, number, step, wrong_answer(step, seen))
+        assert "Not quite" in " ".join(box.value for box in screen.at.error), f"{lesson.name}, step {number}"
+        assert not screen.at.success
         send(screen, lesson.name, number, step, seen)
+        assert not screen.at.error
         said = as_read(" ".join(box.value for box in screen.at.success))
         assert said.startswith("Right:"), f"{lesson.name}, step {number}: the screen shows {seen!r}"
     assert next(looks, None) is None
@@ -308,7 +309,8 @@ def send(screen: Screen, name: str, number: int, step: Step, answer: str) -> Non
     assert not screen.at.exception
 
 
-def any_answer(step: Step) -> str:
-    """An answer, after which the picture is shown, whether it is right or wrong."""
+def wrong_answer(step: Step, right: str = "") -> str:
+    """Another answer than the right one; after any answer, the picture is shown."""
     assert step.question is not None
-    return step.question.choices[-1].text.strip("`") if step.question.choices else "no idea"
+    choices = [choice.text.strip("`") for choice in step.question.choices]
+    return next((text for text in choices if text != right), "no idea")

@@ -1,39 +1,46 @@
-"""The Attention page, run by Streamlit's own test harness from app.py."""
+"""The Attention page in Streamlit's test harness: the views' place, the address, and the panels with their numbers."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import dataclasses
+import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
+from explorer.decoding.translator import Translation, Translator
 from explorer.decoding.view_options import ViewOptions, format_view, parse_view
-from explorer.screens.attention import panels as attention_panels
-from explorer.web import runtime
+from explorer.files.manifest import read_manifest
+from explorer.screens.attention import downloads
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from tests.explorer import sent
+from tests.explorer.attention_files import npz, tokens, weights_of
 from tests.explorer.sent import decoding, decodings, mount
-from tests.explorer.sent import report as said
-from tests.explorer.toy_models import save_toy
-from tests.pages.teaching import as_read
-from tests.paths import ROOT
+from tests.pages.page import address, maps, plotted, run, table_with, visit, words
+
+TEXT = "I read red books"
+PLACE = {"model": "adjective-swap", "text": TEXT, "kind": "cross", "layer": "1", "head": "2"}
 
 
-@pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints")
-    save_toy(folder / "adjective-swap", "adjective-swap")
-    save_toy(folder / "reverse", "reverse", n_encoder_layers=3)
-    return folder
+@pytest.fixture(autouse=True)
+def _untrained(toys: Path) -> None:
+    """All tests of this file are about numbers, not about what a model has learned."""
 
 
-@pytest.fixture
-def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
-    return at.switch_page("pages/attention.py")
+def attention(**query: str) -> AppTest:
+    return visit("attention", **({"model": "adjective-swap", "text": TEXT} | query))
+
+
+def panel(name: str, **query: str) -> AppTest:
+    """The page with a panel open beside a head, as opened by a link."""
+    return visit("attention", **(PLACE | {"view": "head", "panel": name, "cell": "2-3"} | query))
 
 
 def start(at: AppTest) -> dict[str, Any]:
@@ -43,172 +50,384 @@ def start(at: AppTest) -> dict[str, Any]:
     return place | {"view": format_view(options)}
 
 
-def notes(at: AppTest) -> str:
-    return as_read(" ".join(element.value for element in [*at.caption, *at.info, *at.warning, *at.error]))
-
-
-def address(at: AppTest) -> dict[str, str]:
-    """The address bar; the harness returns what a page wrote as text, and what a link brought as a list."""
-    return {name: value if isinstance(value, str) else value[-1] for name, value in at.query_params.items()}
-
-
-def link(app: AppTest, **query: str) -> AppTest:
-    for name, value in query.items():
-        app.query_params[name] = value
-    return app.run()
-
-
 def report(at: AppTest, **changes: Any) -> AppTest:
     """Simulate a move of the user; `view` stands for the options, as in the address."""
     if "view" in changes:
-        changes["options"] = asdict(parse_view(changes.pop("view")))
-    at.session_state["heads"] = said(mount(at, "heads"), **changes)
-    return at.run()
+        changes["options"] = dataclasses.asdict(parse_view(changes.pop("view")))
+    at.session_state["heads"] = sent.report(mount(at, "heads"), **changes)
+    return run(at)
 
 
-def test_opens_with_all_heads_of_the_example(app: AppTest) -> None:
-    at = app.run()
-    assert not at.exception
-    shown = decoding(at)
-    assert shown["source"]["tokens"] == ["i", "read", "red", "books", "<eos>"]
-    assert {kind: (shape["layers"], shape["heads"]) for kind, shape in shown["shapes"].items()} == {
-        "encoder": (1, 2),
-        "decoder": (2, 4),
-        "cross": (2, 4),
-    }
+def translator(toys: Path, model: str = "adjective-swap") -> Translator:
+    return Translator(load_model(toys / model))
+
+
+def translation(toys: Path, model: str = "adjective-swap") -> Translation:
+    return translator(toys, model).translate(TEXT, DecodeConfig())
+
+
+# The place of the views
+
+
+def test_opens_with_all_heads_of_the_example() -> None:
+    at = visit("attention")
+    header = decoding(at)
+    assert header["source"]["tokens"] == ["i", "read", "red", "books", "<eos>"]
+    sizes = {kind: (shape["layers"], shape["heads"]) for kind, shape in header["shapes"].items()}
+    assert sizes == {"encoder": (1, 2), "decoder": (2, 4), "cross": (2, 4)}
     assert start(at)["view"] == "heads"
-    assert not shown["trained"]
+    assert not header["trained"]
 
 
-def test_a_link_restores_the_view_and_the_address_says_the_same(app: AppTest) -> None:
-    query = {"model": "adjective-swap", "text": "They buy blue cars", "step": "3", "kind": "decoder", "layer": "2"}
-    query |= {"head": "4", "view": "lines.next.log.mass-60", "cell": "3-2"}
-    at = link(app, **query)
-    assert not at.exception
-    assert start(at) == {
-        "kind": "decoder",
-        "layer": 2,
-        "head": 4,
-        "step": 3,
-        "row": 3,
-        "column": 2,
-        "view": "lines.next.log.mass-60",
-    }
+def test_a_link_restores_the_view_and_the_address_says_the_same() -> None:
+    query = {"text": "They buy blue cars", "step": "3", "kind": "decoder", "layer": "2", "head": "4"}
+    query |= {"model": "adjective-swap", "view": "lines.next.log.mass-60", "cell": "3-2"}
+    at = attention(**query)
+    place = {"kind": "decoder", "layer": 2, "head": 4, "step": 3, "row": 3, "column": 2}
+    assert start(at) == place | {"view": query["view"]}
     assert address(at) == query
-
-
-def test_the_position_is_written_to_the_address(app: AppTest) -> None:
-    at = app.run()
-    before = mount(at, "heads")
-    report(at, kind="encoder", layer=1, head=2, row=4, column=2, view="head.max")
-    assert not at.exception
-    assert mount(at, "heads") == before, "the browser is not sent its own report"
-    expected = {"kind": "encoder", "layer": "1", "head": "2", "view": "head.max", "cell": "4-2"}
-    assert expected.items() <= address(at).items()
-
-
-def test_words_are_sent_where_a_word_has_several_tokens(app: AppTest) -> None:
-    at = link(app, model="reverse", text="abc", kind="encoder", view="head.words")
-    assert not at.exception
-    ((header, _),) = decodings(at)
-    assert header["decoding"]["subwords"]
-    words = header["forms"]["encoder"]["words"]
-    assert (words["columns"], words["column_spans"]) == (["abc", "<eos>"], [[0, 3], [3, 4]])
-
-
-def test_a_new_sentence_keeps_the_head_and_forgets_the_cell(app: AppTest) -> None:
-    at = report(app.run(), layer=1, head=3, column=3, view="head")
-    assert "cell" in at.query_params
-    at.text_input(key="text").set_value("They buy blue cars").run()
-    begun = start(at)
-    assert (begun["layer"], begun["head"], begun["view"], begun["column"]) == (1, 3, "head", None)
-    assert "cell" not in at.query_params
-
-
-def test_the_view_is_not_part_of_the_address_of_other_pages(app: AppTest) -> None:
-    at = report(app.run(), head=3, view="lines")
-    at.switch_page("pages/translate.py").run()
-    assert not at.exception
-    assert not {"view", "panel", "cell"} & set(at.query_params)
-    at.switch_page("pages/attention.py").run()
-    assert start(at)["view"] == "lines"
-
-
-@pytest.mark.parametrize("panel", list(attention_panels.PANELS))
-def test_panels_open_by_link_on_any_model(app: AppTest, panel: str) -> None:
-    for model in ("adjective-swap", "reverse"):
-        at = link(app, model=model, kind="cross", layer="2", head="1", view="head", cell="2-1", panel=panel)
-        assert not at.exception
-        assert address(at)["panel"] == panel
-        assert at.segmented_control(key="attention_panel").value == panel
+    beyond = start(attention(kind="encoder", layer="99", head="99", step="99", cell="99-99", view="nonsense.words"))
+    assert [beyond[name] for name in ("kind", "layer", "head", "row", "column")] == ["encoder", 1, 2, 5, 5]
 
 
 @pytest.mark.parametrize(
-    "text", ["a", "a a a a a", "🏳️‍🌈", "مرحبا بالعالم", "你好 世界", "</script>", "x" * 100], ids=lambda text: text[:8]
-)
-def test_panels_take_any_sentence(app: AppTest, text: str) -> None:
-    query = {"model": "reverse", "kind": "encoder", "layer": "2", "head": "1", "view": "head", "cell": "1-1"}
-    for panel in ("cell", "aggregates.which-norm", "tree", "compare.way-text", "forcing", "export"):
-        at = link(app, **query, text=text, panel=panel, other=text)
-        assert not at.exception
-        assert address(at)["panel"] == panel
-        assert address(at)["text"] == text
-
-
-def test_the_button_of_a_cell_opens_its_panel(app: AppTest) -> None:
-    at = app.run()
-    assert mount(at, "heads")["explains"]
-    at.session_state["heads"] = {"open": "cell"}
-    at.run()
-    assert address(at)["panel"] == "cell"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "word " * 5000,
-        "🏳️‍🌈",
-        "مرحبا بالعالم",
-        "你好 世界",
-        "<img src=x onerror=alert(1)>",
-        "</script>",
-        "\x00\x1b",
-        "a",
-        "a a a a a",
-    ],
-)
-def test_odd_input_gives_figures(app: AppTest, text: str) -> None:
-    at = app.run()
-    at.text_input(key="text").set_value(text).run()
-    assert not at.exception
-    assert decoding(at)["source"]["tokens"][-1] == "<eos>"
-
-
-@pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "sentence"),
     [
         ({"view": "<b>"}, "view is not one of this app"),
         ({"cell": "third"}, "not a row and a column"),
         ({"panel": "no such"}, "panel is not one of this app"),
-        ({"text": "   "}, "type a sentence"),
     ],
 )
-def test_an_invalid_link_gets_a_message(app: AppTest, query: dict[str, str], said: str) -> None:
-    at = link(app, **query)
-    assert not at.exception
-    assert said in notes(at)
+def test_an_invalid_link_gets_a_message(query: dict[str, str], sentence: str) -> None:
+    assert sentence in words(attention(**query))
 
 
-def test_a_link_beyond_the_model_is_moved_into_it(app: AppTest) -> None:
-    at = link(app, kind="encoder", layer="99", head="99", step="99", cell="99-99", view="nonsense.words")
+def test_a_move_is_written_to_the_address_and_kept_on_the_way_to_other_pages_and_sentences() -> None:
+    at = attention()
+    before = mount(at, "heads")
+    report(at, kind="encoder", layer=1, head=2, row=4, column=2, view="head.max")
+    assert mount(at, "heads") == before, "the browser is not sent its own report"
+    expected = {"kind": "encoder", "layer": "1", "head": "2", "view": "head.max", "cell": "4-2"}
+    assert expected.items() <= address(at).items()
+    at.text_input(key="text").set_value("They buy blue cars").run()
     begun = start(at)
-    assert [begun[name] for name in ("kind", "layer", "head", "row", "column")] == ["encoder", 1, 2, 5, 5]
-
-
-def test_without_any_model_there_gets_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
-    at.switch_page("pages/attention.py").run()
+    assert (begun["layer"], begun["head"], begun["view"], begun["column"]) == (1, 2, "head.max", None)
+    assert "cell" not in address(at)
+    at.switch_page("pages/translate.py").run()
     assert not at.exception
-    assert "no model" in notes(at)
+    assert not {"view", "panel", "cell"} & address(at).keys()
+    assert start(at.switch_page("pages/attention.py").run())["view"] == "head.max"
+
+
+def test_words_are_sent_where_a_word_has_several_tokens() -> None:
+    ((header, _),) = decodings(attention(model="reverse", text="abc", kind="encoder", view="head.words"))
+    assert header["decoding"]["subwords"]
+    labels = header["forms"]["encoder"]["words"]
+    assert (labels["columns"], labels["column_spans"]) == (["abc", "<eos>"], [[0, 3], [3, 4]])
+    assert "shows tokens" in words(panel("aggregates", view="head.words"))
+
+
+# Panels and what is chosen in them
+
+LINKS = [
+    ("aggregates.which-rollout", "", {"aggregates_which": "rollout"}),
+    ("tree.beam-no", "", {"tree_beam": False, "tree_pruned": True}),
+    ("tree.dropped-no", "", {"tree_beam": True, "tree_pruned": False}),
+    ("compare.row-4", "", {"compare_way": "step", "compare_row": 4}),
+    ("compare.way-text", "They buy <b>blue</b> cars", {"compare_way": "text"}),
+    ("compare.way-model", "other", {"compare_way": "model", "compare_model": "other"}),
+    (
+        "compare.way-edit.kind-encoder.head-2.is-uniform.along-no",
+        "",
+        {"compare_way": "edit", "compare_kind": "encoder", "compare_head": 2, "compare_operation": "uniform"},
+    ),
+    ("forcing", "je lis des livres", {"forcing_text": "je lis des livres"}),
+]
+
+
+@pytest.mark.parametrize(("name", "other", "chosen"), LINKS)
+def test_a_link_restores_the_choices(name: str, other: str, chosen: dict[str, Any]) -> None:
+    at = panel(name, **({"other": other} if other else {}))
+    assert {key: at.session_state[key] for key in chosen} == chosen
+    said = {"panel": name} | ({"other": other} if other else {})
+    assert {key: value for key, value in address(at).items() if key in ("panel", "other")} == said
+    assert not at.warning, "no widget is given two values"
+    assert address(run(at))["panel"] == name, "a second run says the same"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("aggregates.which-nonsense", "aggregates_which", "mean-heads"),
+        ("compare.row-999", "compare_row", 3),
+        ("compare.way-edit.layer-99.is-magic", "compare_operation", "zero"),
+        ("compare.way-model", "compare_model", "another"),
+        ("tree.beam-perhaps", "tree_beam", True),
+    ],
+)
+def test_choices_that_do_not_exist_are_the_defaults(name: str, key: str, value: Any) -> None:
+    assert panel(name, step="2", other="<script>alert(1)</script>").session_state[key] == value
+
+
+def test_choices_are_written_to_the_address() -> None:
+    at = panel("aggregates")
+
+    def said() -> tuple[str, str | None]:
+        return address(at)["panel"], address(at).get("other")
+
+    at.selectbox(key="aggregates_which").set_value("max-all").run()
+    assert said() == ("aggregates.which-max-all", None)
+    at.segmented_control(key="attention_panel").set_value("compare").run()
+    assert said() == ("compare", None)
+    at.segmented_control(key="compare_way").set_value("text").run()
+    at.text_input(key="compare_text").set_value("They buy blue cars").run()
+    assert said() == ("compare.way-text", "They buy blue cars")
+    at.segmented_control(key="compare_way").set_value("model").run()
+    assert said() == ("compare.way-model", "another")
+    at.segmented_control(key="compare_way").set_value("text").run()
+    assert at.text_input(key="compare_text").value == "They buy blue cars", "nothing that was typed is lost"
+    at.segmented_control(key="attention_panel").set_value("aggregates").run()
+    assert not at.exception
+    assert at.selectbox(key="aggregates_which").value == "max-all"
+    assert said() == ("aggregates.which-max-all", None)
+
+
+def test_the_other_text_is_left_out_of_a_link_if_it_is_too_long_or_unused() -> None:
+    kept = Selection("m", "a b", panel="forcing", other="c d")
+    assert from_query(to_query(kept)) == (kept, [])
+    assert "other" not in to_query(dataclasses.replace(kept, other="x" * MAX_TEXT))
+    assert "other" not in to_query(dataclasses.replace(kept, panel=""))
+
+
+# One cell
+
+
+@pytest.mark.parametrize("model", ["adjective-swap", "other", "unscaled"])
+@pytest.mark.parametrize(("kind", "cell"), [("cross", "2-3"), ("encoder", "1-5"), ("decoder", "3-2")])
+def test_the_cells_numbers_on_screen_give_the_weight(toys: Path, model: str, kind: str, cell: str) -> None:
+    at = panel("cell", model=model, kind=kind, cell=cell)
+    row, column = map(int, cell.split("-"))
+    weight = translation(toys, model).trace.weights(kind)[0, 1, row - 1, column - 1]
+    by_key, dimensions = table_with(at, "weight"), table_with(at, "query × key")
+    shown = by_key[by_key[""] == "→"].iloc[0]
+    digits = len(shown["weight"].partition(".")[2])
+    assert shown["weight"] == f"{weight:.{digits}f}"
+    # From the displayed digits alone, as with a calculator.
+    score = sum(float(q) * float(k) for q, k in zip(dimensions["query"], dimensions["key"], strict=True))
+    score /= 1.0 if model == "unscaled" else np.sqrt(len(dimensions))
+    assert score == pytest.approx(float(shown["score"]), abs=2e-4)
+    raised = [float(x) for x in by_key["e^(score − highest)"] if x != "masked"]
+    own = float(shown["e^(score − highest)"])
+    assert f"{own / sum(raised):.{digits}f}" == shown["weight"]
+    assert shown["weight"] in words(at)
+    assert ("not scaled" in words(at)) == (model == "unscaled")
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ({"cell": "2-0"}, "Choose a cell first"),
+        ({"head": "0"}, "Choose one head"),
+        ({"kind": "decoder", "cell": "1-2"}, "did not exist yet"),
+    ],
+)
+def test_without_a_cell_the_panel_says_what_to_choose(query: dict[str, str], sentence: str) -> None:
+    at = panel("cell", **query)
+    assert sentence in words(at)
+    assert mount(at, "heads")["explains"]
+    at.session_state["heads"] = {"open": "cell"}  # the button of a cell opens its panel
+    assert address(run(at))["panel"] == "cell"
+
+
+# Aggregates
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_aggregates_are_shown_beside_the_raw_weights(toys: Path, kind: str) -> None:
+    at = panel("aggregates", kind=kind, head="1")
+    weights, mask = translation(toys).trace.weights(kind), translation(toys).trace.mask(kind)
+    raw, mean = maps(at)
+    np.testing.assert_array_equal(np.nan_to_num(raw), np.where(mask, 0, weights[0, 0]))
+    np.testing.assert_allclose(np.nan_to_num(mean), np.where(mask, 0, weights[0].mean(0)), atol=1e-6)
+    for which, sentence in {
+        "max-heads": "Rows do not sum to 1",
+        "mean-all": "All layers",
+        "rollout": "Abnar & Zuidema 2020",
+        "norm": "Kobayashi et al. 2020",
+        "norm-share": "each row divided by its sum",
+        "norm-layer": "cancel",
+    }.items():
+        at.selectbox(key="aggregates_which").set_value(which).run()
+        assert not at.exception
+        assert sentence in words(at)
+        assert (np.isnan(maps(at)[1]) == (mask != 0)).all()
+    assert "Choose one head" in words(panel("aggregates.which-norm", kind=kind, head="0"))
+
+
+# Tree and forced targets
+
+
+@pytest.mark.parametrize("page", ["attention", "translate"])
+def test_the_tree_shows_hypotheses_and_opens_a_node(toys: Path, page: str) -> None:
+    at = visit(page, **PLACE, **({"panel": "tree"} if page == "attention" else {}))
+    if page == "translate":
+        at.toggle(key="translate_tree").set_value(True).run()
+    table, seq = table_with(at, "state"), translation(toys).seq
+    assert set(table["state"]) >= {"on screen", "kept", "dropped"}
+    assert any("hypothesis 1" in names for names in table["end of"])
+    assert "Beam search scored" in words(at)
+    dropped = int(np.flatnonzero(table["state"] == "dropped")[0])
+    at.session_state[f"tree_table_{seq}"] = {"selection": {"rows": [dropped], "columns": []}}
+    run(at)
+    place, step = at.session_state["_session_selection"], int(table["step"][dropped])
+    assert place.step == len(place.path) == step
+    path = " ".join(map(translator(toys).loaded.target.label, place.path))
+    assert path == f"{table['after'][dropped]} {table['token'][dropped]}".strip()
+    assert "a chosen path" in words(at)
+    if page == "translate":
+        at.toggle(key="tree_beam").set_value(False).run()
+        assert "panel" not in address(at), "its switches are not in the address of this page"
+
+
+def test_a_node_on_the_path_in_view_only_moves_the_step(toys: Path) -> None:
+    at = panel("tree")
+    (chart,) = plotted(at)
+    index = int(next(trace for trace in chart["data"] if trace.get("name") == "on screen")["customdata"][3])
+    key = f"tree_chart_{translation(toys).seq}"
+    for points in ([{"customdata": index}], [{"customdata": "nonsense"}, 5]):
+        at.session_state[key] = {"selection": {"points": points}}
+        run(at)
+        assert at.session_state["_session_selection"].step == 3
+        assert at.session_state["_session_selection"].path is None
+
+
+def test_a_forced_target_has_its_probabilities_and_opens(toys: Path) -> None:
+    at = panel("forcing", other="je lis des livres rouges")
+    forced = translator(toys).force(TEXT, "je lis des livres rouges")
+    table = table_with(at, "its probability (%)")
+    assert list(table["predicts"]) == list(forced.trace.predicted_tokens)
+    np.testing.assert_allclose(table["probability (%)"], 100 * forced.trace.probabilities, atol=1e-3)
+    total = float(np.log(forced.trace.probabilities.astype(float)).sum())
+    assert f"Log-probability {total:.3f} nats over {len(forced.path)} tokens" in words(at)
+    at.button(key="forcing_show").click().run()
+    assert at.button(key="forcing_show").disabled
+    assert "a chosen path" in words(at)
+
+
+# Compare
+
+
+def test_two_steps_are_subtracted(toys: Path) -> None:
+    weights = translation(toys).trace.cross[0, 1]
+    one, other, difference = maps(panel("compare.row-4"))
+    np.testing.assert_array_equal(one[0], weights[1].astype(float))
+    np.testing.assert_array_equal(other[0], weights[3].astype(float))
+    np.testing.assert_allclose(difference[0], weights[3] - weights[1], atol=1e-7)
+
+
+def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
+    at = panel("compare.way-text", kind="encoder")
+    assert "Type another sentence" in words(at)
+    at.text_input(key="compare_text").set_value("I read").run()
+    assert len(maps(at)) == 2
+    assert "differ in size (5 × 5 and 3 × 3)" in words(at)
+    at.text_input(key="compare_text").set_value("They buy blue cars").run()
+    assert len(maps(at)) == 3
+    assert "Cells are compared by position" in words(at)
+
+
+def test_another_model_and_an_edited_run_are_compared(toys: Path) -> None:
+    one, other, difference = maps(panel("compare.way-model", other="other", kind="encoder"))
+    np.testing.assert_array_equal(other, translation(toys, "other").trace.encoder[0, 1].astype(float))
+    np.testing.assert_allclose(difference, other - one, atol=1e-7)
+    at = panel("compare.way-edit.kind-encoder.head-2.is-uniform", kind="encoder")
+    np.testing.assert_allclose(maps(at)[1], 0.2, atol=1e-6)
+    assert "Edited: encoder layer 1 head 2: uniform" in words(at)
+
+
+# Your own attention
+
+
+def test_own_attention_explains_itself_shows_a_file_and_refuses_a_malformed_one() -> None:
+    at = panel("own")
+    assert "output_attentions=True" in at.code[0].value
+    weights = weights_of(2, 3, 4, 4)
+    at.file_uploader(key="own_file").upload("mine.npz", npz(encoder=weights, src_tokens=tokens(4))).run()
+    assert not at.error
+    assert "mine.npz" in [header["decoding"]["model"] for header, _ in decodings(at)]
+    at = panel("own")
+    at.file_uploader(key="own_file").upload("mine.npz", npz(encoder=weights)).run()
+    assert not at.exception
+    assert "mine.npz cannot be shown: encoder needs src_tokens" in words(at)
+
+
+# Export and reopening
+
+
+@pytest.mark.parametrize("page", ["attention", "translate"])
+def test_export_offers_every_format_and_draws_the_steps_on_request(page: str) -> None:
+    at = visit(page, **PLACE, **({"panel": "export"} if page == "attention" else {}))
+
+    def offered() -> set[str]:
+        return {element.proto.label.split(",")[0] for element in at.get("download_button")}
+
+    if page == "attention":
+        assert offered() == {"PNG", "SVG", "PDF", "CSV", "NPZ", "Page that steps (HTML)", "Manifest"}
+        assert "On screen: Cross-attention" in words(at)
+    else:
+        at.toggle(key="translate_moving").set_value(True).run()
+    assert "GIF" not in offered()
+    at.button(key="export_moving").click().run()
+    assert not at.exception
+    assert "GIF" in offered()
+
+
+def upload(at: AppTest, content: bytes) -> AppTest:
+    at.file_uploader(key="export_manifest").upload("view.json", content).run()
+    assert not at.exception
+    return at
+
+
+def test_a_manifest_and_its_link_reopen_exactly_the_view_with_the_choices_in_its_panel(toys: Path) -> None:
+    shown = translation(toys)
+    path = (*shown.path[:1], int(shown.trace.top_ids[1][2]))
+    selection = Selection(
+        model="adjective-swap",
+        text=TEXT,
+        path=path,
+        step=2,
+        kind="decoder",
+        layer=2,
+        head=3,
+        view="head.log",
+        panel="compare.way-text",
+        other="They buy blue cars",
+        cell=(2, 1),
+    )
+    text = downloads._manifest(selection, translator(toys).translate(TEXT, DecodeConfig(), prefix=path))
+    found = read_manifest(text.encode())
+    assert found.selection == selection
+    assert found.problems == ()
+    link = json.loads(text)["link"]
+    assert link.startswith("attention?model=adjective-swap&text=I+read+red+books&path=")
+    uploaded = upload(panel("export", text="We see big houses", kind="encoder", cell="1-1"), text.encode())
+    for at in (uploaded, visit("attention", **dict(parse_qsl(link.partition("?")[2])))):
+        assert at.text_input(key="text").value == TEXT
+        assert at.session_state["_session_selection"] == dataclasses.replace(selection, model="", text="")
+        assert at.segmented_control(key="attention_panel").value == "compare"
+        assert at.text_input(key="compare_text").value == "They buy blue cars"
+
+
+def test_a_manifest_of_other_weights_or_an_invalid_one_gets_a_message() -> None:
+    at = panel("export")
+    for content in (b"", b"{}", b"[1]", b"\xff", b'{"manifest_version": 9}', b'{"manifest_version": 1, "model": 3}'):
+        upload(at, content)
+        assert "manifest" in at.error[-1].value
+        assert at.session_state["_session_selection"].panel == "export", "nothing is lost"
+    selection = Selection(model="other", text=TEXT, panel="export")
+    text = downloads.manifest_text(selection, path=(), translation="", edits=(), model_hash="0" * 64)
+    upload(at, text.encode())
+    assert at.selectbox(key="model").value == "other"
+    assert "have changed since this manifest was written" in words(at)
+    gone = upload(panel("export"), text.replace('"other"', '"gone"').encode())
+    assert "There is no model 'gone' here" in words(gone)

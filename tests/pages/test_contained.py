@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -15,16 +18,18 @@ from explorer.web import model_list, runtime, session
 from explorer.web.faults import FAULT, NOT_DONE
 from model import faults
 from model.folder import UNFORESEEN, CheckpointError
-from tests.explorer.toy_runs import save_run
-from tests.pages.teaching import assert_shows_something, words
-from tests.pages.test_every_page import PAGES, opened
+from tests.explorer.toy_models import save_toy
+from tests.explorer.toy_runs import save_run, write_status
+from tests.fuzz.inputs import _TIMES
+from tests.fuzz.strange_folders import Strange, replaced, strange_files
+from tests.pages.page import PAGES, assert_shows_something, run, visit, words
+
+REPORT = faults.report  # before the fixture of all tests replaces it
 
 
 @pytest.fixture
-def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
-    save_run(tmp_path / "mine")
-    return tmp_path
+def mine(checkpoints: Path) -> Path:
+    return save_run(checkpoints / "mine")
 
 
 @pytest.fixture
@@ -34,7 +39,8 @@ def logged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faults, "report", REPORT)
 
 
-REPORT = faults.report  # before the fixture of all tests replaces it
+def opened(page: str, name: str = "mine", **query: str) -> AppTest:
+    return visit(page, **({"model": name, "run": name, "entry": name, "text": "abc"} | query))
 
 
 def fail(*_: object, **__: object) -> None:
@@ -45,15 +51,16 @@ def tracebacks(caplog: pytest.LogCaptureFixture) -> int:
     return sum(record.name == "headlight" and record.exc_info is not None for record in caplog.records)
 
 
-@pytest.mark.usefixtures("checkpoints", "logged")
+# Faults of the program
+
+
+@pytest.mark.usefixtures("mine", "logged")
 def test_a_page_that_meets_the_unforeseen_says_so_and_works_the_next_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(masks, "draw", fail)
-        at = opened("pages/masks.py", model="mine", text="abc")
-        at.run()
-        assert not at.exception
+        at = run(opened("masks"))
         assert [error.value for error in at.error] == [FAULT]
         assert tracebacks(caplog) == 1  # two runs have failed
     at.button(key="page_again").click().run()
@@ -61,12 +68,12 @@ def test_a_page_that_meets_the_unforeseen_says_so_and_works_the_next_time(
     assert_shows_something(at)
 
 
-@pytest.mark.usefixtures("checkpoints", "logged")
+@pytest.mark.usefixtures("mine", "logged")
 def test_a_tab_or_panel_that_fails_leaves_the_rest_of_its_page(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(compare, "draw_aggregates", fail)
-    at = opened("pages/attention.py", model="mine", text="abc", panel="aggregates")
+    at = opened("attention", panel="aggregates")
     assert [error.value for error in at.error] == [FAULT]
     assert at.get("bidi_component")
     at.button_group(key="attention_panel").set_value("compare").run()
@@ -74,21 +81,20 @@ def test_a_tab_or_panel_that_fails_leaves_the_rest_of_its_page(
     assert tracebacks(caplog) == 1
 
 
-@pytest.mark.usefixtures("checkpoints", "logged")
+@pytest.mark.usefixtures("mine", "logged")
 def test_a_callback_that_fails_says_so_on_a_page_that_is_whole(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def gone(*_: object) -> None:
         raise CheckpointError("mine/config.json is gone.")
 
-    at = opened("pages/translate.py", model="mine", text="abc")
+    at = opened("translate")
     example, other = at.selectbox(key="example").options[:2]
     cases = ((fail, example, NOT_DONE), (gone, other, plain("mine/config.json is gone.")))
     for failure, chosen, said in cases:
         with monkeypatch.context() as patch:
             patch.setattr(session, "choose_example", failure)
             at.selectbox(key="example").select(chosen).run()
-        assert not at.exception
         assert [error.value for error in at.error] == [said]
         assert at.text_input(key="text").value == "abc"
         assert_shows_something(at)
@@ -98,8 +104,8 @@ def test_a_callback_that_fails_says_so_on_a_page_that_is_whole(
     assert at.text_input(key="text").value == example
 
 
-@pytest.mark.usefixtures("logged")
-@pytest.mark.parametrize("page", ["pages/runs.py", "pages/train.py", "pages/translate.py"])
+@pytest.mark.usefixtures("logged", "mine")
+@pytest.mark.parametrize("page", ["runs", "train", "translate"])
 def test_a_folder_that_makes_the_readers_fail_concerns_only_itself(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
@@ -111,14 +117,14 @@ def test_a_folder_that_makes_the_readers_fail_concerns_only_itself(
 
     monkeypatch.setattr(model.folder, "tensor_shapes", read)
     runtime.models_changed()
-    at = opened(page, model="mine", text="abc", entry="mine")
+    at = opened(page, run="")
     assert_shows_something(at)
     assert not at.error
     assert UNFORESEEN in words(at)
     assert set(runtime.models()) == {"mine"}
 
 
-@pytest.mark.usefixtures("logged")
+@pytest.mark.usefixtures("logged", "mine")
 def test_lines_about_a_model_that_cannot_be_written_concern_only_that_model(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,21 +138,114 @@ def test_lines_about_a_model_that_cannot_be_written_concern_only_that_model(
     runtime.models_changed()
 
 
+# Folders that are damaged, deleted or odd
+
+
 @pytest.mark.parametrize(
     ("page", "name"),
     [
-        *((page, "model.safetensors") for page in sorted(set(PAGES) - {"pages/lessons.py", "pages/experiments.py"})),
-        ("pages/translate.py", "config.json"),
-        ("pages/attention.py", "tokenizer.json"),
+        *((page, "model.safetensors") for page in PAGES if page not in ("lessons", "experiments")),
+        ("translate", "config.json"),
+        ("attention", "tokenizer.json"),
     ],
 )
-def test_a_model_that_is_damaged_while_it_is_shown(checkpoints: Path, page: str, name: str) -> None:
+def test_a_model_that_is_damaged_while_it_is_shown(mine: Path, page: str, name: str) -> None:
     """The file is cut off: the next click says so."""
-    save_run(checkpoints / "other")
-    at: AppTest = opened(page, model="mine", run="mine", entry="mine", text="abc")
-    path = checkpoints / "mine" / name
-    path.write_bytes(path.read_bytes()[:40])
+    save_run(mine.parent / "other")
+    at = opened(page)
+    (mine / name).write_bytes((mine / name).read_bytes()[:40])
     runtime.models_changed()
-    at.run()
-    assert not at.exception
-    assert f"mine/{name}" in words(at)
+    assert f"mine/{name}" in words(run(at))
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["still listed", "not listed any more"])
+@pytest.mark.parametrize("others", [True, False], ids=["another is left", "none is left"])
+@pytest.mark.parametrize("page", PAGES)
+def test_the_folder_is_deleted_while_it_is_shown(mine: Path, page: str, others: bool, listed: bool) -> None:
+    if others:
+        save_run(mine.parent / "other")
+    at = opened(page)
+    shutil.rmtree(mine)
+    if not listed:
+        runtime.models_changed()
+    run(at)
+    if page == "lessons":  # a list of lessons, each with its button
+        assert [button.label for button in at.main.button if button.label == "Start"]
+    else:
+        assert_shows_something(at)
+    assert {path.name for path in mine.parent.iterdir()} == ({"other"} if others else set())
+
+
+@pytest.mark.parametrize("page", ["train", "runs"])
+@pytest.mark.parametrize("state", ["running", "finished"])
+def test_times_of_the_future(mine: Path, page: str, state: str) -> None:
+    write_status(mine, state, updated=time.time() + 1e6, eta_s=-60.0)
+    said = words(opened(page))
+    assert "-1" not in said
+    assert " ago" not in said or "just now" in said
+
+
+ODD_PAGES = ("translate", "runs", "train", "inside")
+VISITS = 4 * _TIMES  # of each page
+
+
+@pytest.fixture
+def odd(checkpoints: Path) -> Path:
+    """The folder that is changed, beside a healthy model."""
+    save_toy(checkpoints / "healthy", "reverse")
+    return save_run(checkpoints / "odd", steps=(10, 30))
+
+
+def change(folder: Path, strange: Strange) -> bytes:
+    """Change a file; returns what it was."""
+    path = folder / strange.file
+    whole = path.read_bytes()
+    if strange.content is None:
+        path.unlink()
+    else:
+        path.write_bytes(strange.content)
+    runtime.models_changed()
+    return whole
+
+
+@pytest.mark.parametrize("page", ODD_PAGES)
+def test_the_page_of_a_strange_folder(odd: Path, page: str) -> None:
+    for strange in strange_files(odd, seed=ODD_PAGES.index(page))[:VISITS]:
+        whole = change(odd, strange)
+        opened(page, "odd")
+        (odd / strange.file).write_bytes(whole)
+
+
+def test_the_page_of_a_healthy_model_is_what_it_was(odd: Path) -> None:
+    def seen() -> list[tuple[str, str]]:
+        """The kind and content of everything in the main part of the page."""
+        at = opened("translate", "healthy")
+        assert at.selectbox(key="model").value == "healthy"
+        return [(element.type, str(getattr(element, "value", ""))) for element in at.main]
+
+    before = seen()
+    for strange in strange_files(odd, seed=9)[: 2 * VISITS]:
+        whole = change(odd, strange)
+        assert seen() == before, f"{strange.file}: {strange.what}"
+        (odd / strange.file).write_bytes(whole)
+
+
+@pytest.mark.parametrize("page", ODD_PAGES)
+def test_a_giant_value_adds_little_to_a_page(odd: Path, page: str) -> None:
+    """Finding D32: 20 MB in one field of config.json put 20 to 40 MB on everybody's pages."""
+
+    def length(name: str) -> int:
+        """The number of bytes of all that the page sends."""
+        at = opened(page, name)
+        elements = [element for block in (at.main, at.sidebar) for element in block]
+        return sum(element.proto.ByteSize() for element in elements if element.proto is not None)
+
+    path = odd / "config.json"
+    whole = json.loads(path.read_bytes())
+    before = length("healthy")
+    for way in (("model", "d_model"), ("title",), ("data", "task"), ("training", "seed")):
+        for filler in ("x" * 20_000_000, "ab " * 300_000, "\u202e" * 300_000):
+            path.write_text(json.dumps(replaced(whole | {"title": "t"}, way, filler)), encoding="utf-8")
+            runtime.models_changed()
+            assert length("healthy") - before < 2000, (way, filler[:2])
+            assert length("odd") - before < 20_000, (way, filler[:2])

@@ -1,12 +1,16 @@
-"""The Train page, run by Streamlit's own test harness from app.py; processes are stand-ins."""
+"""The Train page in Streamlit's test harness: the form and its command, and a run that is watched.
+
+Processes are stand-ins.
+"""
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,62 +20,65 @@ from explorer.runs.dry_run import Plan, PlanError
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.web import runtime
 from model.data import TASKS, multi30k
-from model.folder import PROBE, PROBE_ANSWER, STOP
+from model.folder import CONFIG, METRICS, PROBE, PROBE_ANSWER, STATE, STOP, read_config, write_json
 from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.toy_runs import save_run, write_status
-from tests.pages.train_page import button, command, metric, opened, planned, stand_ins, words
+from tests.pages.page import button, command, has_key, metric, press, run, tables, visit, words
+from tests.paths import ROOT
 
 
-@pytest.fixture
-def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with stand_ins(tmp_path, monkeypatch) as folder:
-        yield folder
+def options(at: AppTest) -> argparse.Namespace:
+    """The command on the page, as the command line reads it."""
+    return parser().parse_args(command(at))
 
 
-@pytest.fixture
-def app(checkpoints: Path) -> AppTest:
-    return opened()
+def planned(at: AppTest) -> AppTest:
+    """Run until the plan is there."""
+    for _ in range(50):
+        if metric(at, "Parameters") != "…":
+            return at
+        at.run()
+    raise AssertionError("no plan came")
 
 
-def watching(at: AppTest, name: str) -> AppTest:
-    at.query_params["run"] = name
-    return at.run()
+def started(training: Path, name: str) -> list[str]:
+    """The arguments of the command that was started for a run."""
+    launch = read_launch(training, name)
+    assert launch is not None
+    return list(launch.arguments[3:])
 
 
-def test_the_form_says_what_the_run_would_take(app: AppTest) -> None:
-    at = planned(app)
-    assert not at.exception
+# The form
+
+
+@pytest.mark.usefixtures("training")
+def test_the_form_says_what_the_run_would_take() -> None:
+    at = planned(visit("train"))
     assert (metric(at, "Parameters"), metric(at, "Memory"), metric(at, "Takes about")) == ("1 k", "1 MB", "12 s")
     assert "On CPU, 2 cores (fp32): 100 updates at about 5,000 tokens/s" in words(at)
     assert "of 19,079 training pairs" in words(at)
     assert not button(at, "Start training").disabled
     assert len(at.get("vega_lite_chart")) == 1
     assert "The learning rate begins at 0.1" in words(at)
+    assert len(at.selectbox(key="train_task").options) == len(TASKS) + 1
+    # Where the estimate is known, the page runs twice in quick succession: the browser never sees the first run.
+    other = visit("train")
+    assert other.segmented_control(key="train_preset_reverse").proto.set_value
+    assert other.segmented_control(key="train_preset_reverse").value == "tiny"
 
 
+@pytest.mark.usefixtures("training")
 @pytest.mark.parametrize("task", ["copy", "adjective-swap", "dates", "phrases-en-hi"])
-def test_every_task_made_here_shows_samples(app: AppTest, task: str) -> None:
-    at = app.run()
-    at.selectbox(key="train_task").set_value(task).run()
-    assert not at.exception
-    assert at.dataframe[0].value.shape[0] == 5
-    assert command(at)[3:5] == ["--task", task]
+def test_every_task_made_here_shows_samples(task: str) -> None:
+    at = visit("train", train_task=task)
+    assert len(tables(at)[0]) == 5
+    assert options(at).task == task
 
 
-def test_a_corpus_is_not_fetched_unasked(app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
-    monkeypatch.setattr("model.data.multi30k.cache_folder", lambda: tmp_path / "nothing")
-    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("the corpus was asked for"))
-    at = app.run()
-    at.selectbox(key="train_task").set_value("multi30k-en-de").run()
-    assert not at.exception
-    assert not at.dataframe
-    assert button(at, "Download and show some")
-    assert at.segmented_control(key="train_preset_multi30k-en-de").value == "small"
-
-
-def test_a_failed_download_can_be_tried_again(app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def no_corpus(training: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Multi30k is not on this machine, and there is no network; what was asked for."""
     asked = []
 
     def fail(url: str, timeout: float) -> None:
@@ -79,21 +86,26 @@ def test_a_failed_download_can_be_tried_again(app: AppTest, monkeypatch: pytest.
         raise OSError("no route to host")
 
     monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
-    monkeypatch.setattr("model.data.multi30k.cache_folder", lambda: tmp_path / "nothing")
+    monkeypatch.setattr("model.data.multi30k.cache_folder", lambda: training / "nothing")
     monkeypatch.setattr("urllib.request.urlopen", fail)
-    at = app.run()
-    at.selectbox(key="train_task").set_value("multi30k-en-de").run()
-    button(at, "Download and show some").click().run()
-    assert not at.exception
-    assert len(asked) == 1
-    assert any("could not be downloaded" in warning.value for warning in at.warning)
-    button(at, "Try again").click().run()
-    assert len(asked) == 2
+    return asked
+
+
+def test_a_corpus_is_not_fetched_unasked_and_a_failed_download_can_be_tried_again(no_corpus: list[str]) -> None:
+    at = visit("train", train_task="multi30k-en-de")
+    assert not at.dataframe
+    assert at.segmented_control(key="train_preset_multi30k-en-de").value == "small"
+    assert no_corpus == []
+    press(at, "Download and show some")
+    assert len(no_corpus) == 1
+    assert "could not be downloaded" in words(at)
+    press(at, "Try again")
+    assert len(no_corpus) == 2
 
 
 @pytest.mark.parametrize("where", ["environment", "cache"])
 def test_a_corpus_on_this_machine_is_read(
-    app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: str
+    no_corpus: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: str
 ) -> None:
     for stem in multi30k.FILES.values():
         for lang, word in (("en", "dog"), ("de", "Hund")):
@@ -102,260 +114,270 @@ def test_a_corpus_on_this_machine_is_read(
     if where == "environment":
         monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
     else:
-        monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
         monkeypatch.setattr("model.data.multi30k.cache_folder", lambda: tmp_path)
-    at = app.run()
-    at.selectbox(key="train_task").set_value("multi30k-en-de").run()
-    assert not at.exception
-    assert at.dataframe[0].value["target"].iloc[0].startswith("Hund")
+    assert tables(visit("train", train_task="multi30k-en-de"))[0]["target"].iloc[0].startswith("Hund")
+    assert no_corpus == []
 
 
-def test_changes_appear_in_the_command(app: AppTest, checkpoints: Path) -> None:
-    at = app.run()
+def test_changes_appear_in_the_command(training: Path) -> None:
+    at = visit("train")
     at.number_input(key="train_reverse_tiny_d_model").set_value(32)
     at.number_input(key="train_reverse_tiny_learning_rate").set_value(0.0123)
     at.toggle(key="train_reverse_tiny_causal").set_value(False)
     at.selectbox(key="train_reverse_tiny_schedule").set_value("constant")
-    at.text_input(key="train_name").set_value("my model!").run()
-    assert not at.exception
     at.text_input(key="train_name").set_value("mine").run()
-    options = parser().parse_args(command(at)[3:])
-    assert sorted(options.set) == ["causal=false", "d_model=32", "learning_rate=0.0123", "schedule=constant"]
-    assert (options.name, options.preset, options.checkpoints) == ("mine", "tiny", checkpoints)
+    assert sorted(options(at).set) == ["causal=false", "d_model=32", "learning_rate=0.0123", "schedule=constant"]
+    assert (options(at).name, options(at).preset, options(at).checkpoints) == ("mine", "tiny", training)
     at.segmented_control(key="train_preset_reverse").set_value("small").run()
-    assert parser().parse_args(command(at)[3:]).set == []
+    assert options(at).set == []
 
 
-def test_rarely_changed_settings_appear_in_the_command_too(app: AppTest, checkpoints: Path) -> None:
-    save_run(checkpoints / "old")
-    at = app.run()
+@pytest.mark.usefixtures("training")
+def test_rarely_changed_settings_appear_in_the_command_while_they_are_open() -> None:
+    at = visit("train")
     at.number_input(key="train_reverse_tiny_d_model").set_value(32)
     at.toggle(key="train_more").set_value(True).run()
-    assert not at.exception
-    assert not [item for item in at.number_input if item.key == "train_reverse_tiny_bpe_dropout"]
+    assert not has_key(at, "train_reverse_tiny_bpe_dropout")
     at.selectbox(key="train_precision").set_value("bf16")
     at.selectbox(key="train_device").set_value("cpu")
     at.toggle(key="train_compile").set_value(True)
     at.number_input(key="train_threads").set_value(1)
-    at.selectbox(key="train_reverse_tokenizer").set_value("subwords").run()
-    at.number_input(key="train_reverse_tiny_bpe_dropout").set_value(0.1).run()
-    assert not at.exception
-    options = parser().parse_args(command(at)[3:])
-    assert (options.precision, options.compile, options.device, options.init) == ("bf16", True, "cpu", None)
-    assert options.threads == 1
-    assert sorted(options.set) == ["bpe_dropout=0.1", "d_model=32", "tokenizer=subwords"]
-    at.toggle(key="train_more").set_value(False).run()
-    options = parser().parse_args(command(at)[3:])
-    assert (options.precision, options.threads, options.compile) == (None, None, False)
-    assert options.set == ["d_model=32"]
-
-
-def test_consistency_and_added_pairs_stand_in_the_command(app: AppTest, checkpoints: Path) -> None:
-    at = app.run()
-    at.toggle(key="train_more").set_value(True).run()
     at.selectbox(key="train_reverse_tiny_consistency").set_value("simcut")
+    at.selectbox(key="train_reverse_tokenizer").set_value("subwords").run()
     at.number_input(key="train_reverse_tiny_cutoff").set_value(0.1)
-    pairs = "source\ttarget\nabc\tcba\n*d*\td\nx\t\n"
-    at.get("file_uploader")[0].set_value(("more.tsv", pairs.encode(), "text/tab-separated-values")).run()
-    assert not at.exception
-    options = parser().parse_args(command(at)[3:])
-    assert sorted(options.set) == ["consistency=simcut", "cutoff=0.1"]
-    assert [path.read_text(encoding="utf-8") for path in options.add_data] == [pairs]
-    assert "more.tsv: 2 pairs, the first “abc” → “cba”. 1 row left out: an empty side (line 4)." in words(at)
-    at.get("file_uploader")[0].set_value(("empty.tsv", b"a\tb\n", "text/tab-separated-values")).run()
-    assert not at.exception
-    assert parser().parse_args(command(at)[3:]).add_data == []
-    assert "empty.tsv" in words(at)
+    at.number_input(key="train_reverse_tiny_bpe_dropout").set_value(0.1).run()
+    chosen = options(at)
+    assert (chosen.precision, chosen.compile, chosen.device, chosen.init) == ("bf16", True, "cpu", None)
+    assert chosen.threads == 1
+    settings = ["bpe_dropout=0.1", "consistency=simcut", "cutoff=0.1", "d_model=32", "tokenizer=subwords"]
+    assert sorted(chosen.set) == settings
+    at.toggle(key="train_more").set_value(False).run()
+    chosen = options(at)
+    assert (chosen.precision, chosen.threads, chosen.compile, chosen.set) == (None, None, False, ["d_model=32"])
 
 
-def test_a_run_may_start_from_another_model(app: AppTest, checkpoints: Path) -> None:
+def test_a_run_may_start_from_another_model(training: Path) -> None:
     """Its sizes and tokenizers are taken over, so the command does not mention them."""
-    save_run(checkpoints / "old")
-    runtime._summaries.clear()  # the list of models is a second old at most
-    at = app.run()
+    save_run(training / "old")
+    runtime.models_changed()
+    at = visit("train")
     at.number_input(key="train_reverse_tiny_d_model").set_value(32)
     at.toggle(key="train_more").set_value(True).run()
     at.selectbox(key="train_init").set_value("old").run()
-    assert not at.exception
-    options = parser().parse_args(command(at)[3:])
-    assert (options.init, options.set) == ("old", [])
+    assert (options(at).init, options(at).set) == ("old", [])
     assert "The sizes are those of 'old'" in words(at)
-    assert not [item for item in at.selectbox if item.key == "train_reverse_tokenizer"]
-    shutil.rmtree(checkpoints / "old")
-    runtime._summaries.clear()
-    at.run()
-    assert not at.exception
-    assert parser().parse_args(command(at)[3:]).init is None
+    assert not has_key(at, "train_reverse_tokenizer")
+    shutil.rmtree(training / "old")
+    runtime.models_changed()
+    assert options(run(at)).init is None
 
 
-def test_conflicting_settings_are_reported_at_once(app: AppTest) -> None:
-    at = app.run()
-    at.number_input(key="train_reverse_tiny_d_model").set_value(30).run()
-    assert "does not divide into" in words(at)
-    assert button(at, "Start training").disabled
-
-
+@pytest.mark.usefixtures("training")
 @pytest.mark.parametrize(
-    ("name", "value"), [("max_steps", 0), ("dropout", -0.1), ("dropout", 1.0), ("learning_rate", -1.0), ("d_model", -8)]
+    ("name", "value", "sentence"),
+    [
+        ("d_model", 30, "does not divide into"),
+        ("d_model", -8, "d_model"),
+        ("max_steps", 0, "max_steps"),
+        ("dropout", -0.1, "dropout"),
+        ("dropout", 1.0, "dropout"),
+        ("learning_rate", -1.0, "learning_rate"),
+    ],
 )
-def test_a_number_out_of_range_is_not_replaced_by_the_one_before(app: AppTest, name: str, value: float) -> None:
-    at = app.run()
+def test_a_number_that_cannot_be_is_reported_at_once_and_not_replaced(name: str, value: float, sentence: str) -> None:
+    at = visit("train")
     at.number_input(key=f"train_reverse_tiny_{name}").set_value(value).run()
-    assert name in words(at)
+    assert sentence in words(at)
     assert button(at, "Start training").disabled
 
 
-@pytest.mark.parametrize(("refused", "disabled"), [(True, True), (False, False)])
-def test_a_plan_that_failed(app: AppTest, monkeypatch: pytest.MonkeyPatch, refused: bool, disabled: bool) -> None:
+@pytest.mark.usefixtures("training")
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_plan_that_failed(monkeypatch: pytest.MonkeyPatch, refused: bool) -> None:
     def trial(command: tuple[str, ...], wanted: object) -> Plan:
         raise PlanError("no *example* has tokens.", refused=refused)
 
     monkeypatch.setattr(dry_run, "run_trial", trial)
-    at = app.run()
+    at = visit("train")
     for _ in range(50):
         if "no *example* has tokens." in words(at):
             break
         at.run()
     assert "no *example* has tokens." in words(at)
-    assert button(at, "Start training").disabled is disabled
+    assert button(at, "Start training").disabled is refused
 
 
-def test_start_starts_the_command_that_is_shown_and_watches_it(app: AppTest, checkpoints: Path) -> None:
-    at = planned(app)
+def test_start_starts_the_command_that_is_shown_and_watches_it(training: Path) -> None:
+    at = planned(visit("train"))
+    at.text_input(key="train_name").set_value("../evil").run()
+    press(at, "Start training")
+    assert "cannot name a model" in words(at)
+    assert "cannot name a model" in words(run(at)), "polling does not remove the message"
+    assert not (training / LAUNCHES).exists()
+    at.text_input(key="train_name").set_value("good").run()
+    assert "cannot name a model" not in words(at)
     shown = command(at)
-    button(at, "Start training").click().run()
-    assert not at.exception
-    launch = read_launch(checkpoints, "reverse-2")
-    assert launch is not None
-    assert list(launch.arguments[3:]) == shown
-    assert at.selectbox(key="run").value == "reverse-2"
+    press(at, "Start training")
+    assert started(training, "good")[3:] == shown
+    assert at.selectbox(key="run").value == "good"
     assert "The process is starting" in words(at)
-    button(at, "Stop").click().run()
-    assert not at.exception
-    at.run()
+    press(at, "Stop")
+    run(at)
     assert at.selectbox(key="run").value == ""
     assert at.number_input(key="train_reverse_tiny_d_model").value == 64, "the form is as it was"
 
 
-def test_an_invalid_name_is_refused_with_a_message(app: AppTest, checkpoints: Path) -> None:
-    at = planned(app)
-    at.text_input(key="train_name").set_value("../evil").run()
-    button(at, "Start training").click().run()
-    assert "cannot name a model" in words(at)
-    assert "cannot name a model" in words(at.run()), "polling does not remove the message"
-    assert not (checkpoints / LAUNCHES).exists()
-    at.text_input(key="train_name").set_value("good").run()
-    assert "cannot name a model" not in words(at)
-
-
-def test_a_running_run_is_watched_after_a_reload(app: AppTest, checkpoints: Path) -> None:
-    save_run(checkpoints / "mine", state="running")
-    write_status(checkpoints / "mine", "running", eta_s=65.0, tokens_per_s=4200.0)
-    at = watching(app, "mine")
+def test_the_form_says_which_run_is_active_and_which_a_link_names_in_vain(training: Path) -> None:
+    save_run(training / "toy", state="running", steps=(0, 10))
+    at = visit("train", run="tyo")
+    assert at.selectbox(key="run").value == ""
+    for _ in range(2):  # the page is drawn again when the estimate has come
+        assert "There is no 'tyo' here; did you mean 'toy'?" in words(at)
+        assert "A new run waits until 'toy' has ended." in words(planned(at))
+    at.selectbox(key="run").set_value("toy").run()
     assert not at.exception
+    assert "There is no 'tyo' here" not in words(at)
+
+
+# A run that is watched
+
+
+@pytest.mark.parametrize(
+    ("state", "more", "sentence"),
+    [
+        ("queued", {}, "another run is being trained on this machine"),
+        ("failed", {"error": "the disk is full: free some *space*."}, "the disk is full: free some *space*."),
+        ("running", {}, "The heads appear here after the first evaluation"),
+        ("running", {}, "Exactly right at step 30: 0 of 1 validation sentence."),
+        ("running", {}, "Training loss 1.00 at step 30"),
+    ],
+)
+def test_a_run_says_how_it_stands(training: Path, state: str, more: dict[str, Any], sentence: str) -> None:
+    folder = save_run(training / "mine", state=state)
+    write_status(folder, state, **more)
+    (folder / PROBE_ANSWER).write_bytes(b"PK nonsense")  # a damaged answer is ignored
+    at = visit("train", run="mine")
+    assert sentence in words(at)
+    if state == "failed":
+        press(at, "Resume")
+        assert started(training, "mine")[:5] == ["python", "-m", "model.train", "--resume", "mine"]
+
+
+def test_a_running_run_has_its_numbers_and_can_be_stopped(training: Path) -> None:
+    folder = save_run(training / "mine", state="running")
+    write_status(folder, "running", eta_s=65.0, tokens_per_s=4200.0)
+    at = visit("train", run="mine")
     assert at.selectbox(key="run").value == "mine"
     assert "step 30 of 60, about 1 min 05 s left" in at.get("progress")[0].proto.text.replace("\\", "")
-    assert (metric(at, "Training loss"), metric(at, "Validation loss")) == ("1.000", "1.200")
-    assert (metric(at, "Exactly right"), metric(at, "Tokens/s")) == ("50.0 %", "4.2 k")
+    labels = ("Training loss", "Validation loss", "Exactly right", "Tokens/s")
+    assert [metric(at, label) for label in labels] == ["1.000", "1.200", "50.0 %", "4.2 k"]
     assert len(at.get("vega_lite_chart")) == 2
-    assert "Training loss 1.00 at step 30" in words(at)
-    assert "Exactly right at step 30: 0 of 1 validation sentence." in words(at)
-
-
-def test_the_form_says_which_run_is_active(app: AppTest, checkpoints: Path) -> None:
-    save_run(checkpoints / "mine", state="running")
-    at = planned(app)
-    assert "A new run waits until 'mine' has ended." in words(at)
-
-
-def test_stop_is_requested_and_resume_continues(app: AppTest, checkpoints: Path) -> None:
-    folder = save_run(checkpoints / "mine", state="running")
-    at = watching(app, "mine")
-    button(at, "Stop").click().run()
+    press(at, "Stop")
     assert (folder / STOP).exists()
     assert "Stopping after the current batch" in words(at)
-    (folder / STOP).unlink()
-    write_status(folder, "stopped")
-    at.run()
-    button(at, "Resume").click().run()
-    assert not at.exception
-    launch = read_launch(checkpoints, "mine")
-    assert launch is not None
-    assert list(launch.arguments[3:])[:5] == ["python", "-m", "model.train", "--resume", "mine"]
 
 
-def test_a_queued_run_says_so(app: AppTest, checkpoints: Path) -> None:
-    save_run(checkpoints / "mine", state="queued")
-    assert "another run is being trained on this machine" in words(watching(app, "mine"))
+def test_a_run_says_how_it_is_going(training: Path) -> None:
+    """Real curves of a run that learned its training pairs by heart."""
+    folder = save_run(training / "mine", state="running")
+    lines = (ROOT / "tests" / "data" / "runs" / "memorises.jsonl").read_text(encoding="utf-8").splitlines()
+    (folder / METRICS).write_text("\n".join(lines[:4]) + "\n", encoding="utf-8")
+    at = visit("train", run="mine")
+    assert "Too early to say how it is going" in words(at)
+    (folder / METRICS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_status(folder, "finished")
+    (warning,) = (warning.value for warning in run(at).warning if "Memorising" in warning.value)
+    assert "since update 60" in warning.replace("\\", "")
 
 
-def test_a_failed_run_says_why_and_can_be_resumed(app: AppTest, checkpoints: Path) -> None:
-    folder = save_run(checkpoints / "mine")
-    write_status(folder, "failed", error="the disk is full: free some *space*.")
-    at = watching(app, "mine")
-    assert "the disk is full: free some *space*." in words(at)
-    assert button(at, "Resume")
-
-
-def test_a_finished_run_opens_in_translate(app: AppTest, checkpoints: Path) -> None:
-    save_run(checkpoints / "mine")
-    at = watching(app, "mine")
-    links = {link.proto.label: link.proto for link in at.get("page_link")}
-    assert links["Open in Translate"].query_string == "model=mine"
-    assert "Watch its heads form, from the first step to the last" in links
-
-
-def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(app: AppTest, checkpoints: Path) -> None:
-    folder = save_run(checkpoints / "mine", state="running")
-    at = watching(app, "mine")
+def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(training: Path) -> None:
+    folder = save_run(training / "mine", state="running")
+    at = visit("train", run="mine")
     assert json.loads((folder / PROBE).read_text())["source"] == "headlight"
-    assert "The heads appear here after the first evaluation" in words(at)
     at.text_input(key="probe_text_mine").set_value("<b>abc</b>").run()
     assert json.loads((folder / PROBE).read_text())["source"] == "<b>abc</b>"
     planted_trace().save_npz(folder / PROBE_ANSWER)
     write_status(folder, "running", probe_step=30)
-    at.run()
-    assert not at.exception
-    assert (
-        "At step 30 the model answers “je lis livres rouge”. Layer 2, head 1: Its sharpest row is “1 <sos>”"
-        in words(at)
-    )
+    answer = "At step 30 the model answers “je lis livres rouge”. Layer 2, head 1: Its sharpest row is “1 <sos>”"
+    assert answer in words(run(at))
     assert any(element.proto.bytes for element in at.get("bidi_component"))
 
 
-def test_a_damaged_answer_is_ignored(app: AppTest, checkpoints: Path) -> None:
-    folder = save_run(checkpoints / "mine", state="running")
-    (folder / PROBE_ANSWER).write_bytes(b"PK nonsense")
-    at = watching(app, "mine")
-    assert not at.exception
-    assert "The heads appear here after the first evaluation" in words(at)
+# A run that has ended
 
 
-def test_a_link_to_a_run_that_is_gone_leads_to_the_form(app: AppTest) -> None:
-    at = watching(app, "nothing")
-    assert not at.exception
-    assert at.selectbox(key="run").value == ""
-    assert at.selectbox(key="train_task").value == "reverse"
+@pytest.fixture
+def finished(training: Path) -> Path:
+    """A finished run that says how it was trained, with a saved state."""
+    folder = save_run(training / "mine")
+    config = read_config(folder)
+    settings = config["training"] | {"seed": 4, "schedule": "cosine"}
+    machine = {"device": "cpu", "precision": "fp32", "threads": 2, "settled": True, "torch_version": "2.13.0"}
+    config |= {"preset": "tiny", "set": {"seed": "4"}, "training": settings, "runtime": machine}
+    write_json(folder / CONFIG, config)
+    (folder / STATE).mkdir()
+    (folder / STATE / "state.json").write_text("{}", encoding="utf-8")
+    return folder
 
 
-def test_the_preset_is_shown_where_the_estimate_is_known(app: AppTest) -> None:
-    """The page runs twice in quick succession then, and the browser never sees what the first run drew."""
-    planned(app)
-    other = opened().run()
-    assert other.segmented_control(key="train_preset_reverse").proto.set_value
-    assert other.segmented_control(key="train_preset_reverse").value == "tiny"
+def test_a_finished_run_is_trained_again_with_another_seed(finished: Path) -> None:
+    at = visit("train", run="mine")
+    links = {link.proto.label: link.proto for link in at.get("page_link")}
+    assert links["Open in Translate"].query_string == "model=mine"
+    assert "Watch its heads form, from the first step to the last" in links
+    assert "Computed on the CPU in fp32 with 2 threads, PyTorch 2.13.0." in words(at)
+    assert at.number_input(key="watch_seed_mine").value == 5
+    at.number_input(key="watch_seed_mine").set_value(9).run()
+    at.button(key="watch_like_mine").click()
+    run(at)
+    like = ["--like", "mine", "--name", "mine-2", "--set", "seed=9", "--checkpoints", str(finished.parent)]
+    assert started(finished.parent, "mine-2")[3:] == like
+    assert at.selectbox(key="run").value == "mine-2"
 
 
-def test_all_tasks_are_offered(app: AppTest) -> None:
-    assert len(app.run().selectbox(key="train_task").options) == len(TASKS) + 1
+def test_a_run_whose_start_is_gone_says_so_instead(finished: Path) -> None:
+    write_json(finished / CONFIG, read_config(finished) | {"init": "gone"})
+    at = visit("train", run="mine")
+    assert "It was trained from the weights of 'gone', which are not here." in words(at)
+    assert not has_key(at, "watch_like_mine")
 
 
-def test_a_run_that_a_link_names_in_vain_is_said_until_another_is_chosen(app: AppTest, checkpoints: Path) -> None:
-    save_run(checkpoints / "toy", steps=(0, 10))
-    at = watching(app, "tyo")
-    assert "There is no 'tyo' here; did you mean 'toy'?" in words(at)
-    at = planned(at)  # the page is drawn again when the estimate has come
-    assert "There is no 'tyo' here" in words(at)
-    at.selectbox(key="run").set_value("toy").run()
-    assert "There is no 'tyo' here" not in words(at)
-    assert not at.exception
+@pytest.mark.parametrize("page", ["train", "runs"])
+def test_a_finished_run_is_trained_longer(finished: Path, page: str) -> None:
+    """From either page; it is watched on the Train page."""
+    save_run(finished.parent / "other")
+    at = visit(page, run="mine", entry="mine")
+    key = "watch" if page == "train" else "runs"
+    assert at.number_input(key=f"{key}_steps_mine").value == 60
+    assert "The rate goes back up to where a run of this length would be" in words(at)
+    at.number_input(key=f"{key}_steps_mine").set_value(90).run()
+    at.button(key=f"{key}_longer_mine").click()
+    run(at)
+    longer = ["--resume", "mine", "--steps", "90", "--checkpoints", str(finished.parent)]
+    assert started(finished.parent, "mine")[3:] == longer
+    assert at.selectbox(key="run").value == "mine", "the Train page, with this run"
+    shutil.rmtree(finished / STATE)
+    assert not has_key(run(at), "watch_steps_mine")
+    if page == "runs":
+        at.switch_page("pages/runs.py").run()
+        at.selectbox(key="entry").set_value("other").run()
+        assert at.selectbox(key="entry").value == "other"
+        assert not has_key(at, "run"), "still the Runs page"
+
+
+@pytest.mark.usefixtures("finished")
+@pytest.mark.parametrize(
+    ("field", "value", "go", "sentence"),
+    [
+        ("watch_steps_mine", 30, "watch_longer_mine", "It has made 30 updates already; choose more than that."),
+        ("watch_steps_mine", 0, "watch_longer_mine", "max_steps=0 must be at least 1."),
+        ("watch_seed_mine", -7, "watch_like_mine", "seed=-7 must be 0 or more."),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused_and_never_replaced(field: str, value: int, go: str, sentence: str) -> None:
+    at = visit("train", run="mine")
+    at.number_input(key=field).set_value(value).run()
+    assert sentence in words(at)
+    assert at.button(key=go).disabled
+    at.number_input(key=field).set_value(99).run()
+    assert not at.button(key=go).disabled

@@ -1,4 +1,4 @@
-"""The Translate page, run by Streamlit's own test harness from app.py."""
+"""The Translate page in Streamlit's test harness: the decoding on screen, its paths, links, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,29 +11,23 @@ from streamlit.testing.v1 import AppTest
 from explorer.web import runtime
 from tests.explorer.sent import decoding, mount, report
 from tests.explorer.toy_models import save_toy
-from tests.pages.teaching import as_read
-from tests.paths import ROOT
+from tests.pages.page import button, run, visit, words
+
+TEXT = "I read red books"
 
 
-@pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints")
-    save_toy(folder / "adjective-swap", "adjective-swap")
-    save_toy(folder / "reverse", "reverse", n_encoder_layers=3)
-    (folder / "broken").mkdir()
-    (folder / "broken" / "config.json").write_text("{")
-    return folder
-
-
-@pytest.fixture
-def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+def translate(**query: str) -> AppTest:
+    return visit("translate", **({"model": "adjective-swap", "text": TEXT} | query))
 
 
 def header(at: AppTest) -> dict[str, Any]:
     """What the stepper draws, and where it starts."""
     return {**mount(at, "stepper")["start"], **decoding(at)}
+
+
+def path(at: AppTest) -> list[int]:
+    """The ids of the tokens that are predicted or chosen."""
+    return list(header(at)["target"]["predicted_ids"])
 
 
 def closest_race(shown: dict[str, Any]) -> int:
@@ -43,26 +37,30 @@ def closest_race(shown: dict[str, Any]) -> int:
     return leads.index(min(leads)) + 1
 
 
-def notes(at: AppTest) -> str:
-    return as_read(" ".join(element.value for element in [*at.caption, *at.info, *at.warning, *at.error]))
+def fork(at: AppTest, step: int) -> int:
+    """Choose a token that is not the one predicted at a step; returns its id."""
+    shown = header(at)
+    token: int = next(i for i in shown["alternatives"]["ids"][step - 1] if i != path(at)[step - 1])
+    place = {**mount(at, "stepper")["start"], "step": step}
+    at.session_state["stepper"] = {"fork": {"seq": shown["seq"], "place": place, "token_id": token}}
+    at.run()
+    del at.session_state["stepper"]  # a trigger lasts one run; the harness does not take it back
+    run(at)
+    return token
 
 
-def test_opens_with_an_example_translated(app: AppTest) -> None:
-    at = app.run()
-    assert not at.exception
+@pytest.mark.usefixtures("toys")
+def test_opens_with_an_example_and_a_new_sentence_starts_where_there_is_most_to_see() -> None:
+    at = visit("translate")
     assert at.selectbox(key="model").value == "adjective-swap"
-    assert at.text_input(key="text").value == "I read red books"
+    assert at.text_input(key="text").value == TEXT
     shown = header(at)
     assert shown["source"]["tokens"] == ["i", "read", "red", "books", "<eos>"]
     assert shown["step"] == closest_race(shown)
     assert shown["trained"] is False
-
-
-def test_a_new_sentence_starts_where_there_is_most_to_see_and_forgets_the_path(app: AppTest) -> None:
-    at = app.run()
     at.session_state["stepper"] = report(mount(at, "stepper"), step=2, kind="encoder", layer=1, head=2, row=1)
     at.run()
-    assert header(at)["step"] != 2, "the browser owns the position of a decoding that it already shows"
+    assert header(at)["step"] == shown["step"], "the browser owns the position of a decoding that it already shows"
     at.text_input(key="text").set_value("They buy blue cars").run()
     shown = header(at)
     assert shown["source"]["tokens"][0] == "they"
@@ -70,27 +68,19 @@ def test_a_new_sentence_starts_where_there_is_most_to_see_and_forgets_the_path(a
     assert (shown["kind"], shown["layer"], shown["head"]) == ("encoder", 1, 2), "the head in view is kept"
 
 
-def test_a_link_restores_everything(app: AppTest) -> None:
-    first = app.run()
-    path = header(first)["target"]["predicted_ids"]
-    for name, value in {
-        "model": "adjective-swap",
-        "text": "I read red books",
-        "path": "-".join(map(str, [*path[:2], 7])),
-        "step": "3",
-        "kind": "decoder",
-        "layer": "2",
-        "head": "4",
-    }.items():
-        app.query_params[name] = value
-    at = app.run()
-    shown = header(at)
-    assert shown["target"]["predicted_ids"][:3] == [*path[:2], 7]
-    assert [shown[name] for name in ("step", "kind", "layer", "head")] == [3, "decoder", 2, 4]
+@pytest.mark.usefixtures("toys")
+def test_a_link_restores_everything_and_moves_into_the_model_what_is_beyond_it() -> None:
+    own = path(translate())
+    at = translate(path=f"{own[0]}-{own[1]}-7", step="3", kind="decoder", layer="2", head="4")
+    assert path(at)[:3] == [*own[:2], 7]
+    assert [header(at)[name] for name in ("step", "kind", "layer", "head")] == [3, "decoder", 2, 4]
+    beyond = header(translate(step="99", layer="99", head="99"))
+    assert [beyond[name] for name in ("step", "layer", "head")] == [len(beyond["target"]["tokens"]), 2, 4]
 
 
+@pytest.mark.usefixtures("toys")
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "sentence"),
     [
         ({"model": "nope"}, "There is no model 'nope'"),
         ({"path": "1-2-x"}, "not a list of token ids"),
@@ -98,105 +88,70 @@ def test_a_link_restores_everything(app: AppTest) -> None:
         ({"kind": "sideways"}, "none of encoder, decoder, cross"),
         ({"layer": "second"}, "not a whole number"),
         ({"text": "   "}, "type a sentence"),
+        ({"text": "word " * 5000}, "at most 47 tokens"),
     ],
 )
-def test_an_invalid_link_gets_a_message(app: AppTest, query: dict[str, str], said: str) -> None:
-    for name, value in query.items():
-        app.query_params[name] = value
-    at = app.run()
-    assert not at.exception
-    assert said in notes(at)
+def test_an_invalid_link_gets_a_message(query: dict[str, str], sentence: str) -> None:
+    assert sentence in words(translate(**query))
 
 
+@pytest.mark.usefixtures("toys")
 @pytest.mark.parametrize("query", [{"model": "gone", "text": "I read", "path": "9-12-5"}, {"path": "9-12-5"}])
-def test_a_path_of_another_model_or_sentence_is_not_applied(app: AppTest, query: dict[str, str]) -> None:
-    own = header(app.run())["target"]["predicted_ids"] if "text" not in query else None
-    fresh = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in query.items():
-        fresh.query_params[name] = value
-    shown = header(fresh.run())["target"]["predicted_ids"]
-    assert shown[:3] != [9, 12, 5]
-    assert own is None or shown == own
+def test_a_path_of_another_model_or_sentence_is_not_applied(query: dict[str, str]) -> None:
+    assert path(visit("translate", **query))[:3] != [9, 12, 5]
 
 
-def test_a_link_beyond_the_model_is_moved_into_it(app: AppTest) -> None:
-    for name in ("step", "layer", "head"):
-        app.query_params[name] = "99"
-    shown = header(app.run())
-    assert (shown["layer"], shown["head"]) == (2, 4)
-    assert shown["step"] == len(shown["target"]["tokens"])
-
-
-def fork(at: AppTest, step: int) -> dict[str, Any]:
-    shown = header(at)
-    token = next(i for i in shown["alternatives"]["ids"][step - 1] if i != shown["target"]["predicted_ids"][step - 1])
-    at.session_state["stepper"] = {
-        "fork": {"seq": shown["seq"], "place": {**mount(at, "stepper")["start"], "step": step}, "token_id": token}
-    }
-    at.run()
-    del at.session_state["stepper"]  # a trigger lasts one run; the harness does not take it back
-    return {"token": token, "before": shown}
-
-
-def test_forks_are_listed_and_can_be_reopened(app: AppTest) -> None:
-    at = app.run()
-    made = fork(at, 2)
-    at.run()
-    forked = header(at)["target"]["predicted_ids"]
-    assert forked[1] == made["token"]
-    assert forked[0] == made["before"]["target"]["predicted_ids"][0]
-    assert "Paths you chose" in " ".join(element.value for element in at.markdown)
+@pytest.mark.usefixtures("toys")
+def test_forks_are_listed_can_be_reopened_and_end_with_the_sentence() -> None:
+    at = translate()
+    own, token = path(at), fork(at, 2)
+    forked = path(at)
+    assert forked[:2] == [own[0], token]
+    assert "Paths you chose" in words(at)
     at.button(key="path-fork-1").click().run()
-    assert header(at)["target"]["predicted_ids"] == made["before"]["target"]["predicted_ids"]
+    assert path(at) == own
     at.button(key="path-fork-2").click().run()
-    assert header(at)["target"]["predicted_ids"] == forked
+    assert path(at) == forked
     at.text_input(key="text").set_value("We see big houses").run()
-    assert not [button for button in at.button if (button.key or "").startswith("path-")]
+    assert not [each for each in at.button if (each.key or "").startswith("path-")]
 
 
-def test_beam_search_lists_its_hypotheses(app: AppTest) -> None:
-    at = app.run()
+@pytest.mark.usefixtures("toys")
+def test_beam_search_lists_its_hypotheses() -> None:
+    at = translate()
     at.session_state["decode_method"] = "beam"
-    at.run()
-    assert not at.exception
-    rows = [button for button in at.button if (button.key or "").startswith("path-hypothesis-")]
+    run(at)
+    rows = [each for each in at.button if (each.key or "").startswith("path-hypothesis-")]
     assert len(rows) == 4
-    best = header(at)["target"]["predicted_ids"]
+    best = path(at)
     rows[1].click().run()
-    assert header(at)["target"]["predicted_ids"] != best
+    assert path(at) != best
     at.button(key="path-hypothesis-1").click().run()
-    assert header(at)["target"]["predicted_ids"] == best
+    assert path(at) == best
 
 
-def test_a_method_takes_effect_when_chosen_also_after_a_path_was_chosen(app: AppTest) -> None:
-    at = app.run()
-    made = fork(at, 1)
-    at.run()
-    assert header(at)["target"]["predicted_ids"][0] == made["token"]
-    assert header(at)["target"]["by"] == "chosen"
+@pytest.mark.usefixtures("toys")
+def test_sampling_takes_effect_when_chosen_also_after_a_fork_and_draws_again() -> None:
+    at = translate()
+    token = fork(at, 1)
+    assert (path(at)[0], header(at)["target"]["by"]) == (token, "chosen")
     next(group for group in at.get("button_group") if group.key == "page_decode_method").set_value("sample").run()
-    assert not at.exception
     assert header(at)["target"]["by"] == "drawn at random"
-    assert "path" not in {button.key for button in at.button if button.key == "own_choice"}
-    drawn = header(at)["target"]["predicted_ids"]
+    assert "own_choice" not in {each.key for each in at.button}
+    cold = path(at)
     at.number_input(key="page_decode_temperature").set_value(3.0).run()
-    assert header(at)["target"]["predicted_ids"] != drawn
-
-
-def test_sampling_draws_again(app: AppTest) -> None:
-    at = app.run()
-    at.session_state["decode_method"] = "sample"
-    at.run()
-    drawn = set()
-    for _ in range(4):
-        drawn.add(tuple(header(at)["target"]["predicted_ids"]))
-        next(button for button in at.button if button.label == "Draw again").click().run()
+    drawn = {tuple(path(at))}
+    assert cold not in map(list, drawn)
+    for _ in range(3):
+        button(at, "Draw again").click().run()
+        drawn.add(tuple(path(at)))
     assert not at.exception
     assert len(drawn) > 1
 
 
-def test_another_model_sets_its_example_unless_text_was_typed(app: AppTest) -> None:
-    at = app.run()
+@pytest.mark.usefixtures("toys")
+def test_another_model_sets_its_example_unless_text_was_typed() -> None:
+    at = visit("translate", model="adjective-swap")
     at.selectbox(key="model").select("reverse").run()
     assert at.text_input(key="text").value == "headlight"
     assert header(at)["shapes"]["encoder"]["layers"] == 3
@@ -205,52 +160,24 @@ def test_another_model_sets_its_example_unless_text_was_typed(app: AppTest) -> N
     assert at.text_input(key="text").value == "mine"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "word " * 5000,
-        "🏳️‍🌈",
-        "مرحبا بالعالم",
-        "你好 世界",
-        "<img src=x onerror=alert(1)>",
-        "</script>",
-        "$x$ **bold** :red[x] ![](http://example.org/x.png) `c`",
-        "\x00\x1b",
-        "a",
-    ],
-)
-def test_odd_input_gives_a_picture_or_a_message(app: AppTest, text: str) -> None:
-    at = app.run()
-    at.text_input(key="text").set_value(text).run()
-    assert not at.exception
-    shown = header(at)
-    assert len(shown["source"]["tokens"]) <= 48
-    if len(text) > 4000:
-        assert "at most 47 tokens" in notes(at)
+def test_a_broken_folder_is_named_and_an_empty_one_says_what_to_do(checkpoints: Path) -> None:
+    for page in ("translate", "attention"):
+        assert "There is no model in the checkpoints folder yet." in words(visit(page))
+    save_toy(checkpoints / "whole", "reverse")
+    (checkpoints / "broken").mkdir()
+    (checkpoints / "broken" / "config.json").write_text("{")
+    runtime.models_changed()
+    at = visit("translate")
+    assert "broken cannot be opened" in words(at)
+    assert len(at.selectbox(key="model").options) == 1
 
 
-def test_a_broken_folder_is_named_and_the_rest_works(app: AppTest) -> None:
-    at = app.run()
-    assert "broken cannot be opened" in notes(at)
-    assert "broken" not in at.selectbox(key="model").options
-
-
-def test_without_any_model_there_gets_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    assert not at.exception
-    assert "no model" in notes(at)
-
-
+@pytest.mark.usefixtures("shipped")
 @pytest.mark.parametrize("page", ["translate", "attention"])
 def test_a_changed_head_is_labelled_and_can_be_undone(page: str) -> None:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in {"model": "reverse", "text": "abc", "edit": "cross.1.1.zero~cross.9.9.zero"}.items():
-        at.query_params[name] = value
-    at.switch_page(f"pages/{page}.py").run()
-    assert not at.exception
-    assert "this model has 1 layer of 2 cross heads" in " ".join(warning.value for warning in at.warning)
-    assert "edited: cross layer 1 head 1: zero" in " ".join(each.value for each in at.markdown).replace("\\", "")
+    at = visit(page, model="reverse", text="abc", edit="cross.1.1.zero~cross.9.9.zero")
+    assert "this model has 1 layer of 2 cross heads" in words(at)
+    assert "edited: cross layer 1 head 1: zero" in words(at)
     at.button(key="remove_edit").click().run()
     assert not at.exception
     assert "edited" not in " ".join(each.value for each in at.markdown)

@@ -1,0 +1,146 @@
+"""A page of the app in Streamlit's test harness: how tests open one, and what they read from it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+from tests.explorer.sent import messages
+from tests.paths import ROOT
+
+PAGES = tuple(path.stem for path in sorted((ROOT / "pages").glob("*.py")))
+
+
+def new_app() -> AppTest:
+    """The app in a session of its own, not run yet."""
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
+
+
+def visit(page: str, at: AppTest | None = None, /, **query: str) -> AppTest:
+    """A page as opened by a link, in a new session or in that of another page."""
+    at = at or new_app()
+    follow(at, **query)
+    at.switch_page(f"pages/{page}.py").run()
+    assert not at.exception
+    return at
+
+
+def follow(at: AppTest, /, **query: str) -> None:
+    """Enter parameters in the address; the task of the Train page is not one, and is chosen on the page.
+
+    In a browser, the state of tabs follows the address by itself.
+    """
+    for name, value in query.items():
+        if name != "train_task":
+            at.query_params[name] = value
+        if name.endswith(("_tab", "_task")):
+            at.session_state[name] = value
+
+
+def run(at: AppTest, /, **query: str) -> AppTest:
+    """Run the page again, with these parameters in the address."""
+    follow(at, **query)
+    at.run()
+    assert not at.exception
+    return at
+
+
+def address(at: AppTest) -> dict[str, str]:
+    """The address bar; the harness returns what a page wrote as text, and what a link brought as a list."""
+    return {name: value if isinstance(value, str) else value[-1] for name, value in at.query_params.items()}
+
+
+def as_read(text: str) -> str:
+    """Markdown without its escapes and without the links of terms."""
+    return re.sub(r"\[([^\]]*)\]\(#term-[\w-]+\)", r"\1", text.replace("\\", "").replace("\u2060", ""))
+
+
+def words(at: AppTest) -> str:
+    """All captions, notes and paragraphs, as they are read."""
+    found = [*at.caption, *at.info, *at.warning, *at.error, *at.success, *at.markdown]
+    return as_read(" ".join(str(element.value) for element in found))
+
+
+def kinds(at: AppTest) -> set[str]:
+    """The types of elements in the main part of the page."""
+    return {element.type for element in at.main}
+
+
+def button(at: AppTest, label: str) -> Any:
+    """The first button with a label that begins so."""
+    return next(element for element in at.button if element.label.startswith(label))
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    """Press the button with this label."""
+    button(at, label).click().run()
+    assert not at.exception
+    return at
+
+
+def metric(at: AppTest, label: str) -> str:
+    """A number shown in large type."""
+    return str(next(element.value for element in at.metric if element.label == label))
+
+
+def command(at: AppTest) -> list[str]:
+    """The command that the page shows, without the line's first three words, `python -m model.train`."""
+    words: list[str] = at.code[-1].value.split()
+    return words[3:]
+
+
+def has_key(at: AppTest, key: str) -> bool:
+    """Whether a widget with this key is on the page."""
+    widgets = (at.button, at.checkbox, at.number_input, at.selectbox, at.slider)
+    return any(element.key == key for group in widgets for element in group)
+
+
+def assert_shows_something(at: AppTest) -> None:
+    """Check that there is no error, and a figure, a table or a notice in the main part of the page."""
+    assert not at.exception
+    assert {"bidi_component", "dataframe", "error", "info", "plotly_chart", "vega_lite_chart", "warning"} & kinds(at)
+
+
+def plotted(at: AppTest) -> list[dict[str, Any]]:
+    """Every Plotly figure on the page as data and layout; arrays as numpy arrays."""
+    return [decoded(json.loads(element.proto.spec)) for element in at.get("plotly_chart")]
+
+
+def maps(at: AppTest) -> list[np.ndarray]:
+    """The numbers of every heatmap on the page; NaN where a cell is empty."""
+    first = [plot["data"][0].get("z") for plot in plotted(at)]
+    return [np.array(z, dtype=float) for z in first if z is not None]
+
+
+def decoded(value: Any) -> Any:
+    """Plotly's base64 arrays, anywhere inside, as numpy arrays."""
+    if isinstance(value, dict):
+        if value.keys() >= {"dtype", "bdata"}:
+            numbers = np.frombuffer(base64.b64decode(value["bdata"]), dtype=np.dtype(value["dtype"]))
+            shape = value.get("shape")
+            return numbers.reshape([int(n) for n in str(shape).split(",")]) if shape else numbers
+        return {key: decoded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [decoded(item) for item in value]
+    return value
+
+
+def role_grids(at: AppTest) -> list[dict[str, Any]]:
+    """The grids of thumbnails on the page, one for each kind of attention."""
+    return [grid for header, _ in messages(at) for grid in header.get("grids", ())]
+
+
+def tables(at: AppTest) -> list[pd.DataFrame]:
+    """Every table on the page."""
+    return [element.value for element in at.dataframe]
+
+
+def table_with(at: AppTest, column: str) -> pd.DataFrame:
+    """The first table with this column."""
+    return next(table for table in tables(at) if column in table.columns)

@@ -1,0 +1,295 @@
+"""What a run on the Train page learns from: a person's own pairs, and pairs that models write.
+
+Processes are stand-ins.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from explorer.runs.made_pairs import MADE, MadePairs
+from explorer.runs.process import LAUNCHES, Launch, read_launch
+from explorer.web import runtime
+from explorer.web.runs import fill_form, made_key
+from model import relabel
+from model.data.number_words import number_words
+from tests.explorer.toy_runs import save_run
+from tests.pages.page import button, press, run, tables, visit, words
+from tests.pages.test_train import options
+
+TWENTY = "".join(f"word {n}\tWort {n}\n" for n in range(20))
+
+
+def upload(at: AppTest, name: str, content: bytes, field: str = "") -> AppTest:
+    """Upload a file to the field with this label, or to the first one."""
+    box = next(each for each in at.get("file_uploader") if each.proto.label.startswith(field))
+    box.set_value((name, content, "text/plain"))
+    return run(at)
+
+
+def own_data(rows: str = "") -> AppTest:
+    """The form for a person's own pairs, with these pasted."""
+    at = visit("train", train_task="files")
+    if rows:
+        at.text_area(key="train_pasted").set_value(rows)
+    return run(at)
+
+
+# A person's own pairs
+
+
+def test_own_data_is_shown_before_anything_is_trained(training: Path) -> None:
+    at = own_data()
+    assert "Nothing leaves this machine." in words(at)
+    limits = [each.proto.max_upload_size_mb for each in at.get("file_uploader")]
+    assert max(limits) <= st.get_option("server.maxUploadSize"), "no field promises more than the server accepts"
+    rows = f"{TWENTY}only one side\t\n".encode()
+    upload(at, "my pairs.tsv", rows)
+    assert tables(at)[0].iloc[0].tolist() == ["word 0", "Wort 0"]
+    said = "20 pairs: 18 to learn from, 2 held out to check what was learned. 1 row left out: an empty side (line 21)."
+    assert said in words(at)
+    at.selectbox(key="train_lang_target").set_value("de").run()
+    chosen = options(at)
+    assert (chosen.task, chosen.target_lang) == ("files", "de")
+    assert Path(chosen.data).read_bytes() == rows
+    assert os.path.commonpath([chosen.data, training]) == str(training)
+
+
+@pytest.mark.usefixtures("training")
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"a\n", "only one column"),
+        (b"\xff\xfea\x00", "UTF-16"),
+        (b"", "is empty"),
+        (b"a\tb\n\xe9\t\n", "is not UTF-8"),
+        (b"hi\t1\nhi\t2\nhi\t3\nhi\t4\nhi\t5\n", "have the source 'hi'"),
+    ],
+)
+def test_data_that_cannot_be_learned_from_get_a_message(content: bytes, sentence: str) -> None:
+    at = upload(own_data(), "pairs.tsv", content)
+    assert sentence in words(at)
+    assert not [element for element in at.button if element.label == "Start training"]
+
+
+@pytest.mark.usefixtures("training")
+def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
+    at = own_data("".join(f"{number} -> {digits}\n" for number, digits in number_words()))
+    assert "300 pairs: 270 to learn from, 30 held out to check what was learned." in words(at)
+    tokens = at.segmented_control(key="train_files_tokenizer")
+    assert tokens.value == "characters"
+    source, target = tables(at)[1].iloc[0]
+    assert "·␣·" in source
+    assert "·" in target
+    assert options(at).set == ["tokenizer=characters"]
+    assert Path(options(at).data).read_text(encoding="utf-8").startswith("six hundred forty\t640\n")
+    assert at.number_input(key="train_files_tiny_max_steps").value == 1300, "proposed, so not in the command"
+    tokens.set_value("words").run()
+    assert not at.exception
+    assert "100 % of the validation answers cannot be spelled with these tokens" in at.warning[0].value
+    assert "⟨" in tables(at)[1].iloc[0].tolist()[1]
+    assert options(at).set == ["tokenizer=words"]
+
+
+@pytest.mark.usefixtures("training")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("My numbers\n{tsv}", "20 pairs: 18 to learn from, 2 held out to check what was learned. 1 row left out:"),
+        ("{quoted}", "20 pairs: 18 to learn from"),
+        ("{json}", "20 pairs: 18 to learn from"),
+        ("{numbered}", "The sources are column '2', the targets '3'; not read: 1."),
+    ],
+)
+def test_other_shapes_of_pasted_pairs(text: str, said: str) -> None:
+    pairs = [(f"word, {n}", f"Wort {n}") for n in range(20)]
+    shapes = {
+        "tsv": "\n".join(f"{source}\t{target}" for source, target in pairs),
+        "quoted": "\n".join(f'"{source}","{target}"' for source, target in pairs),
+        "json": "\n".join(json.dumps({"source": source, "target": target}) for source, target in pairs),
+        "numbered": "\n".join(f"{n}\t{source}\t{target}" for n, (source, target) in enumerate(pairs)),
+    }
+    at = own_data(text.format(**shapes))
+    assert said in words(at)
+    assert tables(at)[0].iloc[0].tolist() == ["word, 0", "Wort 0"]
+
+
+@pytest.mark.usefixtures("training")
+def test_the_sample_has_headings_which_can_be_switched() -> None:
+    at = press(own_data(), "Fill in a sample")
+    assert "300 pairs, with the headings “words” and “digits”: 270 to learn from" in words(at)
+    assert (at.toggle(key="train_header").value, options(at).header) == (True, "yes")
+    at.toggle(key="train_header").set_value(False).run()
+    assert "301 pairs: 271 to learn from" in words(at)
+    assert tables(at)[0].iloc[0].tolist() == ["words", "digits"]
+    assert options(at).header == "no"
+
+
+@pytest.mark.usefixtures("training")
+def test_what_is_held_out_can_be_chosen() -> None:
+    at = own_data("".join(f"word {n},Wort {n}\n" for n in range(40)))
+    at.selectbox(key="train_held_out").set_value(0.2).run()
+    assert "40 pairs: 32 to learn from, 8 held out" in words(at)
+    assert options(at).valid_share == 0.2
+    at.selectbox(key="train_held_out").set_value("a file of your own").run()
+    assert "Choose the file of validation pairs" in words(at)
+    upload(at, "valid.csv", b"Word 3,Wort 3\nnew,neu\n", "Validation pairs")
+    assert "1 of the 2 validation sources is among the training pairs, too" in words(at)
+    upload(at, "valid.csv", b"old,alt\nnew,neu\n", "Validation pairs")
+    assert "40 pairs: 40 to learn from, 2 held out" in words(at)
+    assert options(at).valid_data.read_bytes() == b"old,alt\nnew,neu\n"
+    assert options(at).valid_share is None
+
+
+@pytest.mark.usefixtures("training")
+def test_pairs_can_be_added_to_those_of_a_task() -> None:
+    at = visit("train")
+    at.toggle(key="train_more").set_value(True).run()
+    pairs = b"source\ttarget\nabc\tcba\n*d*\td\nx\t\n"
+    upload(at, "more.tsv", pairs)
+    assert [path.read_bytes() for path in options(at).add_data] == [pairs]
+    assert "more.tsv: 2 pairs, the first “abc” → “cba”. 1 row left out: an empty side (line 4)." in words(at)
+    upload(at, "empty.tsv", b"a\tb\n")
+    assert options(at).add_data == []
+    assert "empty.tsv" in words(at)
+
+
+# Pairs that models write
+
+NAME = "reverse-by-mine-back-by-mine"
+PAIRS = '{"source": "a*b*", "target": "*b*a"}\n{"source": "cd", "target": "dc", "made": "target"}\n'
+
+
+@pytest.fixture
+def more(training: Path) -> AppTest:
+    """The form with its further settings open, beside a model of the task."""
+    save_run(training / "mine")
+    runtime.models_changed()
+    at = visit("train")
+    at.toggle(key="train_more").set_value(True)
+    return run(at)
+
+
+def launched(training: Path, name: str = NAME) -> Launch:
+    launch = read_launch(training / MADE, name)
+    assert launch is not None
+    return launch
+
+
+def end(training: Path, name: str = NAME, pairs: str = "", log: str = "") -> None:
+    """The process ends, having written these pairs or this log."""
+    if pairs:
+        relabel.parser().parse_args(launched(training, name).arguments[6:]).out.write_text(pairs, encoding="utf-8")
+    if log:
+        (training / MADE / LAUNCHES / f"{name}.log").write_text(log, encoding="utf-8")
+    process = psutil.Process(launched(training, name).pid)
+    process.kill()
+    process.wait(10)
+
+
+def progress(at: AppTest) -> list[str]:
+    return [element.proto.text.replace("\\", "") for element in at.get("progress")]
+
+
+def added(at: AppTest) -> list[Path]:
+    found: list[Path] = options(at).add_data
+    return found
+
+
+def test_pairs_are_made_watched_and_used_by_the_training(more: AppTest, training: Path) -> None:
+    at = more
+    shown = next(code.value.split() for code in at.code if "model.relabel" in code.value)
+    press(at, "Make the pairs")
+    assert list(launched(training).arguments[3:]) == shown
+    making = relabel.parser().parse_args(shown[3:])
+    wanted = ("reverse", "mine", "mine", training)
+    assert (making.task, making.model, making.reverse, making.checkpoints) == wanted
+    assert button(at, "Make the pairs").disabled
+    line: dict[str, Any] = {"model": "mine", "done": 96, "sentences": 400, "left_out": 0, "seconds_left": 65.0}
+    (training / MADE / LAUNCHES / f"{NAME}.log").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert progress(run(at)) == [f"{NAME}: 'mine' translates: 96 of 400 sentences, about 1 min 05 s left"]
+    other = visit("train")
+    assert progress(other) == progress(at), "after a reload, and in another tab"
+    assert added(at) == []
+
+    end(training, pairs=PAIRS)
+    assert progress(run(at)) == progress(run(other)) == []
+    assert added(other) == []
+    assert f"{NAME}: made. Training settings → More settings adds these pairs to the training." in words(other)
+    assert added(at) == [making.out]
+    assert "2 pairs, such as “a*b*” → “*b*a”. Written by models: targets by 'mine', sources by 'mine'." in words(at)
+    assert f"These pairs are made: '{NAME}' is in the list." in words(at)
+    at.checkbox(key=f"train_made_{NAME}").set_value(False).run()
+    assert added(at) == []
+    at.selectbox(key="train_task").set_value("copy").run()
+    assert [box.key for box in at.checkbox] == ["train_copy_writer_draws"], "they are pairs of another task"
+    at.selectbox(key="train_task").set_value("reverse").run()
+    at.checkbox(key=f"train_made_{NAME}").set_value(True).run()
+    assert added(at) == [making.out]
+    press(at, "Remove these pairs")
+    assert added(at) == []
+    assert MadePairs(training).all() == []
+    assert not button(at, "Make the pairs").disabled
+
+
+def test_drawn_pairs_have_another_seed_each_time(more: AppTest, training: Path) -> None:
+    at = more
+    at.checkbox(key="train_reverse_writer_draws").set_value(True).run()
+    for seed in (1, 2):
+        press(at, "Make the pairs")
+        name = f"{NAME}-drawn-{seed}"
+        making = relabel.parser().parse_args(list(launched(training, name).arguments[6:]))
+        assert (making.sample, making.seed, making.out.stem) == (0.7, seed, name)
+        end(training, name, PAIRS)
+        said = f"targets by 'mine', sources by 'mine', drawn at random (temperature 0.7, seed {seed})."
+        assert said in words(run(at))
+    at.checkbox(key="train_reverse_writer_draws").set_value(False).run()
+    press(at, "Make the pairs")
+    assert "--sample" not in launched(training).arguments
+
+
+def test_stop_and_a_failure(more: AppTest, training: Path) -> None:
+    at = press(press(more, "Make the pairs"), "Stop")
+    assert MadePairs(training).all() == []
+    at.selectbox(key="train_reverse_writer_model").set_value("mine").run()
+    press(at, "Make the pairs")
+    end(training, log="there is no model *x*.\n")
+    assert f"{NAME} was not made:" in words(run(at))
+    assert "was not made" not in words(press(at, "Close"))
+    at.selectbox(key="train_task").set_value("adjective-swap").run()
+    assert button(at, "Make the pairs").disabled
+    assert "No trained model here translates English to French. Train a model on these data first" in words(at)
+    assert "No trained model here translates French to English. Train a model of the reverse direction" in words(at)
+
+
+def test_own_data_is_named_in_the_command(more: AppTest, training: Path) -> None:
+    at = more
+    at.selectbox(key="train_task").set_value("files").run()
+    at.text_area(key="train_pasted").set_value(TWENTY).run()
+    assert button(at, "Make the pairs").disabled, "no model is proposed for data without a language"
+    at.selectbox(key="train_files_writer_reverse").set_value("mine").run()
+    press(at, "Make the pairs")
+    making = relabel.parser().parse_args(launched(training, "files-back-by-mine").arguments[6:])
+    for name in ("task", "data", "source_column", "target_column", "header", "valid_share", "source_lang"):
+        assert getattr(making, name) == getattr(options(at), name)
+    assert (making.model, making.reverse) == (None, "mine")
+
+
+def test_a_form_filled_from_elsewhere_leaves_older_pairs_out(training: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of an experiment is repeated as it was."""
+    made = MadePairs(training)
+    made.folder.mkdir()
+    (made.folder / f"{NAME}.json").write_text('{"task": "reverse", "model": "mine"}', encoding="utf-8")
+    (made.folder / f"{NAME}.jsonl").write_text(PAIRS, encoding="utf-8")
+    session: dict[str, object] = {made_key(NAME): True}
+    monkeypatch.setattr("explorer.web.runs.st.session_state", session)
+    fill_form("reverse", "tiny", {})
+    assert session[made_key(NAME)] is False
