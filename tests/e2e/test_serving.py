@@ -32,7 +32,7 @@ def test_a_deep_link_as_the_very_first_request(fresh_server: Callable, page: Pag
     """Streamlit knows of st.navigation only after app.py ran once: the page must not run without its frame."""
     with fresh_server() as server:
         page.goto(server.url + address)
-        expect(page.get_by_text(text, exact=True).first).to_be_visible()
+        expect(page.get_by_text(text).first).to_be_visible()
         settle(page)
         assert page.locator('[data-testid="stSidebar"]').is_visible()
         assert page.locator('[data-testid="stException"]').count() == 0
