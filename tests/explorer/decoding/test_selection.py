@@ -129,10 +129,11 @@ def test_a_written_view_is_read_back(options: ViewOptions) -> None:
     assert parse_view(text) == options
 
 
-@given(st.text(st.sampled_from("abehlmnosty0159.-"), max_size=40))
+@given(st.text(st.sampled_from("abehlmnosty0159.-"), max_size=40) | st.text(max_size=60).map("lines.mass-{}".format))
 def test_any_text_has_a_meaning_that_can_be_written(text: str) -> None:
     read = parse_view(text)
     assert parse_view(format_view(read)) == read
+    assert 10 <= read.mass <= 100
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,7 @@ def test_a_rounded_number_is_the_nearest_of_its_decimals(value: float, decimals:
 
 def test_our_own_errors_speak_for_themselves_and_the_systems_name_file_and_reason() -> None:
     assert why(ValueError("The head is missing.")) == "The head is missing."
+    assert why(OSError("odd")) == "A file cannot be read or written: odd."
     full = OSError(28, "No space left on device", "/somewhere/deep/config.json")
     assert why(full) == (
         "config.json cannot be written: the disk is full, or your share of it. Free some space and try again."
