@@ -12,8 +12,8 @@ from explorer.decoding.selection import LinkParameters
 from explorer.lessons.lesson_file import read_lesson
 from tests.docs.generated import APP, documents
 from tests.docs.markdown import links
-from tests.pages.teaching import words
-from tests.pages.test_every_page import SHOWN, kinds, opened
+from tests.pages.page import kinds, visit, words
+from tests.pages.test_every_page import SHOWN
 from tests.paths import ROOT
 
 DOCUMENTED = [link for path in documents() for link in links(path.read_text(encoding="utf-8")) if link.startswith(APP)]
@@ -30,9 +30,8 @@ def values(at: AppTest, *types: str) -> set[object]:
 def test_an_address_opens_what_it_names(address: str) -> None:
     parts = urlsplit(address)
     query = dict(parse_qsl(parts.query))
-    page = f"pages{parts.path}.py"
-    at = opened(page, **query)
-    assert not at.exception
+    page = parts.path.strip("/")
+    at = visit(page, **query)
     assert not at.error
     assert not at.warning, "a part of the link was left out"
     assert SHOWN[page] in kinds(at)
@@ -52,7 +51,7 @@ def _lesson_file(name: str) -> Path:
 
 
 def test_a_wrong_address_is_noticed() -> None:
-    at = opened("pages/attention.py", model="reverse", text="hello", cell="none")
+    at = visit("attention", model="reverse", text="hello", cell="none")
     assert at.warning
 
 

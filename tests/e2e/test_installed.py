@@ -31,7 +31,9 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Windows has neither these signals nor these folders"),
 ]
 
-TOP = ("headlight", "headlight-0.1.0.dist-info")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TOP = ("headlight", f"headlight-{PROJECT['version']}.dist-info")
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 NOT_OURS = "raise SystemExit('a module of the user is imported in place of ours')"
 
 

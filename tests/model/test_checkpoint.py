@@ -14,6 +14,7 @@ from unittest import mock
 import pytest
 import safetensors.torch
 import torch
+from torch import nn
 
 from model import checkpoint
 from model.checkpoint import (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 from typing import Any
@@ -15,8 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.browser.assets import text
-from explorer.charts.palette import N_DASHES, head_stroke, strokes
+from explorer.charts.palette import N_DASHES, head_stroke
 from explorer.decoding import names
 from explorer.decoding.attention_maps import attention_maps, merge, spans
 from explorer.decoding.coordinates import Place

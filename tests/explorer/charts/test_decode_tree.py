@@ -56,4 +56,4 @@ def test_names_fit_between_steps_and_rows() -> None:
         names = [text for trace in figure.data for text in trace.text or ()]
         assert len(names) == len(grown.nodes)
         assert max(len(html.unescape(name)) for name in names) * LETTER <= ROOM / (steps + 1)
-        assert (figure.layout.height - 140) / (1 + max(node.row for node in grown.nodes)) >= CLOSEST
+        assert (figure.layout.height - 140) / (1 + max(node.row for node in grown.nodes)) >= MIN_ROW

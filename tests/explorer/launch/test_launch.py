@@ -18,7 +18,6 @@ import pytest
 from explorer.files import site
 from explorer.launch import models_folder as places
 from explorer.launch import server, start, window
-from explorer.launch.command import main
 from explorer.launch.options import LaunchError, Options, parse
 from explorer.runs import command
 from model import commands, evaluate, import_translator, relabel, reproduce, train, translate

@@ -1,4 +1,4 @@
-"""Expressions: read, compared, shown, computed with models, filled in, and verified."""
+"""Expressions: read, compared, value_text, computed with models, filled in, and verified."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from explorer.decoding.selection import Selection
 from explorer.lessons.evaluation import Models
-from explorer.lessons.expressions import Expression, Term, TermError, as_number, compare, read_expression, shown
+from explorer.lessons.expressions import Expression, Term, TermError, as_number, compare, read_expression, value_text
 from explorer.lessons.lesson import Step
 
 
@@ -48,7 +48,7 @@ def test_comparisons() -> None:
     assert not compare(2.0, "<", 1.0)
     with pytest.raises(TermError, match="compares words"):
         compare("a", "<", "b")
-    written = [shown(0.123), shown(0.5, "percent"), shown(2.0), shown(1.256, "2"), shown(True)]
+    written = [value_text(0.123), value_text(0.5, "percent"), value_text(2.0), value_text(1.256, "2"), value_text(True)]
     assert written == ["0.123", "50 %", "2", "1.26", "yes"]
 
 

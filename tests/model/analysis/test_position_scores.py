@@ -26,9 +26,9 @@ def test_only_rotation_and_distance_leave_the_place_out(width: int) -> None:
     assert by_distance(scores_with_distance(40, width, 3)).spread < 1e-12
     assert by_distance(scores_with_rows(sinusoidal_table(40, width))).spread > 0.1
     scores = scores_with_distance(40, width, 3)
-    assert by_distance(scores).lopsided < 1e-12
+    assert by_distance(scores).asymmetry < 1e-12
     assert torch.allclose(scores[0, 0] - scores[0], torch.arange(40, dtype=torch.float64) / 8)
-    assert by_distance(scores_with_rotation(40, width)).lopsided > 0.01
+    assert by_distance(scores_with_rotation(40, width)).asymmetry > 0.01
     equal = scores_with_rows(torch.zeros(6, width, dtype=torch.float64))
     assert torch.allclose(equal, equal[0, 0].expand(6, 6))
-    assert by_distance(equal).spread == by_distance(equal).lopsided == 0.0
+    assert by_distance(equal).spread == by_distance(equal).asymmetry == 0.0

@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
 from model import train
 from model.commands import run_command
 from model.config import TrainConfig
 from model.fast.matmul import onednn_keeps_float32
 from model.folder import WEIGHTS, read_config
-from model.training.device import Runtime, batch_operations, choose_runtime
+from model.training.device import Runtime, batch_operations, choose_runtime, cpu_multiplies_bf16
 from tests.forked import Forked
 from tests.model.engine import pairs_file, string_setup
 
