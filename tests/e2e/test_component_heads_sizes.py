@@ -1,0 +1,177 @@
+"""The Attention views in a real browser: their sizes, and what all of them share."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from model.trace import AttentionTrace
+from tests.e2e.bench import Bench
+from tests.explorer.planted_heads import CROSS, ENCODER, heads_trace, random_trace
+
+N = 6  # tokens on either side of the planted heads
+LEFT, RIGHT = ".strip > div:first-child .word", ".strip > div:last-child .word"
+
+
+def small_trace(**sizes: tuple[int, int]) -> AttentionTrace:
+    return random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"], **sizes)
+
+
+def long_trace(**sizes: tuple[int, int]) -> AttentionTrace:
+    return random_trace([*"abcdefgh", "<eos>"], ["<sos>", *"xyzuv"], **sizes)
+
+
+# Sizes
+
+
+def test_a_head_is_equally_large_however_one_gets_there(heads: Bench) -> None:
+    heads.mount(long_trace(), kind="cross", layer=1, head=1, view="head")
+    size = heads.plot("cross")
+    for view in ("lines", "text", "heads"):
+        heads.mount(long_trace(), kind="cross", layer=1, head=1, view=view)
+        for other in ("head", view, "head"):
+            heads.click(f".views button[value={other}]")
+        assert heads.plot("cross") == size, view
+
+
+def test_three_maps_side_by_side_are_readable(heads: Bench) -> None:
+    heads.mount(long_trace(), kind="cross", layer=1, head=1, view="head.beside")
+    cells = [heads.plot(kind)[2] for kind in ("encoder", "decoder", "cross")]
+    assert min(cells) >= 16
+    assert len(set(cells)) == 1, "a weight has the same area in all three"
+    for kind in ("encoder", "decoder", "cross"):
+        room, canvas = heads(f"figure.{kind}").bounding_box(), heads(f"figure.{kind} canvas").bounding_box()
+        assert room
+        assert canvas
+        assert canvas["x"] + canvas["width"] <= room["x"] + room["width"] + 1
+
+
+def test_all_heads_fill_the_width_and_leave_the_caption_in_sight(heads: Bench) -> None:
+    heads.mount(long_trace(layers=(4, 4), heads=(4, 4)), kind="cross", layer=1, head=1)
+    rights = heads(".tile").evaluate_all("all => all.map((tile) => tile.getBoundingClientRect().right)")
+    grid, tile, caption = (heads(part).first.bounding_box() for part in (".tiles", ".tile i", ".caption"))
+    assert grid
+    assert tile
+    assert caption
+    assert max(rights) - grid["x"] > 0.9 * grid["width"]
+    assert tile["height"] > 75
+    assert caption["y"] + caption["height"] < 768
+
+
+def test_what_a_lesson_leaves_in_view_never_overlaps_and_points_to_no_missing_button(heads: Bench) -> None:
+    boxes = "[...root.querySelectorAll('.bar, .lead p, .reads, .legend')].filter((box) => box.checkVisibility())"
+    for left_out in ({"--steps": "none"}, {"--views": "none", "--reads": "block"}):
+        heads.mount(long_trace(), kind="cross", layer=1, head=1, width=576)
+        assert "▸ above" in heads.text(".lead")
+        heads.page.evaluate("set => Object.entries(set).forEach((pair) => host.style.setProperty(...pair))", left_out)
+        heads.frame()
+        heads.press("ArrowRight")
+        places = heads.page.evaluate(f"{boxes}.map((box) => box.getBoundingClientRect().toJSON())")
+        assert len(places) >= 3
+        for above, below in pairwise(sorted(places, key=lambda place: place["top"])):
+            assert above["bottom"] <= below["top"] + 1
+        assert heads(".walk").is_visible() or "▸ above" not in heads.text(".lead")
+
+
+@pytest.mark.slow
+def test_twelve_layers_of_twelve_heads_and_128_tokens_are_drawn(heads: Bench) -> None:
+    trace = random_trace([*(f"w{i}" for i in range(127)), "<eos>"], ["<sos>"], layers=(12, 1), heads=(12, 1))
+    trace.encoder[11, 4] = np.eye(128)
+    heads.mount(trace, kind="encoder", kinds=("encoder",))
+    assert heads(".tile").count() == 12 * 13, "the heads, and the mean of each layer"
+    head = '.tile[value="encoder 12 5"]'
+    assert "1.0 keys, itself 100" in (heads(head).get_attribute("aria-label") or "")
+    for x in (0.15, 0.4, 0.6, 0.85):
+        on, off = heads.in_thumbnail(head, (x, x), (x, 1.1 - x))
+        assert sum(on[:3]) < sum(off[:3]) - 60
+
+
+# What all views share
+
+
+def test_a_choice_in_one_view_is_the_choice_of_all(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=1)
+    heads.click('.tile[value="cross 1 2"]')
+    heads("figure.cross canvas").click(position=heads.point("cross", 1, 3))
+    for view in ("lines", "text"):
+        heads.click(f".views button[value={view}]")
+        assert heads.text(".caption").startswith("L1 H2: reads 2 der → predicts hund looks at 4 the 100 %.")
+        assert "key 4 the weight 1.0000" in heads.text(".cell")
+    heads.click(f"{LEFT}:nth-child(5)")
+    heads.click(".views button[value=heads]")
+    assert heads('.tile[value="cross 1 2"]').get_attribute("aria-pressed") == "true"
+    assert heads.text(".walk output") == "step 5 of 6"
+
+
+def test_what_is_reported_reopens_the_same_view(heads: Bench) -> None:
+    view = "lines.next.steps.log.cividis.by-keys.most-20.mass-60.h-0-2"
+
+    def drawn() -> tuple[str | None, str]:
+        return heads(".body canvas").get_attribute("data-lines"), heads.text(".caption")
+
+    heads.mount(small_trace(), kind="decoder", layer=3, head=2, view=view)
+    heads.click(".left .end:nth-child(2)")
+    report, before = heads.report(), drawn()
+    assert heads.reported_view() == view
+    place = {name: report[name] for name in ("kind", "layer", "head", "step")}
+    heads.mount(small_trace(), **place, view=view)
+    assert drawn() == before
+
+
+def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=2, view="head", step=3)
+    caption, cell = heads.text(".caption"), heads.plot("cross")[2]
+    heads.click(".options")
+    heads.click(".present")
+    heads.page.wait_for_function("() => root.fullscreenElement?.matches('.explorer')")
+    heads.frame()
+    assert heads.text(".present") == "End presentation"
+    assert heads.text(".caption") == caption
+    assert heads.plot("cross")[2] >= cell
+    zoom = heads(".caption").evaluate("element => element.currentCSSZoom")
+    wide, high = heads.page.evaluate("() => [innerWidth, innerHeight]")
+    assert zoom == pytest.approx(min(wide / 1000, high / 600), abs=0.01)
+    assert zoom > 1, "all of it is larger"
+    heads.click(".options")
+    heads.click(".present")
+    heads.page.wait_for_function("() => !root.fullscreenElement")
+
+
+def test_words_put_subwords_together(heads: Bench) -> None:
+    trace = random_trace(["un", "break", "able", "cups", "<eos>"], ["<sos>", "un", "zerbrech", "lich", "tassen"])
+    trace = dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
+    heads.mount(trace, kind="cross", layer=1, head=1, view="head", step=3)
+    assert heads.plot("cross")[3:] == (5, 5)
+    heads.click(".options")
+    heads("input[name=words]").check()
+    heads.frame()
+    assert heads.plot("cross")[3:] == (3, 3)
+    share = trace.cross[0, 0, 1:4, :3].astype(float).sum(axis=-1).mean()
+    heads.open_table()
+    assert f"1 unbreakable {share:.4f}" in heads.text("tbody")
+    assert "reads 2 unzerbrechlich" in heads.text(".caption")
+
+
+def test_numbers_of_a_kind_are_waited_for(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", kinds=())
+    heads(".none:text('Loading')").wait_for()
+    heads.carry("cross")
+    assert heads.text(".none") == ""
+    assert heads(".tile").count() == len(CROSS) + 2
+    heads.click(".kinds button[value=encoder]")
+    assert "Loading" in heads.text(".none")
+    heads.page.wait_for_function("() => calls.some((call) => call.value.wanted.includes('encoder'))")
+    heads.carry("encoder")
+    assert heads(".tile").count() == len(ENCODER) + 2
+
+
+def test_an_encoder_alone_has_no_steps_and_no_other_kind(heads: Bench) -> None:
+    trace = random_trace(["a", "b", "<eos>"], ["<sos>"])
+    empty = {kind: np.zeros((0, 0, *getattr(trace, kind).shape[2:]), dtype=np.float32) for kind in ("decoder", "cross")}
+    heads.mount(dataclasses.replace(trace, **empty), view="head")
+    assert heads(".kinds button:visible").all_inner_texts() == ["Encoder"]
+    assert not heads(".walk").is_visible()
+    assert heads.plot("encoder")[3:] == (3, 3)

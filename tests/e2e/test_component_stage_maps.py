@@ -1,0 +1,234 @@
+"""The maps and whole words of the stepper in a real browser, and what is said of them.
+
+Every head of the planted trace looks at one key only, so each row and column is known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from explorer.decoding.model_diagram import diagram_of
+from model.config import ModelConfig
+from model.trace import AttentionTrace
+from tests.e2e.bench import Bench
+from tests.explorer.planted import planted_trace
+
+# Where the view reports to be at step 1 of the mean of layer 2.
+POSITION = {"kind": "cross", "layer": 2, "head": 0, "step": 1, "row": 1, "column": None, "options": None}
+# Where on a line between source (0) and target (1) something is painted, in pixels of the page.
+CURVES = """(share) => {
+  const canvas = root.querySelector(".curves"), ratio = canvas.width / parseFloat(canvas.style.width);
+  const stage = root.querySelector(".stage").getBoundingClientRect();
+  const source = root.querySelector(".source .chips").getBoundingClientRect();
+  const target = root.querySelector(".target .chips").getBoundingClientRect();
+  const y = Math.round((source.bottom + (target.top - source.bottom) * share - stage.top) * ratio);
+  const { data } = canvas.getContext("2d").getImageData(0, y, canvas.width, 1);
+  return [...data].filter((_, i) => i % 4 === 3).flatMap((opacity, x) => (opacity ? [x / ratio + stage.left] : []));
+}"""
+MIDDLE = """(name) => {
+  const { left, right } = root.querySelector(name).getBoundingClientRect();
+  return (left + right) / 2;
+}"""
+
+
+def shares(stage: Bench, side: str) -> list[str]:
+    """The shares of weight written at the words, by position; "" where none is."""
+    return [text.strip().replace("\u202f", " ") for text in stage(f".{side} .meter").all_inner_texts()]
+
+
+def settled(stage: Bench) -> None:
+    """Wait until the curves have arrived."""
+    stage.page.wait_for_timeout(300)
+    stage.frame()
+
+
+def long_trace(words: int) -> AttentionTrace:
+    source = [f"word{i}" for i in range(words)]
+    return planted_trace([*source, "<eos>"], ["<sos>", *source])
+
+
+# Whole words
+
+SUBWORDS = ("un", "known", "words", "<eos>"), ("<sos>", "un", "bekannt", "e")
+
+
+def test_subwords_are_attached_and_merged_by_sums_over_keys_and_means_over_queries(stage: Bench) -> None:
+    trace = planted_trace(*SUBWORDS, layers=(1, 1), heads=(1, 1))
+    trace = dataclasses.replace(trace, src_words=(0, 0, 1, -1), tgt_words=(-1, 0, 0, 0))
+    trace.cross[0, 0] = [(0, 0, 1, 0), (0.25, 0.5, 0.25, 0), (0.1, 0.25, 0.55, 0.1), (0, 0.2, 0, 0.8)]
+    stage.mount(trace, step=3, layer=1, head=1)
+
+    def marked(name: str) -> list[list[int]]:
+        """The slots of source and target with a class, by index."""
+        slots = [stage(f".{side} .slot").all() for side in ("source", "target")]
+        return [[i for i, slot in enumerate(row) if name in (slot.get_attribute("class") or "")] for row in slots]
+
+    assert marked("joined") == [[1], [2, 3]]
+    assert stage.text(".cross p") == "3 bekannt → e looks at 3 words 55 %, 2 known 25 %, 1 un 10 %."
+    stage.click(".words")
+    assert stage(".words").get_attribute("aria-pressed") == "true"
+    # Words are numbered alike on the stage and on the maps.
+    assert stage(".source .chip .place").all_inner_texts() == ["1", "", "2", "3"]
+    assert stage(".target .chip .place").all_text_contents() == ["1", "2", "", "", "3"]
+    # "un" and "bekannt" are read, "e" is not: (0.75 + 0.35) / 2 and (0.25 + 0.55) / 2
+    assert stage.text(".cross p") == "2 unbekannt → e looks at 1 unknown 55 %, 2 words 40 %."
+    assert stage.plot("cross")[3:] == (2, 3)
+    stage.press("ArrowRight")
+    assert stage.text(".cross p") == "2 unbekannte → <eos> looks at 1 unknown 43 %, 3 <eos> 30 %, 2 words 27 %."
+    assert stage.step() == "step 4 of 4"
+    stage.click("figure.cross canvas", position=stage.point("cross", 1, 0))
+    assert "weight0.433" in stage.text(".cross .readout").replace(" ", "")
+    assert marked("touched") == [[0, 1], [1, 2, 3]]
+    stage.click(".words")
+    assert stage.text(".cross p") == "4 e → <eos> looks at 4 <eos> 80 %, 2 known 20 %."
+
+
+def test_curves_start_below_their_words_when_whole_words_give_the_tokens_other_numbers(stage: Bench) -> None:
+    trace = planted_trace([*["extra"] * 8, "far", "<eos>"], ["<sos>", "xy", "z"])
+    trace = dataclasses.replace(trace, src_words=(*[0] * 8, 1, -1), tgt_words=(-1, 0, 1))
+    trace.cross[0, 0] = np.eye(10)[[8, 8, 8]]
+    stage.mount(trace, step=2, layer=1, head=1)
+    places = []
+    for _ in range(2):
+        settled(stage)
+        painted = stage.page.evaluate(CURVES, 0.05)
+        places.append(stage.page.evaluate(MIDDLE, ".source .slot:nth-child(9) .chip"))
+        assert sum(painted) / len(painted) == pytest.approx(places[-1], abs=5)
+        stage(".words").click()
+    assert places[0] - places[1] > 20, "without their numbers, the parts of the word are narrower"
+
+
+# The maps and what is said of them
+
+
+def test_rows_after_the_frontier_are_absent_and_future_keys_have_no_name_yet(stage: Bench) -> None:
+    stage.mount(step=1)
+    stage.listen()
+    stage.press("ArrowRight")
+    assert np.isnan(stage.painted("cross")[2:]).all()
+    assert not np.isnan(stage.painted("cross")[:2]).any()
+    assert {"1 <sos>", "2 je"} <= stage.written("decoder").keys()
+    assert not {"3 lis", "4 livres"} & stage.written("decoder").keys()
+    assert not np.isnan(stage.painted("encoder")).any()  # the source is known from the first step on
+
+
+def test_a_click_locks_a_cell_and_a_second_click_unlocks_it(stage: Bench) -> None:
+    stage.mount(step=3, layer=1, head=1)
+    cell, other = (stage.point("cross", at, at) for at in (1, 0))
+    stage.click(".cross canvas", position=cell)
+    stage.hover(".cross canvas", position=other)
+    readout = stage.text(".cross .readout")
+    assert all(part in readout for part in ("query 2 je → lis", "key 2 read", "1.000 · rank 1 of 5"))
+    assert stage.text(".cross p") == "2 je → lis looks at 2 read 100 %."
+    assert stage(".source .touched").count() == stage(".target .touched").count() == 1
+    stage.click(".cross canvas", position=cell)
+    stage.away()
+    assert stage.text(".cross .readout") == ""
+    stage.click(".cross canvas", position=cell)
+    stage("summary").focus()
+    stage.frame()
+    assert stage.text(".cross .readout") != ""
+    stage.press("Escape")
+    assert stage.text(".cross .readout") == ""
+    stage.mount(step=5, layer=1, head=0)  # the mean of two heads that look at different keys
+    stage.click(".cross canvas", position=stage.point("cross", 2, 3))
+    assert "0.500 · rank 1 of 5" in stage.text(".cross .readout")
+
+
+def test_arrows_inside_a_map_move_the_cell_and_escape_leaves(stage: Bench) -> None:
+    stage.mount(step=3, layer=1, head=1)
+    stage(".cross canvas").focus()
+    stage.press("ArrowLeft")  # the first key shows the cursor on the row's heaviest cell
+    assert "query 3 lis → livres key 3 red" in stage.text(".cross .readout")
+    stage.press("ArrowUp", "ArrowLeft", "ArrowLeft", "ArrowLeft")
+    assert stage.text(".cross .readout").startswith("query 2 je → lis key 1 i")
+    stage.press("End", "ArrowDown", "ArrowDown")  # the last key of the last row that is there
+    assert stage.text(".cross .readout").startswith("query 3 lis → livres key 5 <eos>")
+    assert stage.step() == "step 3 of 5"
+    stage.press("Escape")
+    assert stage.text(".cross .readout") == ""
+    stage.press("ArrowRight")
+    assert stage.step() == "step 4 of 5"
+
+
+def test_a_model_without_self_attention_has_no_maps_of_it(stage: Bench) -> None:
+    none = {kind: np.zeros((0, 0, 5, 5), dtype=np.float32) for kind in ("encoder", "decoder")}
+    stage.mount(dataclasses.replace(planted_trace(), **none), kind="encoder", step=2, layer=1, head=2)
+    visible = [stage(f"figure.{kind}").is_visible() for kind in ("encoder", "decoder", "cross")]
+    assert visible == [tab.is_visible() for tab in stage(".kinds button").all()] == [False, False, True]
+    stage.press("ArrowRight")
+    assert stage.text(".cross p") == "3 lis → livres looks at 4 books 100 %."
+    stage.send(seq="second")
+    assert stage("figure.encoder").is_visible()
+
+
+def test_layer_and_head_are_chosen_per_kind_and_reported(stage: Bench) -> None:
+    stage.mount(planted_trace(layers=(3, 1), heads=(2, 5)))
+    assert stage(".layers button").count() == 1
+    assert [b.inner_text().strip() for b in stage(".heads button").all()] == ["mean", "1", "2", "3", "4", "5"]
+    for name in ("Head 4 of 5", "Encoder self", "Layer 2 of 3"):
+        stage.page.get_by_role("button", name=name, exact=True).click()
+    stage.frame()
+    assert (stage(".layers button").count(), stage(".heads button").count()) == (3, 3)
+    assert "layer 2 · mean of 2 heads" in stage.text("figure.encoder small")
+    assert "layer 1 · head 4 (of 5)" in stage.text("figure.cross small")
+    assert "layer 1 · mean of 5 heads" in stage.text("figure.decoder small")
+    assert stage.report() == {**POSITION, "kind": "encoder"}
+
+
+def test_the_diagram_says_where_the_map_sits_and_leads_elsewhere_by_mouse_and_by_keyboard(stage: Bench) -> None:
+    diagram = diagram_of(ModelConfig(n_encoder_layers=3, n_decoder_layers=2, n_encoder_heads=2, n_decoder_heads=2))
+    stage.mount(planted_trace(layers=(3, 2)), diagram=diagram, step=2)
+
+    def place() -> list[str]:
+        return stage(".model [aria-checked=true]").evaluate_all("places => places.map((place) => place.ariaLabel)")
+
+    assert place() == ["Cross-attention, layer 2"]
+    stage(".model [aria-checked=true]").focus()
+    stage.press("Tab", "Shift+Tab", "ArrowLeft")
+    assert place() == ["Cross-attention, layer 1"]
+    stage.press("ArrowDown")
+    assert place() == ["Masked decoder self-attention, layer 1"]
+    stage.press("ArrowUp", "ArrowUp")
+    assert place() == ["Encoder self-attention, layer 1"]
+    assert stage.step() == "step 2 of 5", "there, the arrow keys go from place to place"
+    stage(".model .encoder").nth(1).click()
+    stage.frame()
+    assert place() == ["Encoder self-attention, layer 2"]
+    assert stage.text("figure.encoder small").startswith("layer 2 · mean")
+    assert "focus" in (stage("figure.encoder").get_attribute("class") or "")
+    report = stage.report()
+    assert (report["kind"], report["layer"]) == ("encoder", 2)
+
+
+def test_caption_and_table_say_what_the_payload_says(stage: Bench) -> None:
+    trace = planted_trace()
+    trace.cross[1, 0, 2] = (0.02, 0.62, 0.21, 0.15, 0.0)
+    stage.mount(trace, step=3, layer=2, head=1)
+    assert stage.text(".cross p") == "3 lis → livres looks at 2 read 62 %, 3 red 21 %, 4 books 15 %."
+    stage("summary").click()
+    stage.page.get_by_role("button", name="weight", exact=True).click()
+    rows = [[" ".join(cell.split()) for cell in row.split("\t")] for row in stage("tbody tr").all_inner_texts()]
+    assert rows == [
+        ["2 read", "0.6200", "1"],
+        ["3 red", "0.2100", "2"],
+        ["4 books", "0.1500", "3"],
+        ["1 i", "0.0200", "4"],
+        ["5 <eos>", "0.0000", "5"],
+    ]
+    assert stage("th[aria-sort=descending]").inner_text().startswith("weight")
+
+
+def test_badges_and_sanity_line(stage: Bench) -> None:
+    trace = planted_trace(edits=("decoder layer 1 head 2: zero",))
+    stage.mount(trace, trained=False)
+    assert stage(".words").is_hidden(), "words of one token need no switch"
+    assert "edited: decoder layer 1 head 2: zero" in stage.text(".legend")
+    assert "untrained" in stage.text(".legend")
+    assert "✓ rows sum to 1 · masked cells exactly 0 · 12 heads checked" in stage.text(".checks")
+    trace.decoder[0, 0, 0, 2] = 0.5
+    stage.send(trace, seq="second")
+    assert "✗ rows do not sum to 1 (off by 0.5) · 1 masked cell not 0" in stage.text(".checks")
