@@ -123,7 +123,7 @@ def tab_of(port: int) -> connect:
     return connect(f"ws://localhost:{port}/_stcore/stream", max_size=None, subprotocols=["streamlit"])  # type: ignore[list-item]
 
 
-async def visit(port: int, visits: list[tuple[str, dict[str, str]]]) -> None:
+async def visit(port: int, visits: list[tuple[str, dict[str, str]]], *, may_train: bool) -> None:
     """One visitor to all of these pages, then to each task on Train; each draws something, and none meets a fault."""
     async with tab_of(port) as socket:
         looker = Looker(socket)
@@ -132,7 +132,11 @@ async def visit(port: int, visits: list[tuple[str, dict[str, str]]]) -> None:
             assert looker.elements > 3, (page, query)
             assert FAULT not in looker.said, (page, query)
         await looker.go("train", {})
-        (tasks,) = (options for box, options in looker.boxes.items() if box.endswith("-train_task"))
+        boxes = [options for box, options in looker.boxes.items() if box.endswith("-train_task")]
+        if not may_train:
+            assert not boxes
+            return
+        (tasks,) = boxes
         commands = set()
         for task in tasks:
             await looker.go("train", {}, train_task=task)
@@ -175,7 +179,7 @@ def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str, reque
     (tmp_path / "corpus").mkdir()
     order = ("multi30k-en-de", *SHIPPED)  # a model that reads the corpus comes first
     with recorded(tmp_path, **environment) as (server, calls):
-        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order)), all_tabs=thorough)))
+        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order)), all_tabs=thorough), may_train=not viewing))
         assert "Traceback" not in server.output()
         lines = calls.read_text(encoding="utf-8").splitlines()
     assert any(line.startswith("here ") for line in lines), "the recorder recorded nothing"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { describeHead, listHeads, strokeOf } from "../../explorer/browser/js/head_list.js";
+import { describeHead, listHeads } from "../../explorer/browser/js/head_list.js";
 import { fixture } from "./shared.js";
 
 const { summary, cases } = fixture("head_list");
@@ -18,10 +18,4 @@ test("a head is described by its keys and its place, or by its largest share", (
   assert.deepEqual(describeHead(summary, 1, 1), { keys: "1.5 keys", role: "previous 90\u202f%", mixed: false });
   assert.deepEqual(describeHead(summary, 1, 3), { keys: "3.0 keys", role: "first 30\u202f%", mixed: true });
   assert.equal(describeHead(summary, 1, 2).keys, "no choice");
-});
-
-test("colours and dashes are those of Python, and no two of the first sixty heads look alike", () => {
-  for (const { head, colour, dashes } of fixture("head_strokes")) assert.deepEqual(strokeOf(head), { colour, dashes });
-  const looks = Array.from({ length: 60 }, (_, i) => JSON.stringify(strokeOf(i)));
-  assert.equal(new Set(looks).size, looks.length);
 });

@@ -163,7 +163,7 @@ def test_groups_are_reported_and_their_names_and_scores_stay_apart(
         return "10 to 14 words" if len(example.source) % 2 else "15 words and more"
 
     monkeypatch.setattr(sys.modules["model.data.letters"], "by_length", by_words)
-    monkeypatch.setitem(data._MADE, "copy", partial(letters, "copy"))  # tasks are made once per process of tests
+    monkeypatch.setitem(data._GENERATED, "copy", partial(letters, "copy"))  # tasks are made once per process of tests
     evaluate.main([*where, "--task", "copy", "--split", "valid"])
     shown = capsys.readouterr().out
     assert re.search(r"^  10 to 14 words     0\.\d{4}$", shown, flags=re.MULTILINE)

@@ -140,7 +140,7 @@ def test_runs_that_start_from_a_chain_show_both_commands_and_fill_no_form(
         write_run(recipe, replace(stored, command=command), tmp_path)
     at = opened("chain")
     assert [block.value for block in at.code] == commands
-    assert "The first of two commands makes what a run starts from" in words(at)
+    assert "The first of two commands makes the files that a run starts from" in words(at)
     assert button(at, "Run it again on the Train page").disabled
 
 

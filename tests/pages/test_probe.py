@@ -364,7 +364,7 @@ def test_a_row_edited_by_hand() -> None:
     at.button(key="surgery_row_do").click()
     run(at)
     assert at.query_params["edit"] == "cross.1.1.row.1." + "-".join(["1000"] + ["0"] * 9)
-    assert "Rows edited by hand and parts of other sentences belong to one sentence" in words(at)
+    assert "Rows edited by hand and parts of other sentences apply to one sentence only" in words(at)
     assert table_with(at, "KL (nats)")["KL (nats)"][0] > 0
 
 
@@ -413,5 +413,5 @@ def test_models_without_training_data_or_heads_say_so(checkpoints: Path) -> None
 
     save_toy(checkpoints / "lstm", "reverse", architecture="lstm", n_encoder_heads=1, n_decoder_heads=1)
     runtime.models_changed()
-    refusal = "lstm is an LSTM and has nothing of what is shown here; choose a Transformer."
+    refusal = "This page needs a Transformer; lstm is an LSTM. Choose another model."
     assert refusal in words(probe(model="lstm"))

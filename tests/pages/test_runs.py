@@ -124,7 +124,7 @@ def test_delete_asks_first(two: AppTest, checkpoints: Path) -> None:
 
 def note(at: AppTest, text: str) -> AppTest:
     at.text_area(key="runs_note_mine").set_value(text)
-    return press(at, "Keep the note")
+    return press(at, "Save the note")
 
 
 def test_a_note_is_kept_listed_and_exported(two: AppTest, checkpoints: Path, tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
 
 
 def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wrong_answers, "MOST", 6)
+    monkeypatch.setattr(wrong_answers, "MAX_SENTENCES", 6)
     save_toy(checkpoints / "toy", "reverse")
     assert "There is nothing to compare yet" in words(visit("runs", runs_tab="Compare curves"))
     at = press(visit("runs", entry="toy", runs_tab="Wrong answers"), "Find all wrong validation answers")

@@ -349,7 +349,7 @@ def test_a_finished_run_is_trained_longer(finished: Path, page: str) -> None:
     at = visit(page, run="mine", entry="mine")
     key = "watch" if page == "train" else "runs"
     assert at.number_input(key=f"{key}_steps_mine").value == 60
-    assert "The rate goes back up to where a run of this length would be" in words(at)
+    assert "The learning rate rises to where it would be in a run of this length" in words(at)
     at.number_input(key=f"{key}_steps_mine").set_value(90).run()
     at.button(key=f"{key}_longer_mine").click()
     run(at)

@@ -226,7 +226,7 @@ def test_pairs_are_made_watched_and_used_by_the_training(more: AppTest, training
     assert f"{NAME}: made. Training settings → More settings adds these pairs to the training." in words(other)
     assert added(at) == [making.out]
     assert "2 pairs, such as “a*b*” → “*b*a”. Written by models: targets by 'mine', sources by 'mine'." in words(at)
-    assert f"These pairs are made: '{NAME}' is in the list." in words(at)
+    assert f"These pairs exist already: '{NAME}' is in the list." in words(at)
     at.checkbox(key=f"train_made_{NAME}").set_value(False).run()
     assert added(at) == []
     at.selectbox(key="train_task").set_value("copy").run()

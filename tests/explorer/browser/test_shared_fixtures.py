@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.charts.palette import N_DASHES, head_stroke
 from explorer.decoding import names
 from explorer.decoding.attention_maps import attention_maps, merge, spans
 from explorer.decoding.coordinates import Place
 from explorer.decoding.shown_maps import heads_in_view
 from explorer.decoding.view_options import ViewOptions
-from explorer.files.map_picture import DASHES, lines_of
+from explorer.files.map_picture import lines_of
 from explorer.locale.text import cell_number, weight_percent
 from tests.explorer.planted import planted_trace
 from tests.paths import ROOT
@@ -60,9 +59,6 @@ def test_names_and_numbers_are_written_as_in_the_browser() -> None:
     fixture = _fixture("weights")
     assert [cell_number(weight) for weight in fixture["weights"]] == fixture["cells"]
     assert [weight_percent(weight) for weight in fixture["weights"]] == fixture["percent"]
-    strokes = _fixture("head_strokes")
-    assert [head_stroke(case["head"]) for case in strokes] == [(case["colour"], case["dashes"]) for case in strokes]
-    assert len(DASHES) == N_DASHES
 
 
 @pytest.mark.parametrize("case", _cases("word_merging"))

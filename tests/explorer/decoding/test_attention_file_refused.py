@@ -147,7 +147,7 @@ def test_what_is_declared_too_large_is_never_allocated(shape: tuple[int, ...], m
 @pytest.mark.parametrize(
     ("array", "said"),
     [
-        (("src_tokens", "<U1", (2,), b"\x00\x00\x11\x00" * 2), "holds numbers that are no characters."),
+        (("src_tokens", "<U1", (2,), b"\x00\x00\x11\x00" * 2), "holds numbers that are not characters."),
         (("src_tokens", "<U0", (2,), b""), "not a readable .npz"),
         (("encoder", "<f4", (10**400,), b""), "encoder declares far too many entries"),
         (("encoder", "<f4", (1,) * 70, b"\x00" * 4), "not a readable .npz"),

@@ -82,9 +82,9 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert (map_figure(both).data[0].zmin, map_figure(both).data[0].zmax) == (-1, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
-    assert "0 of 5 rows and 2 of 5 columns have other tokens" in compare(one, cars).caption
+    assert "0 of 5 rows and 2 of 5 columns have different tokens" in compare(one, cars).caption
     free = compare(dataclasses.replace(one, top=None, values=one.values / 4), dataclasses.replace(one, top=None))
-    assert free.one.scale == free.other.scale == 1.0, "both maps share the larger scale"
+    assert free.first.scale == free.second.scale == 1.0, "both maps share the larger scale"
 
 
 def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
@@ -141,7 +141,7 @@ def test_two_rows_of_a_causal_map_are_compared_where_both_are_visible() -> None:
     assert found.difference is not None
     np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
     assert map_caption(found.difference).startswith("The largest difference is -1.000")
-    assert found.one.row_labels == ("2 je",)
+    assert found.first.row_labels == ("2 je",)
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(shown, row)
@@ -150,7 +150,7 @@ def test_two_rows_of_a_causal_map_are_compared_where_both_are_visible() -> None:
 def test_the_row_in_view_is_compared_with_another_of_the_same_head() -> None:
     trace = planted_trace()
     found = compare_rows(trace, Place("cross", 1, 1, row=2), 4)
-    assert (found.one.title, found.other.title) == ("A: 2 je", f"B: 4 {trace.read_tokens[3]}")
+    assert (found.first.title, found.second.title) == ("A: 2 je", f"B: 4 {trace.read_tokens[3]}")
     assert found.difference is not None
     np.testing.assert_array_equal(found.difference.values[0], trace.cross[0, 0, 3] - trace.cross[0, 0, 1])
 

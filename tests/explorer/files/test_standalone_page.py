@@ -172,7 +172,7 @@ def test_a_folder_has_an_index_of_all_its_pages_and_one_page_has_none(
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["page.html"], "One page shows one sentence and one model"),
+        (["page.html"], "One page shows one sentence of one model"),
         (["page.html", "a", "b", "--model", "reverse"], "One page shows one sentence"),
         (["x", "--forks", "99"], "--forks is a number from 0 to 12"),
         (["x", "--checkpoints", "/nowhere-at-all"], "There is no trained model in /nowhere-at-all"),

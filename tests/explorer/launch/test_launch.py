@@ -18,6 +18,7 @@ import pytest
 from explorer.files import site
 from explorer.launch import models_folder as places
 from explorer.launch import server, start, window
+from explorer.launch.command import main
 from explorer.launch.options import LaunchError, Options, parse
 from explorer.runs import command
 from model import commands, evaluate, import_translator, relabel, reproduce, train, translate
@@ -54,23 +55,69 @@ def test_options_are_ours_or_streamlits(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "answer"),
     [
-        (["dates"], "dates"),
-        (["--server.port", "9000"], "--port"),
-        (["--server.port=9000"], "--port"),
-        (["--model", "revers", "--no-open"], "there is no model 'revers'; did you mean 'reverse'?\n"),
-        *((["--port", port], f"invalid port number value: '{port}'") for port in ("0", "70000", "x")),
+        ("trian", "There is no command 'trian'; did you mean 'train'?"),
+        ("dates", f"There is no command 'dates'; known: {', '.join(sorted(commands.SUBCOMMANDS))}."),
+        ("--viewer train", "A command comes first: python -m explorer train …"),
+        ("--modle dates", "There is no option '--modle'; did you mean '--model'?"),
+        ("--server.port 9000", "Choose the port with --port, not with --server.port."),
+        ("--server.port=9000", "Choose the port with --port, not with --server.port."),
+        ("--model revers --no-open", "there is no model 'revers'; did you mean 'reverse'?"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_starts(
-    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistake_is_answered_with_what_was_meant(given: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        start.run(given)
-    message = capsys.readouterr().err
-    assert said in message
-    assert message.count("\n") == 1 or given[0] == "--port", "one sentence"
+        main(given.split())
+    assert capsys.readouterr().err == f"{answer}\n"
+
+
+def test_the_help_has_a_line_for_each_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    for name, subcommand in commands.SUBCOMMANDS.items():
+        (line,) = [line for line in lines if line.split()[:1] == [name]]
+        assert line.split(maxsplit=1)[1] == subcommand.summary
+    assert max(map(len, lines)) <= 110
+
+
+@pytest.mark.filterwarnings("ignore:'model.translate' found in sys.modules:RuntimeWarning")  # imported above
+def test_a_command_gets_its_arguments_and_the_folder_of_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["headlight"])
+    monkeypatch.setenv("PYTHONPATH", "")
+    with pytest.raises(SystemExit, match="0"):
+        main(["translate", "--help"])
+    assert "one line of text per sentence" in capsys.readouterr().out
+    monkeypatch.setenv(places.VARIABLE, str(tmp_path))
+    with pytest.raises(SystemExit, match="2"):
+        main(["translate", "--model", "reverse", "abc"])
+    assert capsys.readouterr().err == f"there is no model 'reverse'; there is no model in {tmp_path} yet.\n"
+
+
+@pytest.mark.parametrize("given", [["--no-open"], ["evaluate", "--help"]])
+def test_a_missing_library_is_one_sentence(
+    given: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError("No module named 'psutil'", name="psutil")
+
+    monkeypatch.setattr(start, "run", missing)
+    monkeypatch.setattr("runpy.run_module", missing)
+    monkeypatch.setattr(sys, "argv", ["headlight"])
+    monkeypatch.setenv("PYTHONPATH", "")
+    with pytest.raises(SystemExit, match="2"):
+        main(given)
+    assert capsys.readouterr().err.startswith("Headlight needs the library 'psutil', which is not installed: ")
+
+
+@pytest.mark.parametrize("port", ["0", "70000", "x"])
+def test_a_port_is_a_port(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--port", port])
+    assert f"invalid port number value: '{port}'" in capsys.readouterr().err
 
 
 def test_starting_imports_nothing_heavy() -> None:
@@ -127,8 +174,9 @@ def test_every_command_says_how_it_is_started(monkeypatch: pytest.MonkeyPatch, i
     ]  # fmt: skip
     for module in (commands, command):
         monkeypatch.setattr(module, "INSTALLED", installed)
-    for (name, module), parser in zip(commands.SUBCOMMANDS.items(), parsers, strict=True):
-        words, usage = f"headlight {name}" if installed else f"python -m {module}", parser().format_help()
+    for (name, subcommand), parser in zip(commands.SUBCOMMANDS.items(), parsers, strict=True):
+        module, usage = subcommand.module, parser().format_help()
+        words = f"headlight {name}" if installed else f"python -m {module}"
         assert usage.startswith(f"usage: {words} ")
         assert ("python -m" in usage) is not installed
         assert command.quoted_command(["python", "-m", module, "--a", "b c"]) == f"{words} --a 'b c'"

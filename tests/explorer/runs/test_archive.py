@@ -177,7 +177,7 @@ def test_what_systems_put_into_zip_files_is_left_out(files: dict[str, bytes], tm
 def test_a_model_without_a_folder_is_named_after_the_zip_file(files: dict[str, bytes], tmp_path: Path) -> None:
     """Finding D37: "'' cannot name a model"."""
     archive = packed({name.removeprefix("mine/"): content for name, content in files.items()})
-    nameless = "The zip file holds no folder that would name the model; type a name for it."
+    nameless = "The zip file has no folder that would name the model; type a name for it."
     assert refused(archive, tmp_path / "x") == nameless
     assert import_zip(archive, tmp_path, "typed") == load_model(tmp_path / "typed").name == "typed"
     for name, expected in (("my-model.zip", "my-model"), ("../evil.zip", "evil")):

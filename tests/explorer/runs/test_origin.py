@@ -89,7 +89,7 @@ def test_what_a_run_learned_from_and_began_with_is_a_difference(tmp_path: Path) 
     plain = run("plain", '["a", "b"]\n')
     assert differences({"plain": plain, "same": run("same", '["a", "b"]\n')}) == []
     [row] = differences({"plain": plain, "other": run("other", '["a", "c"]\n["d", "e"]\n')})
-    assert [text.partition(", check sum ")[0] for text in row.values()] == [
+    assert [text.partition(", checksum ")[0] for text in row.values()] == [
         "Own pairs",
         "own.tsv (1 pair",
         "own.tsv (2 pairs",
@@ -99,7 +99,7 @@ def test_what_a_run_learned_from_and_began_with_is_a_difference(tmp_path: Path) 
     assert [tuple(row.values()) for row in differences({"plain": plain, "warm": warm})] == [
         ("Starts from", "–", "plain"),
         ("First part", "–", "max_steps=5"),
-        ("Further pairs", "–", "more.jsonl (2 pairs, check sum 01234567)"),
+        ("Further pairs", "–", "more.jsonl (2 pairs, checksum 01234567)"),
         ("Trained longer", "–", "to 40 updates"),
     ]
 

@@ -63,5 +63,5 @@ def test_a_head_that_is_not_there_is_named_and_a_path_is_needed() -> None:
     for site in (("encoder", 2, 0), ("encoder", 0, 2), ("cross", -1, 0), ("sideways", 0, 0)):
         with pytest.raises(ValueError, match=r"kind is one of|no layer"):
             output_projection(tiny_model(), *site)
-    with pytest.raises(ValueError, match="no path"):
+    with pytest.raises(ValueError, match="path is empty"):
         head_details(tiny_model(), SOURCE, (), SITES)
