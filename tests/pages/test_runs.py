@@ -239,7 +239,7 @@ def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.Mon
     save_toy(checkpoints / "toy", "reverse")
     assert "There is nothing to compare yet" in words(visit("runs", runs_tab="Compare curves"))
     at = press(visit("runs", entry="toy", runs_tab="Wrong answers"), "Find all wrong validation answers")
-    assert "6 of 6 validation answers of 315, evenly chosen, are not exactly the right one (100.0 %)" in words(at)
+    assert "6 of 6 validation answers of 315, evenly chosen, are not exactly right (100.0 %)" in words(at)
     table = tables(at)[-1]
     assert list(table.columns) == ["source", "right answer", "model's answer"]
     assert (table["source"].str[::-1] == table["right answer"]).all()

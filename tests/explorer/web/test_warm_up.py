@@ -160,7 +160,7 @@ from explorer.web.measurements import store
 page = AppTest.from_file(app.__file__, default_timeout=60).run()
 before = ours()
 page.switch_page("pages/probe.py").run()
-print(sorted(ours() - before), [key[0] for key in store()._results._held], len(page.exception), len(page.dataframe))
+print(sorted(ours() - before), [key[0] for key in store()._results._entries], len(page.exception), len(page.dataframe))
 """
     environment = {**os.environ, "HEADLIGHT_CHECKPOINTS": str(ROOT / "checkpoints")}
     done = subprocess.run(
