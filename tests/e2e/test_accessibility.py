@@ -64,7 +64,7 @@ def _selector(node: dict[str, Any]) -> str:
 def found(browser: Browser, server: Server) -> Findings:
     """Findings by address and theme. Each address is opened once; in the dark, only colours can be wrong."""
     seen: Findings = {}
-    with touring(browser, server, color_scheme="light") as tour:
+    with touring(browser, server, color_scheme="light", reduced_motion="reduce") as tour:
         for path in ADDRESSES:
             for address in (f"{path}?{query}" for query in SHOWN.get(path, ("",))):
                 page = tour.go(address)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from tests.e2e.bench import NASTY, Bench, ends_of_scale
 from tests.explorer.planted import planted_trace
@@ -70,7 +71,7 @@ def test_masked_cells_are_grey_off_the_scale_and_say_why(either: Bench) -> None:
         if either.look == "heads":  # whose table is of the cell that is chosen
             either.click(f"figure.{kind} canvas", position=either.point(kind, query, key))
             either.open_table()
-            assert f"masked: {reason}" in either.text("tbody")
+            expect(either("tbody")).to_contain_text(f"masked: {reason}")
             either.click("summary")
 
 

@@ -244,7 +244,7 @@ def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.Mon
     assert list(table.columns) == ["source", "right answer", "model's answer"]
     assert (table["source"].str[::-1] == table["right answer"]).all()
     write_status(checkpoints / "toy", "running")
-    assert "its wrong answers can be listed once that has ended" in words(run(at))
+    assert "its wrong answers can be listed afterwards" in words(run(at))
 
 
 # Heads over the snapshots
