@@ -1,0 +1,51 @@
+// Changes to heads: a tap that returns other weights or outputs than it was given. As model/edits.py.
+
+/** @typedef {import("./transformer.js").Tap} Tap */
+/** @typedef {{ kind: "encoder" | "decoder" | "cross", layer: number, head: number, op: string, row?: number, values?: number[] | number[][] }} HeadEdit counted from 0 */
+
+const scopeOf = (/** @type {HeadEdit} */ { kind, layer }) =>
+  kind === "cross" ? `decoder.${layer}.cross_attn` : `${kind}.${layer}.self_attn`;
+
+/** Make a tap that applies edits for one decoding; `heads` tells how many heads a kind has. @param {HeadEdit[]} edits @param {(kind: string) => number} heads @returns {Tap} */
+export function editTap(edits, heads) {
+  let read = 0;
+  return (point, value) => {
+    if (point === "tgt.tokens") read = value.length;
+    for (const edit of edits) {
+      const scope = scopeOf(edit);
+      const first = (/** @type {number} */ queries) => (edit.kind === "encoder" ? 0 : read - queries);
+      if (point === `${scope}.weights` && ["uniform", "row", "pattern"].includes(edit.op)) {
+        const rows = value[edit.head];
+        value = value.with(edit.head, rows.map((/** @type {Float32Array} */ own, /** @type {number} */ i) =>
+          weightsOf(edit, own, first(rows.length) + i)));
+      } else if (point === `${scope}.output` && ["zero", "mean", "output"].includes(edit.op)) {
+        const size = value[0].length / heads(edit.kind);
+        value = value.map((/** @type {Float32Array} */ own, /** @type {number} */ i) =>
+          outputOf(edit, own, first(value.length) + i, size));
+      }
+    }
+    return value;
+  };
+}
+
+/** One query's weights, normalised. @param {HeadEdit} edit @param {Float32Array} own @param {number} query @returns {Float32Array} */
+function weightsOf(edit, own, query) {
+  const values = /** @type {any} */ (edit.values);
+  if (edit.op === "uniform") return own.map(() => 1 / own.length);
+  const row = edit.op === "row" ? (query === edit.row ? values : undefined) : values[query];
+  if (!row) return own;
+  const cut = own.map((_, key) => row[key]);
+  const total = cut.reduce((sum, weight) => sum + weight, 0);
+  if (!(total > 0)) throw new Error("A row of a changed head has no weight left on any key that it may see.");
+  return cut.map((weight) => weight / total);
+}
+
+/** One query's output with the head's part replaced. @param {HeadEdit} edit @param {Float32Array} own @param {number} query @param {number} size @returns {Float32Array} */
+function outputOf(edit, own, query, size) {
+  const values = /** @type {any} */ (edit.values);
+  const part = edit.op === "zero" ? new Float32Array(size) : edit.op === "mean" ? values : values[query];
+  if (!part) return own;
+  const changed = own.slice();
+  changed.set(part, edit.head * size);
+  return changed;
+}

@@ -1,0 +1,119 @@
+// Search over a step function: greedy, sampling, beam search, and paths that are given. As model/decoding/search.py.
+
+import { logSoftmax } from "./vectors.js";
+
+/** @typedef {import("./vectors.js").Vector} Vector */
+/** @typedef {import("./transformer.js").DecodeState} DecodeState */
+/** @typedef {(token: number, state: DecodeState) => { logits: Vector, state: DecodeState }} Step */
+/** @typedef {{ never: number[], first: number }} Rules ids never predicted; the id that must come first, or 0 */
+/** @typedef {{ token: number, logProbs: Vector, forced: boolean }} PathStep */
+/** @typedef {{ path: number[], logProb: number, score: number, finished: boolean }} Hypothesis */
+
+export const [PAD, SOS, EOS, UNK] = [0, 1, 2, 3];
+
+/** The rules of a model. @param {import("./live.d.ts").ModelConfig} config @returns {Rules} */
+export const outputRules = (config) => ({ never: [PAD, SOS, ...config.banned_tokens], first: config.first_token });
+
+/** Log-softmax over the tokens that may be predicted; others are -Infinity. @param {Vector} logits @param {Rules} rules @param {boolean} first @returns {Vector} */
+export function allowedLogProbs(logits, rules, first) {
+  if (first && rules.first) return logits.map((_, id) => (id === rules.first ? 0 : -Infinity));
+  const allowed = logits.slice();
+  for (const id of rules.never) allowed[id] = -Infinity;
+  return logSoftmax(allowed);
+}
+
+/** The index of the largest number, the first one of several. @param {Vector} numbers @returns {number} */
+export const argmax = (numbers) => numbers.reduce((best, value, i) => (value > numbers[best] ? i : best), 0);
+
+/**
+ * Read token by token until <eos> or `limit` tokens: those of `prefix` first, then what `choose` chooses.
+ * @param {Step} step @param {DecodeState} state @param {Rules} rules @param {number} limit @param {number[]} prefix
+ * @param {(logProbs: Vector) => number} choose @returns {Generator<PathStep>}
+ */
+export function* walk(step, state, rules, limit, prefix = [], choose = argmax) {
+  let token = SOS;
+  for (let index = 0; index < limit && (index === 0 || token !== EOS); index++) {
+    const next = step(token, state);
+    state = next.state;
+    const logProbs = allowedLogProbs(next.logits, rules, index === 0);
+    const forced = index < prefix.length;
+    token = forced ? prefix[index] : choose(logProbs);
+    yield { token, logProbs, forced };
+  }
+}
+
+/**
+ * Draw tokens at a temperature. A seed gives the same tokens in every browser, but not those that PyTorch draws.
+ * @param {number} seed @param {number} temperature @param {number} topK 0: all @param {number} topP
+ * @returns {(logProbs: Vector) => number}
+ */
+export function sampler(seed, temperature, topK = 0, topP = 1) {
+  const random = generator(seed);
+  return (logProbs) => {
+    const order = [...logProbs.keys()].filter((id) => logProbs[id] > -Infinity).sort((a, b) => logProbs[b] - logProbs[a]);
+    const ids = topK ? order.slice(0, topK) : order;
+    const powers = ids.map((id) => Math.exp((logProbs[id] - logProbs[ids[0]]) / temperature));
+    const total = powers.reduce((sum, power) => sum + power, 0);
+    let kept = 0;
+    let mass = 0;
+    while (kept < ids.length && (kept === 0 || mass < topP * total)) mass += powers[kept++];
+    let left = random() * mass;
+    for (let i = 0; i < kept - 1; i++) if ((left -= powers[i]) < 0) return ids[i];
+    return ids[kept - 1];
+  };
+}
+
+/** Numbers from 0 to 1 (splitmix32). @param {number} seed @returns {() => number} */
+function generator(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x9e3779b9) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The divisor of a summed log-probability. @param {string} name @param {number} alpha @param {number} length with <eos> @returns {number} */
+export function lengthPenalty(name, alpha, length) {
+  if (name === "none") return 1;
+  return (name === "mean" ? length : (5 + length) / 6) ** alpha;
+}
+
+/**
+ * Beam search (Sutskever et al. 2014, §3.2), as model/decoding/beam.py: hypotheses best first.
+ * @param {Step} step @param {DecodeState} start @param {Rules} rules @param {number} limit @param {number[]} prefix
+ * @param {{ width: number, penalty: string, alpha: number }} settings @returns {Hypothesis[]}
+ */
+export function beamSearch(step, start, rules, limit, prefix, { width, penalty, alpha }) {
+  /** @type {{ path: number[], total: number, state: DecodeState }[]} */
+  let beam = [{ path: [], total: 0, state: start }];
+  /** @type {Hypothesis[]} */
+  const ended = [];
+  for (let index = 0; index < limit; index++) {
+    const grown = beam.flatMap(({ path, total, state }) => {
+      const next = step(path.length ? path[path.length - 1] : SOS, state);
+      const logProbs = allowedLogProbs(next.logits, rules, index === 0);
+      const ids = index < prefix.length ? [prefix[index]] : best(logProbs, 2 * width);
+      return ids.map((id) => ({ path: [...path, id], total: total + logProbs[id], state: next.state }));
+    });
+    const candidates = grown.filter(({ total }) => total > -Infinity).sort((a, b) => b.total - a.total).slice(0, 2 * width);
+    const divisor = lengthPenalty(penalty, alpha, index + 1);
+    const isEnd = (/** @type {{ path: number[] }} */ { path }) => path[index] === EOS;
+    for (const { path, total } of candidates.slice(0, width).filter(isEnd))
+      ended.push({ path, logProb: total, score: total / divisor, finished: true });
+    beam = candidates.filter((candidate) => !isEnd(candidate)).slice(0, width);
+    const scores = ended.map(({ score }) => score).sort((a, b) => b - a);
+    const outlook = beam.length ? beam[0].total / divisor : -Infinity;
+    if (!beam.length || (scores.length >= width && outlook <= scores[width - 1])) break;
+  }
+  if (ended.length) return ended.sort((a, b) => b.score - a.score).slice(0, width);
+  return beam.map(({ path, total }) => {
+    return { path, logProb: total, score: total / lengthPenalty(penalty, alpha, path.length), finished: false };
+  });
+}
+
+/** The ids of the largest numbers, best first. @param {Vector} numbers @param {number} count @returns {number[]} */
+export function best(numbers, count) {
+  return [...numbers.keys()].sort((a, b) => numbers[b] - numbers[a] || a - b).slice(0, count);
+}

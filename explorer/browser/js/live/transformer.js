@@ -1,0 +1,201 @@
+// The forward pass of an encoder-decoder Transformer (Vaswani et al. 2017), in plain lines, one sentence at a time.
+// A sequence is a list of vectors, one a position. The reference is model/transformer.py: same names, same points.
+
+import { alibiSlope, rotated, sinusoidal } from "./positions.js";
+import { ACTIVATIONS, add, gated, layerNorm, linear, softmax } from "./vectors.js";
+
+/** @typedef {import("./vectors.js").Vector} Vector */
+/** @typedef {import("./vectors.js").Affine} Affine */
+/** @typedef {import("./live.d.ts").ModelConfig} ModelConfig */
+/** @typedef {{ keys: Vector[], values: Vector[] }} KeysValues a vector a position, all heads side by side */
+/** @typedef {{ past: KeysValues[], cross: KeysValues[], tokens: number[] }} DecodeState never changed: a step makes a new one */
+/** @typedef {(point: string, value: any) => any} Tap receives an intermediate; returns what to go on with */
+
+/** @type {Tap} */
+const untouched = (_, value) => value;
+
+export class Transformer {
+  /** @param {ModelConfig} config @param {Record<string, Float32Array>} weights by their names in the file */
+  constructor(config, weights) {
+    this.config = config;
+    this.weights = weights;
+    const tied = { none: [], target: ["output"], all: ["output", "src_embedding"] }[config.share_embeddings];
+    for (const name of tied) weights[`${name}.weight`] = weights["tgt_embedding.weight"];
+    this.factor = config.embedding_factor || (config.scale_embeddings ? Math.sqrt(config.d_model) : 1);
+  }
+
+  /** @param {string} name @returns {Affine} */
+  affine(name) {
+    return { weight: this.weights[`${name}.weight`], bias: this.weights[`${name}.bias`] ?? null };
+  }
+
+  /**
+   * Look up the tokens from `offset` on, scale them and add their positions (§3.4, 3.5).
+   * @param {number[]} tokens @param {"src" | "tgt"} side @param {Tap} tap @returns {Vector[]}
+   */
+  embed(tokens, side, tap, offset = 0) {
+    const { d_model: width, positions, norm_embeddings } = this.config;
+    const table = this.weights[`${side}_embedding.weight`];
+    const ids = tap(`${side}.tokens`, tokens);
+    let x = ids.slice(offset).map((/** @type {number} */ id) => table.slice(id * width, (id + 1) * width));
+    x = tap(`${side}.embedding`, x);
+    x = tap(`${side}.scaled`, x.map((/** @type {Vector} */ row) => row.map((value) => value * this.factor)));
+    if (positions === "sinusoidal")
+      x = x.map((/** @type {Vector} */ row, /** @type {number} */ i) => add(row, sinusoidal(offset + i, width)));
+    else if (positions === "learned") {
+      const rows = this.weights[`positions_${side}.embedding.weight`];
+      const at = (/** @type {number} */ i) => rows.subarray((offset + i) * width, (offset + i + 1) * width);
+      x = x.map((/** @type {Vector} */ row, /** @type {number} */ i) => add(row, at(i)));
+    }
+    x = tap(`${side}.positions`, x);
+    return norm_embeddings ? this.normed(`norm_${side}`, x, tap, `${side}.norm`) : x;
+  }
+
+  /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
+  normed(name, x, tap, point = pointOf(name)) {
+    const norm = this.affine(name);
+    return tap(point, x.map((row) => layerNorm(norm, row)));
+  }
+
+  /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
+  projected(name, x, tap) {
+    const layer = this.affine(name);
+    return tap(pointOf(name), x.map((row) => linear(layer, row)));
+  }
+
+  /**
+   * Project a sequence to keys and values, after those of `past`.
+   * @param {string} name @param {Vector[]} memory @param {Tap} tap @param {KeysValues} [past] @returns {KeysValues}
+   */
+  keysValues(name, memory, tap, past = { keys: [], values: [] }) {
+    let keys = this.projected(`${name}.k_proj`, memory, tap);
+    const values = this.projected(`${name}.v_proj`, memory, tap);
+    if (this.rotates(name)) keys = keys.map((key, i) => rotated(key, past.keys.length + i, this.dHead(name)));
+    return { keys: [...past.keys, ...keys], values: [...past.values, ...values] };
+  }
+
+  /** @param {string} name */
+  heads = (name) => (name.startsWith("encoder") ? this.config.n_encoder_heads : this.config.n_decoder_heads);
+  /** @param {string} name */
+  dHead = (name) => this.config.d_model / this.heads(name);
+  /** @param {string} name */
+  rotates = (name) => this.config.positions === "rope" && name.endsWith("self_attn");
+
+  /**
+   * Multi-head attention (§3.2): each head attends on its own d_head numbers of the vectors.
+   * @param {string} name @param {Vector[]} queries @param {KeysValues} memory @param {Tap} tap @returns {Vector[]}
+   */
+  attend(name, queries, memory, tap) {
+    const heads = this.heads(name);
+    const dHead = this.dHead(name);
+    const point = pointOf(name);
+    const first = memory.keys.length - queries.length; // the position of the first query in self-attention
+    let query = this.projected(`${name}.q_proj`, queries, tap);
+    if (this.rotates(name)) query = query.map((row, i) => rotated(row, first + i, dHead));
+    query = tap(`${point}.query`, query);
+    const key = tap(`${point}.key`, memory.keys);
+    const value = tap(`${point}.value`, memory.values);
+
+    const scale = this.config.scale_scores ? 1 / Math.sqrt(dHead) : 1;
+    const biased = this.config.positions === "alibi" && name.endsWith("self_attn");
+    /** @type {Vector[][]} [head][query][key] */
+    let weights = Array.from({ length: heads }, (_, head) =>
+      query.map((row, i) => {
+        const slope = biased ? alibiSlope(head, heads) : 0;
+        return Float32Array.from(key, (/** @type {Vector} */ one, /** @type {number} */ j) => {
+          let sum = 0;
+          for (let d = head * dHead; d < (head + 1) * dHead; d++) sum += row[d] * one[d];
+          return sum * scale - slope * Math.abs(first + i - j);
+        });
+      }),
+    );
+    weights = tap(`${point}.scores`, weights);
+    weights = tap(`${point}.masked`, weights);
+    weights = tap(`${point}.weights`, weights.map((rows) => rows.map(softmax)));
+
+    /** @type {Vector[]} [query][head · d_head] */
+    let output = queries.map((_, i) => {
+      const joined = new Float32Array(heads * dHead);
+      for (let head = 0; head < heads; head++)
+        for (let d = head * dHead; d < (head + 1) * dHead; d++) {
+          let sum = 0;
+          for (let j = 0; j < value.length; j++) sum += weights[head][i][j] * value[j][d];
+          joined[d] = sum;
+        }
+      return joined;
+    });
+    output = tap(`${point}.output`, output);
+    output = tap(`${point}.joined`, output);
+    if (this.config.attention_gate) {
+      const gate = this.projected(`${name}.gate_proj`, queries, untouched);
+      output = tap(`${point}.gated`, output.map((row, i) => gated(row, gate[i])));
+    }
+    return this.projected(`${name}.out_proj`, output, tap);
+  }
+
+  /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
+  feedForward(name, x, tap) {
+    const hidden = this.projected(`${name}.linear1`, x, tap).map((row) => row.map(ACTIVATIONS[this.config.activation]));
+    return this.projected(`${name}.linear2`, tap(`${pointOf(name)}.activation`, hidden), tap);
+  }
+
+  /**
+   * One sublayer with its residual connection and its norm, before it or after it (§3.1; Xiong et al. 2020).
+   * @param {string} layer @param {number} n counted from 1 @param {Vector[]} x @param {Tap} tap
+   * @param {(x: Vector[]) => Vector[]} sublayer @returns {Vector[]}
+   */
+  sublayer(layer, n, x, tap, sublayer) {
+    const norm = `${layer}.norm${n}`;
+    const { norm_first, residual } = this.config;
+    const out = sublayer(norm_first ? this.normed(norm, x, tap) : x);
+    const sum = residual ? tap(`${pointOf(layer)}.residual${n}`, x.map((row, i) => add(row, out[i]))) : out;
+    return norm_first ? sum : this.normed(norm, sum, tap);
+  }
+
+  /** Read the source, <eos> included. @param {number[]} tokens @returns {Vector[]} memory */
+  encode(tokens, tap = untouched) {
+    let x = this.embed(tokens, "src", tap);
+    for (let i = 0; i < this.config.n_encoder_layers; i++) {
+      const layer = `encoder.layers.${i}`;
+      const attention = `${layer}.self_attn`;
+      x = this.sublayer(layer, 1, x, tap, (h) => this.attend(attention, h, this.keysValues(attention, h, tap), tap));
+      x = this.sublayer(layer, 2, x, tap, (h) => this.feedForward(`${layer}.feed_forward`, h, tap));
+    }
+    return this.config.norm_first ? this.normed("encoder.norm", x, tap) : x;
+  }
+
+  /** Return the state before the first target token. @param {number[]} source @returns {DecodeState} */
+  start(source, tap = untouched) {
+    const memory = this.encode(source, tap);
+    const layers = Array.from({ length: this.config.n_decoder_layers }, (_, i) => `decoder.layers.${i}.cross_attn`);
+    return { past: [], cross: layers.map((name) => this.keysValues(name, memory, tap)), tokens: [] };
+  }
+
+  /**
+   * Read one more target token; the given state stays as it was.
+   * @param {number} token @param {DecodeState} state @returns {{ logits: Vector, state: DecodeState }}
+   */
+  step(token, state, tap = untouched) {
+    const { causal } = this.config;
+    const tokens = [...state.tokens, token];
+    // Without a causal mask, each token changes what all earlier positions compute: all are read again.
+    let x = this.embed(tokens, "tgt", tap, causal ? state.tokens.length : 0);
+    /** @type {KeysValues[]} */
+    const past = [];
+    for (let i = 0; i < this.config.n_decoder_layers; i++) {
+      const layer = `decoder.layers.${i}`;
+      x = this.sublayer(layer, 1, x, tap, (h) => {
+        past[i] = this.keysValues(`${layer}.self_attn`, h, tap, causal ? state.past[i] : undefined);
+        return this.attend(`${layer}.self_attn`, h, past[i], tap);
+      });
+      x = this.sublayer(layer, 2, x, tap, (h) => this.attend(`${layer}.cross_attn`, h, state.cross[i], tap));
+      x = this.sublayer(layer, 3, x, tap, (h) => this.feedForward(`${layer}.feed_forward`, h, tap));
+    }
+    if (this.config.norm_first) x = this.normed("decoder.norm", x, tap);
+    const logits = linear(this.affine("output"), x[x.length - 1]);
+    return { logits: tap("logits", logits), state: { past, cross: state.cross, tokens } };
+  }
+}
+
+/** A point's name: the path without the "layers" between a stack and a number. @param {string} name @returns {string} */
+const pointOf = (name) => name.replace(".layers.", ".");

@@ -1,0 +1,90 @@
+// Arithmetic on vectors. Sums are in double precision, results in single precision.
+
+/** @typedef {Float32Array} Vector */
+/** @typedef {{ weight: Float32Array, bias: Float32Array | null }} Affine weight [out, in], bias [out] */
+
+/** Compute W·x + b. @param {Affine} layer @param {Vector} x @returns {Vector} */
+export function linear({ weight, bias }, x) {
+  const width = x.length;
+  const out = new Float32Array(weight.length / width);
+  for (let o = 0, at = 0; o < out.length; o++) {
+    // Four sums side by side, because each addition waits for the one before it.
+    let [a, b, c, d] = [0, 0, 0, 0];
+    let i = 0;
+    for (; i + 3 < width; i += 4, at += 4) {
+      a += weight[at] * x[i];
+      b += weight[at + 1] * x[i + 1];
+      c += weight[at + 2] * x[i + 2];
+      d += weight[at + 3] * x[i + 3];
+    }
+    for (; i < width; i++, at++) a += weight[at] * x[i];
+    out[o] = a + b + (c + d) + (bias ? bias[o] : 0);
+  }
+  return out;
+}
+
+/** Add two vectors. @param {Vector} x @param {Vector} y @returns {Vector} */
+export const add = (x, y) => x.map((value, i) => value + y[i]);
+
+/**
+ * Subtract the mean, divide by the standard deviation, then scale and shift (Ba, Kiros and Hinton 2016).
+ * A scale of one number is that of the whole vector.
+ * @param {Affine} norm @param {Vector} x @returns {Vector}
+ */
+export function layerNorm({ weight, bias }, x) {
+  let mean = 0;
+  for (const value of x) mean += value / x.length;
+  let variance = 0;
+  for (const value of x) variance += (value - mean) ** 2 / x.length;
+  const factor = 1 / Math.sqrt(variance + 1e-5);
+  const at = (/** @type {Float32Array} */ numbers, /** @type {number} */ i) => numbers[numbers.length > 1 ? i : 0];
+  return x.map((value, i) => (value - mean) * factor * at(weight, i) + (bias ? at(bias, i) : 0));
+}
+
+/** Exponentiate and normalise; -Infinity becomes 0, and a vector of nothing else all zeros. @param {Vector} x @returns {Vector} */
+export function softmax(x) {
+  const largest = x.reduce((most, value) => Math.max(most, value), -Infinity);
+  if (largest === -Infinity) return new Float32Array(x.length);
+  let total = 0;
+  for (const value of x) total += Math.exp(value - largest);
+  return x.map((value) => Math.exp(value - largest) / total);
+}
+
+/** The logarithm of the softmax. @param {Vector} x @returns {Vector} */
+export function logSoftmax(x) {
+  const largest = x.reduce((most, value) => Math.max(most, value), -Infinity);
+  let total = 0;
+  for (const value of x) total += Math.exp(value - largest);
+  const log = Math.log(total) + largest;
+  return x.map((value) => value - log);
+}
+
+const sigmoid = (/** @type {number} */ value) => 1 / (1 + Math.exp(-value));
+
+/** @type {Record<string, (value: number) => number>} */
+export const ACTIVATIONS = {
+  relu: (value) => Math.max(0, value),
+  silu: (value) => value * sigmoid(value),
+  gelu: (value) => (value * (1 + erf(value / Math.SQRT2))) / 2,
+};
+
+/** The error function, by its series for small numbers and its continued fraction for large ones. @param {number} x @returns {number} */
+export function erf(x) {
+  if (x < 0) return -erf(-x);
+  if (x > 6) return 1;
+  if (x < 2.5) {
+    let term = x;
+    let sum = x;
+    for (let n = 1; Math.abs(term) > 1e-17 * sum; n++) {
+      term *= (-x * x) / n;
+      sum += term / (2 * n + 1);
+    }
+    return (2 / Math.sqrt(Math.PI)) * sum;
+  }
+  let fraction = 0;
+  for (let n = 60; n > 0; n--) fraction = n / 2 / (x + fraction);
+  return 1 - Math.exp(-x * x) / (Math.sqrt(Math.PI) * (x + fraction));
+}
+
+/** Multiply each number by the sigmoid of the other vector's. @param {Vector} x @param {Vector} gate @returns {Vector} */
+export const gated = (x, gate) => x.map((value, i) => value * sigmoid(gate[i]));
