@@ -15,6 +15,7 @@ const browser = [
   "ResizeObserver",
   "Response",
   "TextDecoder",
+  "TextEncoder",
   "URL",
   "atob",
   "cancelAnimationFrame",
@@ -60,7 +61,7 @@ export default [
     },
   },
   {
-    files: ["explorer/browser/js/*.js"],
+    files: ["explorer/browser/js/**/*.js"],
     languageOptions: { globals: Object.fromEntries(browser.map((name) => [name, "readonly"])) },
     rules: {
       "no-restricted-properties": [
@@ -73,7 +74,7 @@ export default [
       "no-restricted-syntax": [
         "error",
         forbid(
-          "ImportDeclaration > Literal:not([value=/^\\.\\/[\\w-]+\\.js$/])",
+          "ImportDeclaration > Literal:not([value=/^\\.\\.?\\/[\\w-]+\\.js$/])",
           "A module imports files beside it: module_linker.js knows no others.",
         ),
         forbid("ExportNamedDeclaration[source], ExportAllDeclaration", "A module exports what it declares."),
@@ -88,6 +89,7 @@ export default [
         EventTarget: "readonly",
         TextDecoder: "readonly",
         TextEncoder: "readonly",
+        process: "readonly",
         URL: "readonly",
         atob: "readonly",
       },

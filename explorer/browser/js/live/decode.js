@@ -27,10 +27,22 @@ export function decode({ name, model, tokenizers }, text, { path = [], method = 
   const encoded = source.encode(text);
   if (!encoded.ids.length) throw new Error("Type a sentence.");
   if (encoded.ids.length + 1 > config.max_positions)
-    throw new Error(`This model reads at most ${config.max_positions - 1} source tokens; this sentence has ${encoded.ids.length}.`);
+    throw new Error(
+      `This model reads at most ${config.max_positions - 1} source tokens; this sentence has ${encoded.ids.length}.`,
+    );
   const src = [...encoded.ids, EOS];
   const rules = outputRules(config);
-  const how = { method: "greedy", width: 4, penalty: "gnmt", alpha: 0.6, temperature: 1, topK: 0, topP: 1, seed: 0, ...method };
+  const how = {
+    method: "greedy",
+    width: 4,
+    penalty: "gnmt",
+    alpha: 0.6,
+    temperature: 1,
+    topK: 0,
+    topP: 1,
+    seed: 0,
+    ...method,
+  };
   const most = Math.min(2 * src.length + 10, config.max_positions);
   let limit = Math.min(Math.max(most, path.length), config.max_positions);
   let given = path.slice(0, limit);
@@ -46,7 +58,9 @@ export function decode({ name, model, tokenizers }, text, { path = [], method = 
   /** @type {Tap} */
   const tap = (point, value) => recorder.tap(point, edit(point, value));
   const choose = how.method === "sample" ? sampler(how.seed, how.temperature, how.topK, how.topP) : argmax;
-  const steps = [...walk((token, state) => model.step(token, state, tap), model.start(src, tap), rules, limit, given, choose)];
+  const steps = [
+    ...walk((token, state) => model.step(token, state, tap), model.start(src, tap), rules, limit, given, choose),
+  ];
   const ids = steps.map(({ token }) => token);
   const read = [SOS, ...ids.slice(0, -1)];
   const tops = steps.map(({ logProbs }) => best(logProbs, Math.min(ALTERNATIVES, logProbs.length)));
@@ -85,20 +99,26 @@ export function decode({ name, model, tokenizers }, text, { path = [], method = 
         ids: tops,
         probabilities: tops.map((top, row) => top.map((id) => probability(steps[row].logProbs[id]))),
       },
-      heat: { temperatures: TEMPERATURES, log_sums: steps.map(({ logProbs }) => TEMPERATURES.map((t) => logSum(logProbs, t))) },
+      heat: {
+        temperatures: TEMPERATURES,
+        log_sums: steps.map(({ logProbs }) => TEMPERATURES.map((t) => logSum(logProbs, t))),
+      },
       diagram: diagramOf(config),
       checks: checksOf(Object.values(maps)),
-      shapes: Object.fromEntries(KINDS.map((kind) => {
-        const { layers, heads, queries, keys } = maps[kind];
-        return [kind, { layers, heads, queries, keys }];
-      })),
+      shapes: Object.fromEntries(
+        KINDS.map((kind) => {
+          const { layers, heads, queries, keys } = maps[kind];
+          return [kind, { layers, heads, queries, keys }];
+        }),
+      ),
       subwords,
     },
   };
 }
 
 /** @param {import("./edits.js").HeadEdit[]} edits @param {import("./live.d.ts").ModelConfig} config @returns {Tap} */
-const tapOf = (edits, config) => editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
+const tapOf = (edits, config) =>
+  editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
 
 /** An edit as on screen, counted from 1. @param {import("./edits.js").HeadEdit} edit */
 const described = ({ kind, layer, head, op, row }) =>
@@ -126,8 +146,14 @@ function recording() {
     ),
     /** @param {Kind} kind @param {Record<"source" | "target", { tokens: string[] }>} sides @param {number} nSource @param {number} nTarget @returns {AttentionMap} */
     map(kind, sides, nSource, nTarget) {
-      const ends = { encoder: "encoder.N.self_attn.weights", decoder: "decoder.N.self_attn.weights", cross: "decoder.N.cross_attn.weights" }[kind];
-      const blocks = Array.from({ length: calls.size }, (_, n) => calls.get(ends.replace("N", `${n}`))).filter((one) => one !== undefined);
+      const ends = {
+        encoder: "encoder.N.self_attn.weights",
+        decoder: "decoder.N.self_attn.weights",
+        cross: "decoder.N.cross_attn.weights",
+      }[kind];
+      const blocks = Array.from({ length: calls.size }, (_, n) => calls.get(ends.replace("N", `${n}`))).filter(
+        (one) => one !== undefined,
+      );
       const queries = kind === "encoder" ? nSource : nTarget;
       const keys = kind === "decoder" ? nTarget : nSource;
       const area = queries * keys;
@@ -138,13 +164,29 @@ function recording() {
           call.forEach((rows, head) => {
             // The encoder's only call has all rows. A decoder that is not causal computes its rows again; the newest counts.
             const fresh = kind === "encoder" ? rows : rows.slice(-1);
-            fresh.forEach((row, q) => weights.set(row, (layer * heads + head) * area + (kind === "encoder" ? q : t) * keys));
+            fresh.forEach((row, q) =>
+              weights.set(row, (layer * heads + head) * area + (kind === "encoder" ? q : t) * keys),
+            );
           }),
         ),
       );
-      const mask = Uint8Array.from({ length: area }, (_, i) => Number(kind === "decoder" && i % keys > Math.floor(i / keys)));
+      const mask = Uint8Array.from({ length: area }, (_, i) =>
+        Number(kind === "decoder" && i % keys > Math.floor(i / keys)),
+      );
       const [rows, columns] = SIDES[kind].map((side) => sides[side].tokens);
-      return { kind, layers: blocks.length, heads, queries, keys, area, weights, mask, means: new Map(), rows, columns };
+      return {
+        kind,
+        layers: blocks.length,
+        heads,
+        queries,
+        keys,
+        area,
+        weights,
+        mask,
+        means: new Map(),
+        rows,
+        columns,
+      };
     },
   };
 }

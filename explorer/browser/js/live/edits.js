@@ -16,12 +16,17 @@ export function editTap(edits, heads) {
       const first = (/** @type {number} */ queries) => (edit.kind === "encoder" ? 0 : read - queries);
       if (point === `${scope}.weights` && ["uniform", "row", "pattern"].includes(edit.op)) {
         const rows = value[edit.head];
-        value = value.with(edit.head, rows.map((/** @type {Float32Array} */ own, /** @type {number} */ i) =>
-          weightsOf(edit, own, first(rows.length) + i)));
+        value = value.with(
+          edit.head,
+          rows.map((/** @type {Float32Array} */ own, /** @type {number} */ i) =>
+            weightsOf(edit, own, first(rows.length) + i),
+          ),
+        );
       } else if (point === `${scope}.output` && ["zero", "mean", "output"].includes(edit.op)) {
         const size = value[0].length / heads(edit.kind);
         value = value.map((/** @type {Float32Array} */ own, /** @type {number} */ i) =>
-          outputOf(edit, own, first(value.length) + i, size));
+          outputOf(edit, own, first(value.length) + i, size),
+        );
       }
     }
     return value;
@@ -34,6 +39,8 @@ function weightsOf(edit, own, query) {
   if (edit.op === "uniform") return own.map(() => 1 / own.length);
   const row = edit.op === "row" ? (query === edit.row ? values : undefined) : values[query];
   if (!row) return own;
+  if (row.length < own.length)
+    throw new Error(`A changed head has weights for ${row.length} keys, but may see ${own.length} here.`);
   const cut = own.map((_, key) => row[key]);
   const total = cut.reduce((sum, weight) => sum + weight, 0);
   if (!(total > 0)) throw new Error("A row of a changed head has no weight left on any key that it may see.");

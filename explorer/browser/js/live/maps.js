@@ -21,7 +21,9 @@ export function formOf(map, labels, rowSpans, columnSpans) {
   const given = { ...map, weights: /** @type {Float32Array} */ (map.weights) };
   const merged = rowSpans.length < map.queries || columnSpans.length < map.keys;
   const { weights, mask, queries, keys } = merged ? mergeWords(given, rowSpans, columnSpans, map.queries) : given;
-  const visible = Array.from({ length: queries }, (_, q) => mask.subarray(q * keys, (q + 1) * keys).reduce((n, code) => n + Number(!code), 0));
+  const visible = Array.from({ length: queries }, (_, q) =>
+    mask.subarray(q * keys, (q + 1) * keys).reduce((n, code) => n + Number(!code), 0),
+  );
   const hasChoice = visible.map((count) => count > 1);
   const places = Object.entries(placesOf(map.kind, queries, keys)).map(([name, keyOf]) => {
     const rows = visible.flatMap((_, q) => {
@@ -38,19 +40,27 @@ export function formOf(map, labels, rowSpans, columnSpans) {
   const roles = [];
   for (let layer = 0; layer < map.layers; layer++) {
     const heads = Array.from({ length: map.heads }, (_, head) => (layer * map.heads + head) * queries * keys);
-    effective.push(heads.map((at) => rounded(mean(hasChoice.flatMap((choice, q) => (choice ? [effectiveKeys(weights, at + q * keys, keys)] : []))))));
-    const shareOf = (/** @type {number} */ at, /** @type {number[][]} */ rows) => mean(rows.map(([q, key]) => weights[at + q * keys + key]));
+    effective.push(
+      heads.map((at) =>
+        rounded(mean(hasChoice.flatMap((choice, q) => (choice ? [effectiveKeys(weights, at + q * keys, keys)] : [])))),
+      ),
+    );
+    const shareOf = (/** @type {number} */ at, /** @type {number[][]} */ rows) =>
+      mean(rows.map(([q, key]) => weights[at + q * keys + key]));
     for (const { name, rows } of places) shares[name].push(heads.map((at) => rounded(shareOf(at, rows))));
     roles.push(
       heads.map((at) => {
         const found = places.map(({ name, rows, chance }) => ({ name, share: shareOf(at, rows), chance }));
-        const clear = found.filter(({ share, chance }) => share >= Math.max(CLEAR, ABOVE_CHANCE * Math.min(chance, 0.66)));
+        const clear = found.filter(
+          ({ share, chance }) => share >= Math.max(CLEAR, ABOVE_CHANCE * Math.min(chance, 0.66)),
+        );
         clear.sort((a, b) => b.share - a.share || (a.name < b.name ? 1 : -1));
         return clear[0]?.name ?? "mixed";
       }),
     );
   }
-  const joined = (/** @type {string[]} */ tokens, /** @type {Span[]} */ spans) => spans.map(([start, end]) => tokens.slice(start, end).join(""));
+  const joined = (/** @type {string[]} */ tokens, /** @type {Span[]} */ spans) =>
+    spans.map(([start, end]) => tokens.slice(start, end).join(""));
   return {
     rows: joined(labels.rows, rowSpans),
     predicted: labels.predicted.length ? joined(labels.predicted, rowSpans) : [],
@@ -94,5 +104,6 @@ function effectiveKeys(weights, at, keys) {
   return Math.exp(entropy);
 }
 
-const mean = (/** @type {number[]} */ values) => values.reduce((sum, value) => sum + value / values.length, values.length ? 0 : NaN);
+const mean = (/** @type {number[]} */ values) =>
+  values.reduce((sum, value) => sum + value / values.length, values.length ? 0 : NaN);
 const rounded = (/** @type {number} */ value) => (Number.isNaN(value) ? null : Number(value.toPrecision(7)));

@@ -16,7 +16,8 @@ export function readTensors(file) {
   const tensors = {};
   for (const [name, { dtype, data_offsets }] of Object.entries(header)) {
     const [start, end] = data_offsets.map((/** @type {number} */ offset) => 8 + length + offset);
-    if (!(dtype in READERS)) throw new Error(`The weights are stored as ${String(dtype).slice(0, 20)}, which is not read here.`);
+    if (!(dtype in READERS))
+      throw new Error(`The weights are stored as ${String(dtype).slice(0, 20)}, which is not read here.`);
     if (end > file.byteLength) throw new Error("The file of weights is cut short. Reload the page.");
     tensors[name] = READERS[dtype](file.slice(start, end));
   }

@@ -50,7 +50,9 @@ export function* walk(step, state, rules, limit, prefix = [], choose = argmax) {
 export function sampler(seed, temperature, topK = 0, topP = 1) {
   const random = generator(seed);
   return (logProbs) => {
-    const order = [...logProbs.keys()].filter((id) => logProbs[id] > -Infinity).sort((a, b) => logProbs[b] - logProbs[a]);
+    const order = [...logProbs.keys()]
+      .filter((id) => logProbs[id] > -Infinity)
+      .sort((a, b) => logProbs[b] - logProbs[a]);
     const ids = topK ? order.slice(0, topK) : order;
     const powers = ids.map((id) => Math.exp((logProbs[id] - logProbs[ids[0]]) / temperature));
     const total = powers.reduce((sum, power) => sum + power, 0);
@@ -97,7 +99,10 @@ export function beamSearch(step, start, rules, limit, prefix, { width, penalty, 
       const ids = index < prefix.length ? [prefix[index]] : best(logProbs, 2 * width);
       return ids.map((id) => ({ path: [...path, id], total: total + logProbs[id], state: next.state }));
     });
-    const candidates = grown.filter(({ total }) => total > -Infinity).sort((a, b) => b.total - a.total).slice(0, 2 * width);
+    const candidates = grown
+      .filter(({ total }) => total > -Infinity)
+      .sort((a, b) => b.total - a.total)
+      .slice(0, 2 * width);
     const divisor = lengthPenalty(penalty, alpha, index + 1);
     const isEnd = (/** @type {{ path: number[] }} */ { path }) => path[index] === EOS;
     for (const { path, total } of candidates.slice(0, width).filter(isEnd))

@@ -30,10 +30,11 @@ class Tokenizer {
     this.splitter = rules && new WordSplitter(rules);
   }
 
-  /** The pieces of a cleaned, lower-cased text. @param {string} _text @returns {Piece[]} */
-  cut(_text) {
-    throw new Error("not here");
-  }
+  /**
+   * The pieces of a cleaned, lower-cased text.
+   * @type {(text: string) => Piece[]}
+   */
+  cut = () => [];
 
   /** The words of a text with marks for spaces. @param {string} text @returns {Piece[]} */
   markedWords(text) {
@@ -81,7 +82,7 @@ class Tokenizer {
 
 class CharacterTokenizer extends Tokenizer {
   /** @param {string} text */
-  cut(text) {
+  cut = (text) => {
     let word = -1;
     let start = 0;
     /** @type {boolean | undefined} */
@@ -93,7 +94,7 @@ class CharacterTokenizer extends Tokenizer {
       start = piece.end;
       return piece;
     });
-  }
+  };
 
   /** @param {number} id @param {string} unknown */
   spelling(id, unknown) {
@@ -159,7 +160,7 @@ class SubwordTokenizer extends Tokenizer {
   }
 
   /** @param {string} text @returns {Piece[]} */
-  cut(text) {
+  cut = (text) => {
     /** @type {Piece[]} */
     const pieces = [];
     let end = 0;
@@ -171,7 +172,12 @@ class SubwordTokenizer extends Tokenizer {
         if (id < FIRST_PIECE) {
           const character = String.fromCodePoint(/** @type {number} */ (text.codePointAt(position)));
           left = (left || utf8(character).length) - 1;
-          pieces.push({ key: String.fromCharCode(BYTE_KEY + id - FIRST_BYTE), start: position, end: position + character.length, word });
+          pieces.push({
+            key: String.fromCharCode(BYTE_KEY + id - FIRST_BYTE),
+            start: position,
+            end: position + character.length,
+            word,
+          });
           if (!left) position += character.length;
           continue;
         }
@@ -184,7 +190,7 @@ class SubwordTokenizer extends Tokenizer {
       end = ends;
     }
     return pieces;
-  }
+  };
 
   /** @param {number[]} ids @param {string} unknown */
   texts(ids, unknown) {
@@ -192,7 +198,10 @@ class SubwordTokenizer extends Tokenizer {
     const spelled = [];
     let decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     ids.forEach((id, i) => {
-      if (id < FIRST_BYTE || id >= FIRST_PIECE) return spelled.push(this.spelling(id, unknown));
+      if (id < FIRST_BYTE || id >= FIRST_PIECE) {
+        spelled.push(this.spelling(id, unknown));
+        return;
+      }
       const goesOn = ids[i + 1] >= FIRST_BYTE && ids[i + 1] < FIRST_PIECE;
       spelled.push(decoder.decode(Uint8Array.of(id - FIRST_BYTE), { stream: goesOn }));
       if (!goesOn) decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -302,7 +311,8 @@ const KINDS = {
 export function readTokenizers({ source, target }, rules) {
   const make = (/** @type {StoredTokenizer} */ one) => {
     const Kind = KINDS[/** @type {keyof typeof KINDS} */ (one.kind)];
-    if (!Kind) throw new Error(`Tokenizers of the kind ${String(one.kind).slice(0, 20)} are not computed in the browser.`);
+    if (!Kind)
+      throw new Error(`Tokenizers of the kind ${String(one.kind).slice(0, 20)} are not computed in the browser.`);
     return new Kind(one, rules[one.lang]);
   };
   return { source: make(source), target: make("same_as" in target ? { ...source, lang: target.lang } : target) };

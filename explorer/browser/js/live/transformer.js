@@ -39,7 +39,10 @@ export class Transformer {
     const ids = tap(`${side}.tokens`, tokens);
     let x = ids.slice(offset).map((/** @type {number} */ id) => table.slice(id * width, (id + 1) * width));
     x = tap(`${side}.embedding`, x);
-    x = tap(`${side}.scaled`, x.map((/** @type {Vector} */ row) => row.map((value) => value * this.factor)));
+    x = tap(
+      `${side}.scaled`,
+      x.map((/** @type {Vector} */ row) => row.map((value) => value * this.factor)),
+    );
     if (positions === "sinusoidal")
       x = x.map((/** @type {Vector} */ row, /** @type {number} */ i) => add(row, sinusoidal(offset + i, width)));
     else if (positions === "learned") {
@@ -54,13 +57,19 @@ export class Transformer {
   /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
   normed(name, x, tap, point = pointOf(name)) {
     const norm = this.affine(name);
-    return tap(point, x.map((row) => layerNorm(norm, row)));
+    return tap(
+      point,
+      x.map((row) => layerNorm(norm, row)),
+    );
   }
 
   /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
   projected(name, x, tap) {
     const layer = this.affine(name);
-    return tap(pointOf(name), x.map((row) => linear(layer, row)));
+    return tap(
+      pointOf(name),
+      x.map((row) => linear(layer, row)),
+    );
   }
 
   /**
@@ -111,7 +120,10 @@ export class Transformer {
     );
     weights = tap(`${point}.scores`, weights);
     weights = tap(`${point}.masked`, weights);
-    weights = tap(`${point}.weights`, weights.map((rows) => rows.map(softmax)));
+    weights = tap(
+      `${point}.weights`,
+      weights.map((rows) => rows.map(softmax)),
+    );
 
     /** @type {Vector[]} [query][head · d_head] */
     let output = queries.map((_, i) => {
@@ -128,7 +140,10 @@ export class Transformer {
     output = tap(`${point}.joined`, output);
     if (this.config.attention_gate) {
       const gate = this.projected(`${name}.gate_proj`, queries, untouched);
-      output = tap(`${point}.gated`, output.map((row, i) => gated(row, gate[i])));
+      output = tap(
+        `${point}.gated`,
+        output.map((row, i) => gated(row, gate[i])),
+      );
     }
     return this.projected(`${name}.out_proj`, output, tap);
   }
@@ -148,7 +163,12 @@ export class Transformer {
     const norm = `${layer}.norm${n}`;
     const { norm_first, residual } = this.config;
     const out = sublayer(norm_first ? this.normed(norm, x, tap) : x);
-    const sum = residual ? tap(`${pointOf(layer)}.residual${n}`, x.map((row, i) => add(row, out[i]))) : out;
+    const sum = residual
+      ? tap(
+          `${pointOf(layer)}.residual${n}`,
+          x.map((row, i) => add(row, out[i])),
+        )
+      : out;
     return norm_first ? sum : this.normed(norm, sum, tap);
   }
 

@@ -3,12 +3,15 @@
 /** @typedef {{ exceptions: Record<string, string[]>, prefix: string, suffix: string, infix: string, token: string | null, url: string | null }} WordRules */
 /** @typedef {{ text: string, start: number }} Word */
 
-export const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
-const RUNS = new RegExp(`${SPACE.source}+|[^${SPACE.source.slice(1, -1)}]+`, "g");
-const CHUNKS = new RegExp(`[^${SPACE.source.slice(1, -1)}]+`, "g");
+// What Python's str.isspace holds of; \s in JavaScript is not quite the same.
+const SPACES = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+export const SPACE = new RegExp(`[${SPACES}]`);
+const RUNS = new RegExp(`[${SPACES}]+|[^${SPACES}]+`, "g");
+const CHUNKS = new RegExp(`[^${SPACES}]+`, "g");
 
 /** The stretches of a text between whitespace. @param {string} text @returns {Word[]} */
-export const chunks = (text) => Array.from(text.matchAll(CHUNKS), ({ 0: found, index }) => ({ text: found, start: index }));
+export const chunks = (text) =>
+  Array.from(text.matchAll(CHUNKS), ({ 0: found, index }) => ({ text: found, start: index }));
 
 /** Splits texts of one language. */
 export class WordSplitter {
@@ -23,14 +26,19 @@ export class WordSplitter {
     this.url = pattern(rules.url);
     // Exceptions that the patterns below would split are found in the finished list of words.
     this.phrases = [...this.exceptions.keys()]
-      .filter((text) => this.prefix.test(text) || this.suffix.test(text) || text.search(this.infix) >= 0 || text.includes(" "))
+      .filter(
+        (text) =>
+          this.prefix.test(text) || this.suffix.test(text) || text.search(this.infix) >= 0 || text.includes(" "),
+      )
       .map((text) => ({ text, parts: this.pieces(text, false).map((piece) => piece.text) }));
   }
 
   /** The words of a text, without whitespace. @param {string} text @returns {Word[]} */
   split(text) {
     const pieces = this.mended(this.pieces(text, true), text);
-    return pieces.flatMap((piece) => chunks(piece.text).map((word) => ({ text: word.text, start: piece.start + word.start })));
+    return pieces.flatMap((piece) =>
+      chunks(piece.text).map((word) => ({ text: word.text, start: piece.start + word.start })),
+    );
   }
 
   /** Split at whitespace, and each stretch by affixes; whitespace but for single spaces is a piece, too. @param {string} text @param {boolean} special @returns {Word[]} */

@@ -1,0 +1,36 @@
+// A model from the files of its folder.
+
+import { readTensors } from "./safetensors.js";
+import { Transformer } from "./transformer.js";
+
+/** @typedef {import("./live.d.ts").ModelConfig} ModelConfig */
+
+/** Settings that older folders do not have. */
+const EARLIER = {
+  attention_gate: false,
+  embedding_factor: 0,
+  banned_tokens: [],
+  first_token: 0,
+  norm_embeddings: false,
+};
+
+/**
+ * Build the model of a folder. @param {Partial<ModelConfig>} settings config.json's section "model"
+ * @param {ArrayBuffer} weights the bytes of model.safetensors @returns {Transformer}
+ */
+export function readModel(settings, weights) {
+  const config = /** @type {ModelConfig} */ ({ ...EARLIER, ...settings });
+  if (config.architecture !== "transformer")
+    throw new Error("This model is an LSTM, which is not computed in the browser.");
+  const tensors = readTensors(weights);
+  const model = new Transformer(config, tensors);
+  const { d_model: width, src_vocab_size: source, tgt_vocab_size: target } = config;
+  for (const [name, size] of [
+    ["src_embedding.weight", source * width],
+    ["tgt_embedding.weight", target * width],
+    ["output.weight", target * width],
+  ])
+    if (tensors[name]?.length !== size)
+      throw new Error(`The weights do not fit the configuration: ${name}. Reload the page.`);
+  return model;
+}

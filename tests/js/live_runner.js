@@ -1,0 +1,45 @@
+// Runs the model of a folder as the browser does; tests/explorer/browser/test_live.py compares what it writes with PyTorch.
+// Standard input: { folder, rules, jobs }; standard output: one line of JSON a job.
+
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+
+import { decode } from "../../explorer/browser/js/live/decode.js";
+import { readModel } from "../../explorer/browser/js/live/model.js";
+import { argmax, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
+import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
+
+const { folder, rules, jobs } = JSON.parse(readFileSync(0, "utf8"));
+const read = (/** @type {string} */ name) => readFileSync(join(folder, name));
+const { buffer, byteOffset, byteLength } = read("model.safetensors");
+const weights = buffer.slice(byteOffset, byteOffset + byteLength);
+const model = readModel(JSON.parse(read("config.json").toString()).model, weights);
+
+const tokenizers = () => readTokenizers(JSON.parse(read("tokenizer.json").toString()), rules);
+const isVector = (/** @type {any} */ value) => ArrayBuffer.isView(value);
+const plain = (/** @type {any} */ value) =>
+  isVector(value) ? [...value] : Array.isArray(value) ? value.map(plain) : value;
+
+/** @type {Record<string, (job: any) => any>} */
+const JOBS = {
+  // Every point as it was computed last while the ids were read greedily.
+  points({ source, limit }) {
+    /** @type {Record<string, any>} */
+    const points = {};
+    const tap = (/** @type {string} */ point, /** @type {any} */ value) => (points[point] = value);
+    const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
+    const path = [...walk(step, model.start([...source, EOS], tap), outputRules(model.config), limit, [], argmax)];
+    return { path: path.map(({ token }) => token), points };
+  },
+  decode: ({ text, request }) => decode({ name: basename(folder), model, tokenizers: tokenizers() }, text, request),
+  encode: ({ text }) => tokenizers().source.encode(text),
+  spell({ ids }) {
+    const { target } = tokenizers();
+    return { text: target.decode(ids), words: target.wordsOf(ids), labels: ids.map(target.label) };
+  },
+};
+
+for (const job of jobs) {
+  const found = JOBS[job.do](job);
+  process.stdout.write(`${JSON.stringify(found, (_, value) => (isVector(value) ? plain(value) : value))}\n`);
+}
