@@ -99,10 +99,7 @@ export function decode({ name, model, tokenizers }, text, { path = [], method = 
         ids: tops,
         probabilities: tops.map((top, row) => top.map((id) => probability(steps[row].logProbs[id]))),
       },
-      heat: {
-        temperatures: TEMPERATURES,
-        log_sums: steps.map(({ logProbs }) => TEMPERATURES.map((t) => logSum(logProbs, t))),
-      },
+      heat: { temperatures: TEMPERATURES, log_sums: steps.map(({ logProbs }) => logSums(logProbs)) },
       diagram: diagramOf(config),
       checks: checksOf(Object.values(maps)),
       shapes: Object.fromEntries(
@@ -124,13 +121,25 @@ const tapOf = (edits, config) =>
 const described = ({ kind, layer, head, op, row }) =>
   `${kind} layer ${layer + 1} head ${head + 1}: ${op}${row === undefined ? "" : ` row ${row + 1}`}`;
 
-/** ln Σ p^(1/T). @param {Float32Array} logProbs @param {number} temperature */
-function logSum(logProbs, temperature) {
-  if (temperature === 1) return 0;
+/** ln Σ p^(1/T) at each of `TEMPERATURES`, 0 at temperature 1. @param {Float32Array} logProbs */
+function logSums(logProbs) {
   const largest = logProbs.reduce((most, value) => Math.max(most, value), -Infinity);
-  let total = 0;
-  for (const value of logProbs) total += Math.exp((value - largest) / temperature);
-  return Math.fround(Math.log(total) + largest / temperature);
+  const sums = TEMPERATURES.map(() => 0);
+  for (const value of logProbs) {
+    // Powers of p^(1/3) cost a fraction of an exponential each.
+    const third = Math.exp((value - largest) / 3);
+    const square = third * third;
+    const cube = square * third; // p
+    const tenth = (square * square) ** 2 * square; // p^(10/3)
+    sums[0] += tenth * tenth * tenth;
+    sums[1] += tenth;
+    sums[2] += cube * cube;
+    sums[3] += Math.exp((value - largest) / 0.7);
+    sums[5] += square;
+    sums[6] += Math.sqrt(cube);
+    sums[7] += third;
+  }
+  return sums.map((sum, i) => (TEMPERATURES[i] === 1 ? 0 : Math.fround(Math.log(sum) + largest / TEMPERATURES[i])));
 }
 
 /** Keeps the weights of every step, and puts them together. */

@@ -27,7 +27,9 @@ export function readTensors(file) {
 /** Numbers of half precision in single precision. @param {Uint16Array} bits @returns {Float32Array} */
 function halves(bits) {
   const table = halfTable();
-  return Float32Array.from(bits, (value) => table[value]);
+  const numbers = new Float32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) numbers[i] = table[bits[i]];
+  return numbers;
 }
 
 /** @type {Float32Array | undefined} */

@@ -120,5 +120,14 @@ export function beamSearch(step, start, rules, limit, prefix, { width, penalty, 
 
 /** The ids of the largest numbers, best first. @param {Vector} numbers @param {number} count @returns {number[]} */
 export function best(numbers, count) {
-  return [...numbers.keys()].sort((a, b) => numbers[b] - numbers[a] || a - b).slice(0, count);
+  /** @type {number[]} */
+  const ids = [];
+  for (let id = 0; id < numbers.length; id++) {
+    if (ids.length === count && numbers[id] <= numbers[ids[count - 1]]) continue; // nearly always
+    let at = ids.length;
+    while (at > 0 && numbers[ids[at - 1]] < numbers[id]) at--;
+    ids.splice(at, 0, id);
+    ids.length = Math.min(ids.length, count);
+  }
+  return ids;
 }

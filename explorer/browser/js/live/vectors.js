@@ -9,7 +9,10 @@ export function linear({ weight, bias }, x) {
   const out = new Float32Array(weight.length / width);
   for (let o = 0, at = 0; o < out.length; o++) {
     // Four sums side by side, because each addition waits for the one before it.
-    let [a, b, c, d] = [0, 0, 0, 0];
+    let a = 0;
+    let b = 0;
+    let c = 0;
+    let d = 0;
     let i = 0;
     for (; i + 3 < width; i += 4, at += 4) {
       a += weight[at] * x[i];
