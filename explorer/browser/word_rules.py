@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from spacy.attrs import ORTH
+from spacy.attrs import ORTH  # type: ignore[import-not-found]  # compiled
 from spacy.util import get_lang_class
 
 if not hasattr(re, "_parser"):  # public under another name until Python 3.10
@@ -27,7 +27,7 @@ def word_rules(lang: str) -> dict[str, Any]:
     Raises:
         ValueError: a pattern uses what JavaScript does not have.
     """
-    tokenizer = get_lang_class(lang)().tokenizer
+    tokenizer: Any = get_lang_class(lang)().tokenizer
     searches = {"prefix": "prefix_search", "suffix": "suffix_search", "infix": "infix_finditer"}
     matches = {"token": "token_match", "url": "url_match"}
     return {
