@@ -192,7 +192,11 @@ def test_the_diagram_says_where_the_map_sits_and_leads_elsewhere_by_mouse_and_by
     assert place() == ["Cross-attention, layer 1"]
     stage.press("ArrowDown")
     assert place() == ["Masked decoder self-attention, layer 1"]
-    stage.press("ArrowUp", "ArrowUp")
+    # Two keys within one frame.
+    keys = """() => ["ArrowUp", "ArrowUp"].forEach((key) => root.activeElement.dispatchEvent(
+        new KeyboardEvent("keydown", { key, bubbles: true, composed: true })))"""
+    stage.page.evaluate(keys)
+    stage.frame()
     assert place() == ["Encoder self-attention, layer 1"]
     assert stage.step() == "step 2 of 5", "there, the arrow keys go from place to place"
     stage(".model .encoder").nth(1).click()

@@ -203,6 +203,7 @@ def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path
         page.goto(f"{first.url}/train")
         page.get_by_role("button", name="Start training").click()
         expect(badge(page, "running")).to_be_visible()
+        page.goto("about:blank")  # while the server is there: nothing that the page still loads may fail
     launch = read_launch(tmp_path, "reverse-2")
     assert launch is not None
     try:

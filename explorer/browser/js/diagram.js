@@ -40,7 +40,8 @@ export function drawPlace(S, diagram, width, choose) {
     place.onclick = () => choose(/** @type {Kind} */ (kind), Number(layer));
   }
   box.onkeydown = (event) => {
-    const here = places.find((place) => place.tabIndex === 0);
+    // The place that has the focus: a second key may come before the first one's change is drawn.
+    const here = places.find((place) => place === event.target) ?? places.find((place) => place.tabIndex === 0);
     const next = here && buttonTowards(places, here, event.key);
     if (!next) return;
     event.preventDefault();
