@@ -8,21 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from model.trace import AttentionTrace
 from tests.e2e.bench import Bench
+from tests.e2e.heads import LEFT, long_trace, small_trace
 from tests.explorer.planted_heads import CROSS, ENCODER, heads_trace, random_trace
-
-N = 6  # tokens on either side of the planted heads
-LEFT, RIGHT = ".strip > div:first-child .word", ".strip > div:last-child .word"
-
-
-def small_trace(**sizes: tuple[int, int]) -> AttentionTrace:
-    return random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"], **sizes)
-
-
-def long_trace(**sizes: tuple[int, int]) -> AttentionTrace:
-    return random_trace([*"abcdefgh", "<eos>"], ["<sos>", *"xyzuv"], **sizes)
-
 
 # Sizes
 
