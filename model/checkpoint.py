@@ -126,7 +126,7 @@ def read_weights(
 ) -> dict[str, Tensor]:
     """Read tensors of exactly these names and shapes; `mapped` tensors are views of the file, which must not change.
 
-    Of `mapped` tensors, the matrices named in `by_columns` are copied into that layout (see :func:`column_major`).
+    The matrices named in `by_columns` are copied into that layout in either case (see :func:`column_major`).
 
     Raises:
         CheckpointError: missing, truncated, a pickle, unexpected names or shapes, or numbers that cannot be weights.
@@ -152,6 +152,7 @@ def read_weights(
                 tensors |= {name: file.get_tensor(name) for name in shapes.keys() - tensors.keys()}
         else:
             tensors = safetensors.torch.load(path.read_bytes())
+            tensors |= {name: column_major(tensors[name]) for name in by_columns}
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{label(path)} cannot be read: {error}.") from None
     for name, tensor in tensors.items():
@@ -341,9 +342,7 @@ def _read_float(path: Path, model: Model, *, mapped: bool) -> dict[str, Tensor]:
     names = {f"{name}.weight" for name, module in model.named_modules() if isinstance(module, nn.Linear)}
     names = {aliases.get(name, name) for name in names}
     high = {name for name in names if shapes[name][0] >= 2 * shapes[name][1]}
-    weights = read_weights(path, shapes, mapped=mapped, by_columns=high if mapped else ())
-    if not mapped:
-        weights |= {name: column_major(weights[name]) for name in high}
+    weights = read_weights(path, shapes, mapped=mapped, by_columns=high)
     return {name: tensor.float() for name, tensor in weights.items()}
 
 

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
-import { decode } from "../../explorer/browser/js/live/decode.js";
+import { decode, METHOD } from "../../explorer/browser/js/live/decode.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
 import { argmax, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
@@ -31,7 +31,9 @@ const JOBS = {
     const path = [...walk(step, model.start([...source, EOS], tap), outputRules(model.config), limit, [], argmax)];
     return { path: path.map(({ token }) => token), points };
   },
-  decode: ({ text, request }) => decode({ name: basename(folder), model, tokenizers: tokenizers() }, text, request),
+  decode: ({ text, request }) =>
+    decode({ name: basename(folder), trained: true, model, tokenizers: tokenizers() }, text, request),
+  method: () => METHOD,
   encode: ({ text }) => tokenizers().source.encode(text),
   spell({ ids }) {
     const { target } = tokenizers();

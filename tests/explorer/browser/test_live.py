@@ -122,7 +122,9 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {},
     {"edits": EDITS},
     {"path": [5, 6]},
-    {"method": {"method": "beam", "width": 3, "penalty": "gnmt", "alpha": 0.6}},
+    {"method": {"method": "beam"}},
+    {"method": {"method": "beam", "beam_size": 3, "length_penalty": "gnmt", "alpha": 0.6}},
+    {"method": {"method": "beam", "beam_size": 2, "length_penalty": "none", "max_length": 5}, "path": [5]},
 )
 
 
@@ -153,9 +155,14 @@ def test_a_decoding_is_the_message_that_python_writes(name: str) -> None:
     for job, found in zip(jobs, run(translator.loaded.folder, jobs), strict=True):
         request = job["request"]
         edits = HeadEdits(tuple(_edit(edit) for edit in request["edits"])) if "edits" in request else None
-        config = DecodeConfig(method=request.get("method", {}).get("method", "greedy"), beam_size=3, alpha=0.6)
+        config = DecodeConfig(**request.get("method", {}))
         shown = translator.translate(job["text"], config, prefix=request.get("path", ()), edit=edits)
         assert (found["text"], found["path"]) == (shown.text, list(shown.path))
+        beam = [
+            {"path": list(each.path), "logProb": each.log_prob, "score": each.score, "finished": each.finished}
+            for _, each in shown.hypotheses
+        ]
+        assert not differences(beam, found["hypotheses"])
         assert not differences(json.loads(json.dumps(header(shown), default=vars)), found["header"])
         for kind, given in found["maps"].items():
             weights = shown.trace.weights(kind)
@@ -163,6 +170,11 @@ def test_a_decoding_is_the_message_that_python_writes(name: str) -> None:
             assert given["mask"] == shown.trace.mask(kind).ravel().tolist()
             wanted = json.loads(json.dumps(forms(shown.trace, kind), default=vars))
             assert not differences(wanted, found["forms"][kind], kind)
+
+
+def test_the_settings_of_decoding_are_those_of_python() -> None:
+    [settings] = run(CHECKPOINTS / "reverse", [{"do": "method"}])
+    assert settings == to_dict(DecodeConfig())
 
 
 def _edit(edit: dict[str, Any]) -> HeadEdit:

@@ -9,19 +9,31 @@ import { argmax, beamSearch, best, EOS, outputRules, sampler, SOS, UNK, walk } f
 /** @typedef {import("./transformer.js").Transformer} Transformer */
 /** @typedef {import("./transformer.js").Tap} Tap */
 /** @typedef {ReturnType<typeof import("./tokenizer.js").readTokenizers>} Tokenizers */
-/** @typedef {{ name: string, model: Transformer, tokenizers: Tokenizers }} LiveModel */
-/** @typedef {{ method: "greedy" | "beam" | "sample", width: number, penalty: string, alpha: number, temperature: number, topK: number, topP: number, seed: number }} Method */
+/** @typedef {{ name: string, trained: boolean, model: Transformer, tokenizers: Tokenizers }} LiveModel */
+/** @typedef {typeof METHOD} Method */
 /** @typedef {{ path?: number[], method?: Partial<Method>, edits?: import("./edits.js").HeadEdit[] }} Request */
 
 const ALTERNATIVES = 10;
 const TEMPERATURES = [0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0];
+// As model/config.py's DecodeConfig, with the same values.
+export const METHOD = {
+  method: /** @type {keyof typeof BY} */ ("greedy"),
+  beam_size: 4,
+  length_penalty: "mean",
+  alpha: 1,
+  temperature: 1,
+  top_k: 0,
+  top_p: 1,
+  max_length: 0,
+  seed: 0,
+};
 const BY = { greedy: "chosen", sample: "drawn at random", beam: "taken by beam search" };
 
 /**
  * Decode a text after the target ids of `path`, recording every head. A path that ends with <eos> is the whole target.
  * @param {LiveModel} live @param {string} text @param {Request} request
  */
-export function decode({ name, model, tokenizers }, text, { path = [], method = {}, edits = [] } = {}) {
+export function decode({ name, trained, model, tokenizers }, text, { path = [], method = {}, edits = [] } = {}) {
   const { config } = model;
   const { source, target } = tokenizers;
   const encoded = source.encode(text);
@@ -32,24 +44,17 @@ export function decode({ name, model, tokenizers }, text, { path = [], method = 
     );
   const src = [...encoded.ids, EOS];
   const rules = outputRules(config);
-  const how = {
-    method: "greedy",
-    width: 4,
-    penalty: "gnmt",
-    alpha: 0.6,
-    temperature: 1,
-    topK: 0,
-    topP: 1,
-    seed: 0,
-    ...method,
-  };
-  const most = Math.min(2 * src.length + 10, config.max_positions);
+  const how = { ...METHOD, ...method };
+  const most = Math.min(how.max_length || 2 * src.length + 10, config.max_positions);
   let limit = Math.min(Math.max(most, path.length), config.max_positions);
   let given = path.slice(0, limit);
+  /** @type {import("./search.js").Hypothesis[]} */
+  let hypotheses = []; // of beam search
   if (how.method === "beam" && given[given.length - 1] !== EOS) {
     const tap = tapOf(edits, config);
     const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
-    given = beamSearch(step, model.start(src, tap), rules, limit, given, how)[0].path;
+    hypotheses = beamSearch(step, model.start(src, tap), rules, limit, given, how);
+    given = hypotheses[0].path;
     limit = Math.max(1, given.length); // a hypothesis that was cut off stays cut off
   }
 
@@ -57,7 +62,7 @@ export function decode({ name, model, tokenizers }, text, { path = [], method = 
   const edit = tapOf(edits, config);
   /** @type {Tap} */
   const tap = (point, value) => recorder.tap(point, edit(point, value));
-  const choose = how.method === "sample" ? sampler(how.seed, how.temperature, how.topK, how.topP) : argmax;
+  const choose = how.method === "sample" ? sampler(how.seed, how.temperature, how.top_k, how.top_p) : argmax;
   const steps = [
     ...walk((token, state) => model.step(token, state, tap), model.start(src, tap), rules, limit, given, choose),
   ];
@@ -78,12 +83,13 @@ export function decode({ name, model, tokenizers }, text, { path = [], method = 
   const probability = (/** @type {number} */ logProb) => Math.fround(Math.exp(logProb));
   return {
     path: ids,
+    hypotheses,
     text: target.decode(ids),
     maps,
     forms: Object.fromEntries(KINDS.map((kind) => [kind, formsOf(maps[kind], sides, predicted, subwords)])),
     header: {
       model: name,
-      trained: true,
+      trained,
       edits: edits.map(described),
       source: { ...sides.source, unknown: encoded.ids.flatMap((id, i) => (id === UNK ? [i] : [])) },
       target: {
@@ -92,7 +98,7 @@ export function decode({ name, model, tokenizers }, text, { path = [], method = 
         predicted_ids: ids,
         probabilities: steps.map(({ logProbs, token }) => probability(logProbs[token])),
         chosen,
-        by: path.length ? "chosen" : BY[/** @type {keyof typeof BY} */ (how.method)],
+        by: path.length ? "chosen" : BY[how.method],
       },
       alternatives: {
         tokens: tops.map((top) => top.map(target.label)),

@@ -85,9 +85,9 @@ export function lengthPenalty(name, alpha, length) {
 /**
  * Beam search (Sutskever et al. 2014, §3.2), as model/decoding/beam.py: hypotheses best first.
  * @param {Step} step @param {DecodeState} start @param {Rules} rules @param {number} limit @param {number[]} prefix
- * @param {{ width: number, penalty: string, alpha: number }} settings @returns {Hypothesis[]}
+ * @param {{ beam_size: number, length_penalty: string, alpha: number }} settings @returns {Hypothesis[]}
  */
-export function beamSearch(step, start, rules, limit, prefix, { width, penalty, alpha }) {
+export function beamSearch(step, start, rules, limit, prefix, { beam_size: width, length_penalty: penalty, alpha }) {
   /** @type {{ path: number[], total: number, state: DecodeState }[]} */
   let beam = [{ path: [], total: 0, state: start }];
   /** @type {Hypothesis[]} */
