@@ -274,7 +274,7 @@ def new_profile(browser: Browser, **options: Any) -> BrowserContext:
         ForwardMsg.SCRIPT_FINISHED_FIELD_NUMBER,
         ForwardMsg.FINISHED_EARLY_FOR_RERUN,
     ]
-    context = browser.new_context(**{"viewport": SCREEN} | options)  # type: ignore[arg-type]
+    context = browser.new_context(**{"viewport": SCREEN} | options)
     context.add_init_script(f"{_FOLLOW_RUNS}({numbers})")
     return context
 

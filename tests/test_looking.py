@@ -79,7 +79,7 @@ class Looker:
         again = True
         while again:
             answer = ForwardMsg()
-            answer.ParseFromString(await asyncio.wait_for(self.socket.recv(), 120))  # type: ignore[arg-type]
+            answer.ParseFromString(await asyncio.wait_for(self.socket.recv(), 120))
             what = answer.WhichOneof("type")
             if what == "delta" and answer.delta.WhichOneof("type") == "new_element":
                 self._element(answer)

@@ -112,7 +112,7 @@ class Visitor:
         while True:
             raw = await self.socket.recv()
             message = ForwardMsg()
-            message.ParseFromString(raw)  # type: ignore[arg-type]
+            message.ParseFromString(raw)
             what = message.WhichOneof("type")
             if what == "delta":
                 self.redrawn.add(message.metadata.delta_path[0])

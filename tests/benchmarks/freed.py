@@ -92,7 +92,7 @@ class Uploader:
         await self.socket.send(message.SerializeToString())
         while True:
             answer = ForwardMsg()
-            answer.ParseFromString(await self.socket.recv())  # type: ignore[arg-type]
+            answer.ParseFromString(await self.socket.recv())
             if answer.WhichOneof("type") == "backend_operation_response":
                 url = answer.backend_operation_response.deferred_file.url
                 return await asyncio.to_thread(_get, self.port, url)
@@ -103,7 +103,7 @@ class Uploader:
         await self.socket.send(message.SerializeToString())
         while True:
             answer = ForwardMsg()
-            answer.ParseFromString(await asyncio.wait_for(self.socket.recv(), 60))  # type: ignore[arg-type]
+            answer.ParseFromString(await asyncio.wait_for(self.socket.recv(), 60))
             what = answer.WhichOneof("type")
             if what == "new_session":
                 self.session = answer.new_session.initialize.session_id or self.session

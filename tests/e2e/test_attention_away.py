@@ -158,12 +158,10 @@ def test_the_attention_of_another_model_is_loaded_and_shown(visit: Visit, tmp_pa
     weights = weights_of(2, 3, len(tokens), len(tokens))
     page = visit(address(panel="own"))
     upload = page.locator('input[type="file"]')
-    upload.set_input_files(  # type: ignore[call-overload]
-        {"name": "notes.json", "mimeType": "application/json", "buffer": b'{"encoder": "none"}'}
-    )
+    upload.set_input_files({"name": "notes.json", "mimeType": "application/json", "buffer": b'{"encoder": "none"}'})
     expect(page.get_by_text("notes.json cannot be shown")).to_be_visible()
     content = npz(encoder=weights, src_tokens=tokens)
-    upload.set_input_files({"name": "mine.npz", "mimeType": "application/octet-stream", "buffer": content})  # type: ignore[call-overload]
+    upload.set_input_files({"name": "mine.npz", "mimeType": "application/octet-stream", "buffer": content})
     own = page.locator(".explorer").nth(1)  # the views of the file, below those of the page
     expect(own.locator(".tile")).to_have_count(2 * 4)
     own.get_by_role("button", name=re.compile("^Layer 1, head 3:")).click()

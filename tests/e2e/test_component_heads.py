@@ -15,7 +15,7 @@ from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, r
 
 
 @pytest.mark.parametrize(("kind", "roles"), [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)])
-def test_thumbnails_are_the_planted_heads_with_their_role(heads: Bench, kind: str, roles: dict) -> None:  # type: ignore[type-arg]
+def test_thumbnails_are_the_planted_heads_with_their_role(heads: Bench, kind: str, roles: dict) -> None:
     heads.mount(heads_trace(), kind=kind)
     for head, (name, place) in enumerate(roles.items(), start=1):
         rows = heads.thumbnail(f"Layer 1, head {head}:", N, N)[1:-1]  # the rows in view have marks at either end

@@ -83,7 +83,7 @@ def test_curves_move_in_about_200_ms_and_not_at_all_for_reduced_motion(stage: Be
       requestAnimationFrame(look);
     })"""
     for motion in ("reduce", "no-preference"):
-        stage.page.emulate_media(reduced_motion=motion)  # type: ignore[arg-type]
+        stage.page.emulate_media(reduced_motion=motion)
         stage.mount(step=2, layer=1, head=1, seq=motion)
         settled(stage)
         assert (stage.page.evaluate(pictures) == 1) == (motion == "reduce")

@@ -176,7 +176,7 @@ def test_a_folder_of_pages_needs_no_server(page: Page, tmp_path: Path) -> None:
     page.goto((tmp_path / "index.html").as_uri())
     axe = Axe()
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         assert axe.run(page).response["violations"] == []
     page.locator("section", has_text="reverse-lstm").get_by_role("link", name="attention").click()
     expect(page.locator(".controls output")).to_have_text(re.compile("step . of "))

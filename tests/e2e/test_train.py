@@ -225,7 +225,7 @@ def test_a_file_that_is_too_large_is_answered_where_it_stands(page: Page, server
     page.get_by_role("option", name="Your own sentence pairs").click()
     page.get_by_text("Or paste pairs, one on each line").wait_for()
     large = {"name": "large.tsv", "mimeType": "text/plain", "buffer": b"word\tWort\n" * 120_000}
-    page.get_by_test_id("stMain").locator('input[type="file"]').first.set_input_files(large)  # type: ignore[arg-type]
+    page.get_by_test_id("stMain").locator('input[type="file"]').first.set_input_files(large)
     said = page.get_by_test_id("stMain").get_by_text("must be 1.0MB or smaller")
     said.wait_for()
     box = said.bounding_box()

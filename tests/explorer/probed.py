@@ -120,7 +120,7 @@ def random_observed(seed: int = 3, n_src: int = 7, n_tgt: int = 5, **more: objec
         row = rng.random(n) ** 3
         return (row / row.sum()).astype(np.float32)
 
-    return observed(n_src, n_tgt, encoder=(noise, noise), decoder=(noise, noise), cross=(noise, noise), **more)  # type: ignore[arg-type]
+    return observed(n_src, n_tgt, encoder=(noise, noise), decoder=(noise, noise), cross=(noise, noise), **more)
 
 
 def quiet(done: float, words: str) -> None:

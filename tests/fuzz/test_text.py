@@ -49,7 +49,7 @@ def test_any_sentence_and_path(
         made = translators[model].translate(text, config, prefix=prefix)
         made.text.encode()
         for kind in ("encoder", "decoder", "cross"):
-            weights = made.trace.weights(kind)  # type: ignore[arg-type]
+            weights = made.trace.weights(kind)
             assert np.allclose(weights.sum(-1), 1, atol=1e-4)
 
 

@@ -140,10 +140,10 @@ def test_an_existing_model_is_not_overwritten_unasked(tmp_path: Path) -> None:
     arguments = {"data": DataConfig(), "training": TrainConfig(), "card": "new"}
     full_disk = mock.patch("model.checkpoint.write_weights", side_effect=OSError(28, "No space left on device"))
     with full_disk, pytest.raises(OSError, match="No space left"):
-        save_model(tmp_path / "model", model, LETTERS, LETTERS, overwrite=True, **arguments)  # type: ignore[arg-type]
+        save_model(tmp_path / "model", model, LETTERS, LETTERS, overwrite=True, **arguments)
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["model"], "nothing half-written stays behind"
-    save_model(tmp_path / "model", model, LETTERS, LETTERS, overwrite=True, **arguments)  # type: ignore[arg-type]
+    save_model(tmp_path / "model", model, LETTERS, LETTERS, overwrite=True, **arguments)
     assert load_model(tmp_path / "model").card == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
@@ -263,7 +263,7 @@ def header(entries: dict[str, Any], data: bytes) -> bytes:
         header({"a": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}}, b"\0" * 12),
         header({"a": {"dtype": "F99", "shape": [2], "data_offsets": [0, 8]}}, b"\0" * 8),
         header({"a": [1]}, b""),
-        header([], b""),  # type: ignore[arg-type]
+        header([], b""),
         (2**62).to_bytes(8, "little") + b"{}",
         b"\x80\x05" + b"x" * 40,
     ],

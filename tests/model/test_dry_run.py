@@ -40,7 +40,7 @@ def test_an_edit_changes_listed_points_and_a_patch_takes_every_one(scheme: dict[
     for kind in kinds:
         for op, point in (("zero", "output"), ("uniform", "weights")):
             changed = set()
-            edit = edit_tap(HeadEdits((HeadEdit(kind, 0, 0, op),)), config)  # type: ignore[arg-type]
+            edit = edit_tap(HeadEdits((HeadEdit(kind, 0, 0, op),)), config)
             assert edit is not None
 
             def tap(name: str, tensor: torch.Tensor, edit: Any = edit, changed: set[str] = changed) -> torch.Tensor:

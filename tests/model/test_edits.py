@@ -102,7 +102,7 @@ def test_what_a_head_does_anyway_changes_nothing(model: Transformer, site) -> No
     plain, recorder = run(model, site=site)
     kept = recorder.details[site][0]
     for op, point in (("pattern", "weights"), ("output", "output")):
-        edited, _ = run(model, HeadEdit(*site, op, values=kept[point][0].numpy()))  # type: ignore[arg-type]
+        edited, _ = run(model, HeadEdit(*site, op, values=kept[point][0].numpy()))
         torch.testing.assert_close(edited, plain, rtol=0, atol=1e-5)
 
 

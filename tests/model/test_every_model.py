@@ -102,7 +102,7 @@ def test_states_stay_valid_and_can_be_repeated_dropped_and_reordered(changes: di
 def test_listening_changes_no_bit(changes: dict[str, Any]) -> None:
     model, src, tgt = model_of(changes), sources(5, 3), targets(4, 4)
     heads = [("cross", 0, 0)] if "architecture" in changes else [("encoder", 0, 1), ("decoder", 2, 3), ("cross", 1, 0)]
-    tap = compose(AttentionRecorder(details=heads), PointRecorder())  # type: ignore[arg-type]
+    tap = compose(AttentionRecorder(details=heads), PointRecorder())
     assert torch.equal(model(src, tgt), model(src, tgt, tap=tap))
     silent, heard = (step_through(model, src, tgt, each)[0] for each in (None, tap))
     assert all(torch.equal(ours, theirs) for ours, theirs in zip(silent, heard, strict=True))

@@ -93,17 +93,17 @@ def test_a_part_names_its_points() -> None:
 @pytest.mark.parametrize("scheme", MODELS, ids=str)
 def test_a_recorder_keeps_the_parts_of_the_wanted_heads(scheme: dict[str, Any]) -> None:
     model, heads = model_of(scheme), [("cross", 0, 0), ("decoder", 1, 2), ("encoder", 1, 1)]
-    recorder, all_points = AttentionRecorder(details=heads), PointRecorder()  # type: ignore[arg-type]
+    recorder, all_points = AttentionRecorder(details=heads), PointRecorder()
     model(sources(5, 3), targets(4, 2), tap=compose(recorder, all_points))
     kinds = ("cross",) if scheme.get("architecture") == "lstm" else ("encoder", "decoder", "cross")
     for head in heads:
         kind, layer, number = head
-        assert len(recorder.details[head]) == (kind in kinds)  # type: ignore[index]
-        for details in recorder.details[head]:  # type: ignore[index]
+        assert len(recorder.details[head]) == (kind in kinds)
+        for details in recorder.details[head]:
             bias = {"bias"} if scheme.get("positions") == "alibi" and kind != "cross" else set()
             gate = {"gate"} if scheme.get("attention_gate") else set()
             assert details.keys() == {*HEAD_POINTS, *bias, *gate}
-            scope = attention_scope(kind, layer)  # type: ignore[arg-type]
+            scope = attention_scope(kind, layer)
             for name in details.keys() - {"gate"}:
                 assert torch.equal(details[name], all_points.tensors[f"{scope}.{name}"][:, number])
             if gate:

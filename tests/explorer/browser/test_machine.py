@@ -167,7 +167,7 @@ def test_what_is_opened_is_what_was_recorded(name: str) -> None:
     loaded, last = loaded_model(name), len(shown.path)
     tensors = recorded(name, shown, last)
     for block in view.blocks:
-        head = view.config.n_heads(block.attention) if block.attention else 0  # type: ignore[arg-type]
+        head = view.config.n_heads(block.attention) if block.attention else 0
         before = next(b for b in view.blocks if b.name == block.reads[0]) if block.name == MEMORY else None
         payload = encode_details(
             block, Opened(block.name, head), runs[-1], loaded.model, str, seq="s", step=0, before=before

@@ -95,7 +95,7 @@ def test_one_score_against_another() -> None:
     x = {"encoder": np.array([[1.0, 2.0]]), "cross": np.array([[3.0, np.nan]])}
     y = {"encoder": np.array([[2.0, 1.0]]), "cross": np.array([[0.5, 0.1]]), "decoder": np.zeros((1, 1))}
     roles = {(kind, 0, head): Role(NO_ROLE, (), "") for kind in ("encoder", "cross") for head in range(2)}
-    plot = score_scatter(x, y, ("keys", "weight"), roles)  # type: ignore[arg-type]
+    plot = score_scatter(x, y, ("keys", "weight"), roles)
     assert [(trace.name, list(trace.x)) for trace in plot.figure.data] == [("encoder", [1.0, 2.0]), ("cross", [3.0])]
     assert "3 heads: keys and weight have a rank correlation of -1.00" in plot.caption
     assert plot.table["head"] == ["L1 H1", "L1 H2", "L1 H1"]

@@ -77,7 +77,7 @@ def test_a_merged_cell_is_masked_only_if_all_of_its_cells_are() -> None:
 
 @pytest.mark.parametrize(("kind", "roles"), [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)])
 def test_planted_heads_get_their_role_and_uniform_ones_none(kind: str, roles: dict[str, object]) -> None:
-    summary = attention_maps(heads_trace(), kind)  # type: ignore[arg-type]
+    summary = attention_maps(heads_trace(), kind)
     for head, name in enumerate(roles):
         assert summary.role(0, head) == name
         assert summary.shares[name][0, head] == 1.0, "exactly 1, not (n - 1)/n"
@@ -103,7 +103,7 @@ def test_a_uniform_head_looks_at_as_many_keys_as_there_are() -> None:
 def test_one_token_has_no_choice() -> None:
     trace = planted_trace(("<eos>",), ("<sos>",), layers=(1, 1), heads=(1, 1))
     for kind in ("encoder", "decoder", "cross"):
-        summary = attention_maps(trace, kind)  # type: ignore[arg-type]
+        summary = attention_maps(trace, kind)
         assert math.isnan(summary.effective[0, 0])
         assert all(math.isnan(share[0, 0]) for share in summary.shares.values())
         assert summary.role(0, 0) == MIXED

@@ -68,7 +68,7 @@ def test_a_patched_output_is_that_of_the_other_sentence(reverse: Translator) -> 
     with torch.inference_mode():
         model.encode(ids(TEXT), tap=compose(edits_of(reverse, TEXT, change).tap(model.config), recorder))
         model.encode(ids("attention"), tap=plain)
-    assert torch.allclose(recorder.details[head][0]["output"], plain.details[head][0]["output"], atol=1e-6)  # type: ignore[index]
+    assert torch.allclose(recorder.details[head][0]["output"], plain.details[head][0]["output"], atol=1e-6)
 
 
 def test_the_mean_of_a_head_comes_from_the_sample(reverse: Translator) -> None:
@@ -76,7 +76,7 @@ def test_the_mean_of_a_head_comes_from_the_sample(reverse: Translator) -> None:
     sample = subsample(written_sample(get_task("reverse").splits["test"], loaded.source, loaded.target, 100), 20)
     asked = []
 
-    def means(heads):  # type: ignore[no-untyped-def]
+    def means(heads):
         asked.extend(heads)
         return mean_outputs(loaded.transformer, sample.pairs, heads)
 

@@ -36,7 +36,7 @@ Claim: translation == olleh
 """
 
 
-def parsed(body: str, front: str = FRONT):  # type: ignore[no-untyped-def]
+def parsed(body: str, front: str = FRONT):
     return parse_lesson((front + body).encode(), "eins.md")
 
 

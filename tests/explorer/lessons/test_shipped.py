@@ -174,7 +174,7 @@ def done_and_nearly(term: Term, before: ReaderState) -> tuple[ReaderState, list[
     values, start = term.values, before.selection
 
     def at(**changes: object) -> ReaderState:
-        return dataclasses.replace(before, selection=dataclasses.replace(start, **changes))  # type: ignore[arg-type]
+        return dataclasses.replace(before, selection=dataclasses.replace(start, **changes))
 
     if term.name == "at":
         wanted = {name: values[name] if name == "kind" else int(values[name]) for name in values}
@@ -240,7 +240,7 @@ def test_a_model_with_other_answers_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     real = runtime.translate
 
     def other(name: str, *rest: object) -> object:
-        return real("adjective-swap" if name == "adjective-swap-unmasked" else name, *rest)  # type: ignore[arg-type]
+        return real("adjective-swap" if name == "adjective-swap-unmasked" else name, *rest)
 
     monkeypatch.setattr(runtime, "translate", other)
     st.cache_resource.clear()

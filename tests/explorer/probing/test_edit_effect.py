@@ -70,7 +70,7 @@ def test_divergence_of_distributions() -> None:
 )
 def test_a_pattern_of_another_length_gets_a_message(reverse: Translator, kind: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
-        edits_of(reverse, TEXT, Change(kind, 1, 1, "pattern", other="abc"))  # type: ignore[arg-type]
+        edits_of(reverse, TEXT, Change(kind, 1, 1, "pattern", other="abc"))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from model.config import ATTENTION_KINDS, AttentionKind
 from tests.explorer.probed import HEADS, observed, one_hot, random_observed
 
 
-def loops(weights: np.ndarray, score) -> float:  # type: ignore[no-untyped-def]
+def loops(weights: np.ndarray, score) -> float:
     """Mean of score(i, row) over the rows for which it is not None, one number at a time."""
     found = [score(i, [float(a) for a in row]) for i, row in enumerate(weights)]
     known = [value for value in found if value is not None]

@@ -12,7 +12,7 @@ from tests.explorer.probed import HEADS, observed, one_hot
 
 
 def test_search_finds_the_largest_weight_of_each_sentence() -> None:
-    def head(strength: float):  # type: ignore[no-untyped-def]
+    def head(strength: float):
         def row(q: int, n: int) -> np.ndarray:
             return strength * one_hot(2, n) + (1 - strength) * np.full(n, 1 / n)
 

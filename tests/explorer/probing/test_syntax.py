@@ -47,7 +47,7 @@ SENTENCES = ("the red dog sees a cat", "a cat sees the dog", "the dog sees the r
 
 
 def tokenizers(kind: str) -> tuple[Tokenizer, Tokenizer]:
-    config = DataConfig(tokenizer=kind, src_lang="en", tgt_lang="en", vocab_size=300)  # type: ignore[arg-type]
+    config = DataConfig(tokenizer=kind, src_lang="en", tgt_lang="en", vocab_size=300)
     return build_tokenizers(config, list(SENTENCES) * 3, list(SENTENCES) * 3)
 
 
@@ -74,7 +74,7 @@ def test_subwords_have_the_grammar_of_their_word(nlp: Language) -> None:
     assert all(found.tags[head] == "NOUN" for head in heads)
 
 
-def to_head(parsed: Parsed):  # type: ignore[no-untyped-def]
+def to_head(parsed: Parsed):
     """A head that knows grammar: each word looks at the one that it depends on, the others at <eos>."""
     return lambda q, n: one_hot(parsed.heads[q] if parsed.heads[q] >= 0 else n - 1, n)
 

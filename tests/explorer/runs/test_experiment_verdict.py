@@ -113,7 +113,7 @@ def test_the_same_arm_is_ahead_with_every_seed_of_both(
     shared = first.keys() & other.keys()
     values = [(first[seed], other[seed]) for seed in shared]
     decided = len(values) >= ENOUGH and all(None not in pair for pair in values)
-    one_side = decided and (all(a < b for a, b in values) or all(a > b for a, b in values))  # type: ignore[operator]
+    one_side = decided and (all(a < b for a, b in values) or all(a > b for a, b in values))
     assert found == (len(shared) if one_side else 0)
 
 

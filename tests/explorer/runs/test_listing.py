@@ -20,7 +20,7 @@ from model.folder import SHIPPED
 
 
 def entry(name: str, state: str | None = None, **summary: object) -> Entry:
-    status = RunStatus(name, state, step=25, max_steps=100) if state else None  # type: ignore[arg-type]
+    status = RunStatus(name, state, step=25, max_steps=100) if state else None
     return Entry(name, {"name": name, **summary}, status)
 
 

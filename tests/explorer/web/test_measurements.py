@@ -63,7 +63,7 @@ def test_the_store_makes_each_result_once_and_forgets_the_oldest() -> None:
     kept, made = Store(limit=500), []
 
     def make(name: str) -> str:
-        return kept.get((name,), lambda report: made.append(name) or name, quiet)  # type: ignore[func-returns-value,return-value]
+        return kept.get((name,), lambda report: made.append(name) or name, quiet)
 
     assert [make(name) for name in "aab"] == ["a", "a", "b"]
     make("a")

@@ -22,7 +22,7 @@ READ = [SOS, *random_ids(4, seed=4).tolist()]
 
 
 def best(logits: torch.Tensor, config: object) -> int:
-    return int(allowed_log_probs(logits, output_rules(config)).argmax())  # type: ignore[arg-type]
+    return int(allowed_log_probs(logits, output_rules(config)).argmax())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -64,7 +64,7 @@ def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(seed: int) ->
 @pytest.mark.parametrize("name", COUNTERFACTUALS)
 def test_row_t_of_sentence_t_is_changed_and_nothing_else(name: str) -> None:
     weights = torch.rand(4, 3, 4, 6, generator=torch.Generator().manual_seed(1)).softmax(dim=-1)
-    changed = _row_each(name, torch.arange(4), torch.Generator().manual_seed(2))(weights)  # type: ignore[arg-type]
+    changed = _row_each(name, torch.arange(4), torch.Generator().manual_seed(2))(weights)
     for sentence in range(4):
         for row in range(4):
             old, new = weights[sentence, :, row], changed[sentence, :, row]
@@ -84,8 +84,8 @@ def test_uniform_attention_does_not_mind_being_uniform() -> None:
     model = tiny_model()
     with torch.no_grad():
         for layer in model.decoder.layers:
-            layer.cross_attn.q_proj.weight.zero_()  # type: ignore[union-attr,operator]
-            layer.cross_attn.q_proj.bias.zero_()  # type: ignore[union-attr,operator]
+            layer.cross_attn.q_proj.weight.zero_()
+            layer.cross_attn.q_proj.bias.zero_()
     found = counterfactual_rows(model, SRC, READ)
     assert found.stays["uniform"].all()
     assert found.stays["shuffled"].all()
@@ -95,7 +95,7 @@ def test_uniform_attention_does_not_mind_being_uniform() -> None:
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_value_zeroing_compares_the_layers_output_key_by_key(kind: str, layer: int, norm_first: bool) -> None:
     model = tiny_model(norm_first=norm_first)
-    found = value_zeroing(model, SRC, READ, kind, layer)  # type: ignore[arg-type]
+    found = value_zeroing(model, SRC, READ, kind, layer)
     src, read = torch.tensor([SRC]), torch.tensor([READ])
     stack, block, nth = ("encoder", "self_attn", 2) if kind == "encoder" else ("decoder", "self_attn", 3)
     block = "cross_attn" if kind == "cross" else block

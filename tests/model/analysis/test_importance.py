@@ -139,7 +139,7 @@ def test_the_least_important_heads_are_pruned_first() -> None:
         "cross": np.array([[0.1], [-0.5]]),
     }
     order = [("cross", 1, 0), ("encoder", 0, 1), ("cross", 0, 0), ("decoder", 0, 0), ("encoder", 0, 0)]
-    assert least_first(importance) == order  # type: ignore[arg-type]
+    assert least_first(importance) == order
     assert pruning_counts(3) == [0, 1, 2, 3]
     assert pruning_counts(20) == list(range(0, 21, 2))
     assert pruning_counts(1) == [0, 1]
@@ -159,7 +159,7 @@ def test_the_pruning_curve_switches_off_more_and_more() -> None:
 def test_mean_outputs_leave_padding_out() -> None:
     model, pairs = tiny_model(), some_pairs()
     heads = [("encoder", 1, 0), ("decoder", 0, 3), ("cross", 2, 1)]
-    found = mean_outputs(model, pairs, heads)  # type: ignore[arg-type]
+    found = mean_outputs(model, pairs, heads)
     for kind, layer, head in heads:
         rows = []
         for i in range(len(pairs)):
@@ -167,8 +167,8 @@ def test_mean_outputs_leave_padding_out() -> None:
             batch = collate(pairs, [i])
             with torch.inference_mode():
                 model(batch.src, batch.tgt_in, tap=recorder)
-            rows.append(recorder.details[kind, layer, head][0]["output"][0])  # type: ignore[index]
-        assert np.allclose(found[kind, layer, head], torch.cat(rows).mean(0).numpy(), atol=1e-5)  # type: ignore[index]
+            rows.append(recorder.details[kind, layer, head][0]["output"][0])
+        assert np.allclose(found[kind, layer, head], torch.cat(rows).mean(0).numpy(), atol=1e-5)
 
 
 def test_a_stop_is_checked_before_each_batch_and_nothing_to_measure_on_is_an_error() -> None:

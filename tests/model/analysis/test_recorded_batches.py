@@ -21,7 +21,7 @@ def reverse() -> LoadedModel:
     return load_model(CHECKPOINTS / "reverse")
 
 
-def read(loaded: LoadedModel, sample, models=None):  # type: ignore[no-untyped-def]
+def read(loaded: LoadedModel, sample, models=None):
     found = observe(models or [loaded.model], sample, loaded.source, loaded.target)
     return {index: (item, weights) for index, item, weights in found}
 

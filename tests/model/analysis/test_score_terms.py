@@ -80,7 +80,7 @@ def test_a_part_is_what_is_missing_without_it(norm_first: bool) -> None:
         (("cross", 0, 3), ("decoder", 2, 1)),
     ):
         kind, layer, number = erased
-        point = f"{attention_scope(kind, layer)}.output"  # type: ignore[arg-type]
+        point = f"{attention_scope(kind, layer)}.output"
 
         def without(output: Tensor, number: int = number) -> Tensor:
             changed = output.clone()
@@ -91,14 +91,14 @@ def test_a_part_is_what_is_missing_without_it(norm_first: bool) -> None:
         with torch.inference_mode():
             frozen(src, tgt, tap=compose(patch(model.config, {**fixed, point: without}), again))
         # Values of later layers change too, but they pass on through weights that are fixed: keep their outputs.
-        found = head_terms(model, SRC, TGT, head)  # type: ignore[arg-type]
-        scope = f"{attention_scope(head[0], head[1])}"  # type: ignore[arg-type]
+        found = head_terms(model, SRC, TGT, head)
+        scope = f"{attention_scope(head[0], head[1])}"
         for side, parts, vectors in (
             ("query", found.query_parts, found.queries),
             ("key", found.key_parts, found.keys),
         ):
             lost = (kept[f"{scope}.{side}"] - again.tensors[f"{scope}.{side}"])[0, head[2]].numpy()
-            index = Part("head", *erased)  # type: ignore[arg-type]
+            index = Part("head", *erased)
             if index not in parts:
                 continue
             between = [part for part in parts if part.source == "head" and _later(part, index)]
@@ -166,7 +166,7 @@ def planted(norm_first: bool) -> Transformer:
                 module.weight.fill_(1.0)
         for table, dimensions in (
             (model.src_embedding.weight, WORD),
-            (model.positions_src.embedding.weight, POSITION),  # type: ignore[union-attr]
+            (model.positions_src.embedding.weight, POSITION),
         ):
             rows = torch.randn(table.size(0), 4, generator=generator)
             table[:, dimensions] = rows - rows.mean(1, keepdim=True)
@@ -198,7 +198,7 @@ def test_a_planted_pair_explains_the_whole_score(norm_first: bool) -> None:
 def test_above_the_row_and_on_average() -> None:
     model = tiny_model()
     for head in (("decoder", 1, 2), ("cross", 2, 0)):
-        found = head_terms(model, SRC, TGT, head)  # type: ignore[arg-type]
+        found = head_terms(model, SRC, TGT, head)
         expected, rows = 0.0, 0
         for query in range(found.scores.shape[0]):
             seen = np.flatnonzero(found.seen[query])

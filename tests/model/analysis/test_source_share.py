@@ -101,7 +101,7 @@ def test_the_source_has_no_share_without_cross_attention_and_the_whole_if_it_dro
     model = tiny_model(norm_first=True)
     with torch.no_grad():
         for layer in model.decoder.layers:
-            layer.cross_attn.out_proj.weight.mul_(factor)  # type: ignore[union-attr,operator]
+            layer.cross_attn.out_proj.weight.mul_(factor)
     assert source_shares(model, SRC, READ) == pytest.approx(share, abs=0.01 if share else 1e-9)
 
 

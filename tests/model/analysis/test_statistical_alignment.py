@@ -113,7 +113,7 @@ def test_the_prior_is_a_distribution_with_its_mode_on_the_diagonal(n: int, m: in
 def test_on_the_scenes_it_is_far_better_than_the_diagonal() -> None:
     hits = total = 0
     for scene in scenes():
-        n, m = len(scene.example("en").links.source), len(scene.example("en").links.target)  # type: ignore[union-attr]
+        n, m = len(scene.example("en").links.source), len(scene.example("en").links.target)
         diagonal = {(round(j * (n - 1) / max(m - 1, 1)), j) for j in range(m)}
         hits += len(diagonal & scene.sure) + len(diagonal & scene.possible)
         total += len(diagonal) + len(scene.sure)

@@ -142,7 +142,7 @@ def test_without_noise_the_views_are_one(name: str) -> None:
     inputs = (src, tgt, *real_labels(labels))
     plain, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(*inputs)
     for kind, times in (("simcut", 1), ("rdrop", 2)):
-        both = TrainingLoss(model, smoothing=0.1, fused=fused, consistency=kind, consistency_weight=5.0)  # type: ignore[arg-type]
+        both = TrainingLoss(model, smoothing=0.1, fused=fused, consistency=kind, consistency_weight=5.0)
         loss, plain_nll = both(*inputs)
         torch.testing.assert_close(loss, times * plain)
         torch.testing.assert_close(plain_nll, nll)

@@ -93,7 +93,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     original = RunFolder.log
 
     def log_and_probe(self: RunFolder, *args: object, **values: object) -> None:
-        original(self, *args, **values)  # type: ignore[arg-type]
+        original(self, *args, **values)
         (self.folder / "probe.json").write_text('{"source": "badface"}', encoding="utf-8")
 
     with pytest.MonkeyPatch.context() as patch:

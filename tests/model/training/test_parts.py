@@ -30,13 +30,13 @@ from tests.tiny import sources, targets, tiny_model
 @pytest.mark.parametrize("schedule", ["inverse_sqrt", "constant", "cosine"])
 @pytest.mark.parametrize("warmup", [1, 7, 100])
 def test_the_highest_rate_is_reached_at_warm_up_and_never_passed(schedule: str, warmup: int) -> None:
-    config = TrainConfig(schedule=schedule, warmup_steps=warmup, learning_rate=3e-3, max_steps=400)  # type: ignore[arg-type]
+    config = TrainConfig(schedule=schedule, warmup_steps=warmup, learning_rate=3e-3, max_steps=400)
     rates = [learning_rate(config, step) for step in range(1, 401)]
     assert rates[warmup - 1] == max(rates) == 3e-3
     assert all(early < late for early, late in itertools.pairwise(rates[:warmup]))
     assert (min(rates[warmup - 1 :]) == 3e-3) == (schedule == "constant")
     cosine = 3e-3 * (1 + math.cos(math.pi * (200 - warmup) / (400 - warmup))) / 2
-    at_once = TrainConfig(schedule=schedule, warmup_steps=0, learning_rate=3e-3, max_steps=400)  # type: ignore[arg-type]
+    at_once = TrainConfig(schedule=schedule, warmup_steps=0, learning_rate=3e-3, max_steps=400)
     assert learning_rate(at_once, 1) == pytest.approx(3e-3, rel=1e-4)
     if schedule == "inverse_sqrt":  # the formula of the paper, for the width that has this peak
         d_model = 1 / (3e-3**2 * warmup)
