@@ -11,6 +11,7 @@ import functools
 import gzip
 import hashlib
 import json
+import posixpath
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
 _HERE = Path(__file__).parent
-_IMPORTED = re.compile(r'^(?:import|\}) [^;]*?from "\./([\w-]+\.js)";$|^\} from "\./([\w-]+\.js)";$', re.MULTILINE)
+_IMPORTED = re.compile(r'^(?:import|\}) [^;]*?from "(\.\.?/[\w./-]+\.js)";$', re.MULTILINE)
+# Comments of the JavaScript: whole lines, and types within a line. Strings have nothing of the kind.
+_COMMENTS = re.compile(
+    r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/[ \t]*\n|//[^\n]*\n)|/\*\* @type (?:(?!\*/).)*\*/ ?", re.MULTILINE | re.DOTALL
+)
 _LINK, _MOUNT = "module_linker.js", "mount.js"
 _CACHED = "public, max-age=31536000, immutable"
 
@@ -40,6 +45,7 @@ _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "arrival": (("arrival",), "arrival"),
     "carrier": ((), ""),
     "copy_link": (("copy_link",), "copy_link"),
+    "desk": (("desk",), "desk"),
     "film": (("views", "film"), "film"),
     "glossary": (("glossary",), "glossary"),
     "heads": (("views", "heads"), "heads"),
@@ -57,7 +63,17 @@ FIRST = {"": "stepper", "start": "stepper", "translate": "stepper", "attention":
 
 
 def modules(*entries: str) -> dict[str, str]:
-    """Read the modules that components need: their text by file name, each after the modules that it imports.
+    """The modules that components need, without comments, by file name; first the one that links the others.
+
+    Raises:
+        ValueError: modules import each other in a circle.
+    """
+    files = in_order(_LINK, *(f"{entry}.js" for entry in entries))
+    return {file: without_comments(text) for file, text in files.items()}
+
+
+def in_order(*files: str) -> dict[str, str]:
+    """Read modules and all that they import: their text by file, each after the modules that it imports.
 
     Raises:
         ValueError: modules import each other in a circle.
@@ -68,20 +84,24 @@ def modules(*entries: str) -> dict[str, str]:
         if file in path:
             raise ValueError(f"Modules import each other in a circle: {', '.join((*path[path.index(file) :], file))}.")
         if file not in texts:
-            text = _module(file)
-            for other in imported(text):
-                add(other, (*path, file))
+            text = read(file)
+            for address in imported(text):
+                add(beside(file, address), (*path, file))
             texts[file] = text
 
-    add(_LINK, ())  # first: it links the others
-    for entry in entries:
-        add(f"{entry}.js", ())
+    for file in files:
+        add(file, ())
     return texts
 
 
 def imported(text: str) -> list[str]:
-    """The files that a module imports."""
-    return [first or second for first, second in _IMPORTED.findall(text)]
+    """The addresses of the files that a module imports."""
+    return _IMPORTED.findall(text)
+
+
+def beside(file: str, address: str) -> str:
+    """The file below js/ that an address in another file means."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(file), address))
 
 
 @functools.cache
@@ -97,14 +117,20 @@ def standalone(views: tuple[str, ...]) -> bytes:
 
 
 def _packed(entries: tuple[str, ...], components: tuple[str, ...]) -> bytes:
-    value = {
-        "modules": list(modules(*entries).items()),
-        "looks": {
-            entry: {"css": style(*_PARTS[entry][0]), "html": _read("html", f"{_PARTS[entry][1]}.html")}
-            for entry in components
-            if _PARTS[entry][1]
-        },
+    return as_json({"modules": list(modules(*entries).items()), "looks": looks(*components)})
+
+
+def looks(*components: str) -> dict[str, dict[str, str]]:
+    """Style and markup of components; those that draw nothing have none."""
+    return {
+        entry: {"css": style(*_PARTS[entry][0]), "html": _read("html", f"{_PARTS[entry][1]}.html")}
+        for entry in components
+        if _PARTS[entry][1]
     }
+
+
+def as_json(value: object) -> bytes:
+    """Write a value as JSON, as short as possible."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -157,16 +183,16 @@ def _compressed(name: str) -> bytes:
     return gzip.compress(pack(name), 9, mtime=0)
 
 
-def text(file: str) -> str:
-    """The text of a script of js/."""
-    return _read("js", file)
-
-
-def _module(file: str) -> str:
-    """The text of a module. `palettes.js` has no file: it is generated from the colours that Python draws with."""
+def read(file: str) -> str:
+    """The text of a script of js/; `palettes.js` has no file: it is written from the colours that Python draws with."""
     if file == "palettes.js":
         return f"export const PALETTES = {json.dumps(palettes())};\nexport const STROKES = {json.dumps(strokes())};\n"
     return _read("js", file)
+
+
+def without_comments(script: str) -> str:
+    """A script as it travels: without comments, which are two fifths of it."""
+    return _COMMENTS.sub("", script)
 
 
 def _read(folder: str, file: str) -> str:

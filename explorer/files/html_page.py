@@ -21,16 +21,27 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def document(
-    title: str, body: str, *, language: str = "en", style: str = STYLE, policy: str = _POLICY, theme: str = ""
+    title: str,
+    body: str,
+    *,
+    language: str = "en",
+    style: str = STYLE,
+    policy: str = _POLICY,
+    theme: str = "",
+    refresh: str = "",
 ) -> bytes:
-    """Write an HTML file around `body`, which must be escaped already; by default nothing in it may load or run."""
+    """Write an HTML file around `body`, which must be escaped already; by default nothing in it may load or run.
+
+    `refresh` is an escaped address that the browser goes to at once.
+    """
+    goes = f'\n<meta http-equiv="refresh" content="0; url={refresh}">' if refresh else ""
     attribute = f' data-theme="{theme}"' if theme else ""
     return f"""<!DOCTYPE html>
 <html lang="{html.escape(language)}"{attribute}>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="viewport" content="width=device-width,initial-scale=1">{goes}
 <title>{html.escape(title)}</title>
 <style>{style}</style>
 </head>

@@ -1,4 +1,4 @@
-"""Write the site: a folder of pages for every example of every model with an index, or one page for one sentence."""
+"""Write the site: pages that compute their models in the browser, and recorded translations; or one such page."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from explorer.decoding.examples import examples_of, word_for
 from explorer.decoding.model_summary import story
 from explorer.decoding.other_paths import fork_of
 from explorer.decoding.translator import Translation, Translator
+from explorer.files import live_site
 from explorer.files.html_page import document
 from explorer.files.standalone_page import ADVICE, Recording, theme_style, translation_page
 from explorer.locale.text import plural, printable
@@ -26,7 +27,7 @@ from model.config import DecodeConfig
 from model.folder import find_model, list_models, summarize
 
 MOST_FORKS = 12
-INDEX = "index.html"
+INDEX, EXAMPLES = "index.html", "examples"
 MIN_PROBABILITY = 0.02  # of a token whose continuation is recorded
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -35,8 +36,8 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     result = OneSentenceParser(
         prog=typed("explorer.site"),
-        description="Write translations as web pages that step, with every head's attention. They need no server, no "
-        "network and nothing installed: put the folder on any web server, or open index.html in a browser.",
+        description="Write web pages that translate in the browser, with every head's attention: put the folder on any "
+        "web server, or write one page, which opens from a disk as well. Recorded examples stand beside them.",
     )
     result.add_argument("out", type=Path, metavar="OUT", help="the folder to write, or one page if it ends in .html")
     # With a default, an error about OUT does not call TEXT missing, too.
@@ -46,6 +47,12 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument(
         "--forks", type=int, default=3, metavar="N", help="other continuations to record per sentence (%(default)s)"
+    )
+    result.add_argument(
+        "--examples", type=int, metavar="N", help="recorded examples per model (default: all that it comes with)"
+    )
+    result.add_argument(
+        "--no-live", action="store_true", help="only recordings: pages that step, but translate nothing else"
     )
     result.add_argument("--overwrite", action="store_true", help="replace files of the same names")
     add_checkpoints(result)
@@ -65,10 +72,12 @@ def main(arguments: Sequence[str]) -> int:
     one_page = options.out.suffix.lower() in (".html", ".htm")
     if one_page and (len(options.sentences) != 1 or len(options.model or ()) != 1):
         raise CommandError("One page shows one sentence of one model: give both, the model with --model.")
+    if options.examples is not None and options.examples < 0:
+        raise CommandError(f"--examples is a number from 0, not {options.examples}.")
     if one_page:
-        (example,) = _examples(options.model[0], options)
-        _write(options.out, example.page, options.overwrite)
-        print(f"{options.out}: {len(example.page) / 1000:,.0f} kB.")
+        page = _single(options.model[0], options)
+        _write(options.out, page, options.overwrite)
+        print(f"{options.out}: {len(page) / 1000:,.0f} kB.")
         return 0
     names = options.model or [
         str(summary["name"])
@@ -82,22 +91,59 @@ def main(arguments: Sequence[str]) -> int:
     return _write_folder(names, options)
 
 
+def _single(name: str, options: argparse.Namespace) -> bytes:
+    """One page for one sentence: with its model, or recorded."""
+    if not options.no_live:
+        try:
+            model = live_site.live_model(find_model(options.checkpoints, name))
+        except live_site.NotLive as reason:
+            print(f"{reason} The page has a recording.")
+        else:
+            return live_site.single_page(model, {"text": options.sentences[0]})
+    (example,) = _examples(name, options)
+    return example.page
+
+
 def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
     out: Path = options.out
-    out.mkdir(parents=True, exist_ok=True)
+    recordings = out if options.no_live else out / EXAMPLES
+    recordings.mkdir(parents=True, exist_ok=True)
     groups: list[tuple[dict[str, Any], list[Example]]] = []
+    live: list[live_site.LiveModel] = []
     size = 0
     for name in names:
+        if not options.no_live:
+            try:
+                live.append(live_site.live_model(find_model(options.checkpoints, name)))
+            except live_site.NotLive as reason:
+                print(f"{reason} Its examples are recordings.")
         examples = _examples(name, options, INDEX)
         for example in examples:
-            _write(out / example.file, example.page, options.overwrite)
+            _write(recordings / example.file, example.page, options.overwrite)
+            if live:  # until this version, recordings stood in the folder itself
+                _write(out / example.file, _moved(f"{EXAMPLES}/{quote(example.file)}"), options.overwrite)
             size += len(example.page)
         groups.append((summarize(find_model(options.checkpoints, name)), examples))
-        print(f"{name}: {plural(len(examples), 'page')}.", flush=True)
-    _write(out / INDEX, index_page(groups), options.overwrite)
-    pages = plural(sum(len(examples) for _, examples in groups), "page")
-    print(f"{pages}, {size / 1e6:.1f} MB. Open {out / INDEX}.")
+        print(f"{name}: {plural(len(examples), 'recorded page')}.", flush=True)
+    _write(recordings / INDEX, index_page(groups, live=bool(live)), options.overwrite)
+    pages = plural(sum(len(examples) for _, examples in groups), "recorded page")
+    if live:
+        files = live_site.site_pages(live)
+        for address, content in files.items():
+            (out / address).parent.mkdir(parents=True, exist_ok=True)
+            _write(out / address, content, options.overwrite)
+        size += sum(map(len, files.values()))
+        print(f"{plural(len(live), 'model')} and {pages}, {size / 1e6:.1f} MB. Put {out} on a web server.")
+        return 0
+    print(f"{pages}, {size / 1e6:.1f} MB. Open {recordings / INDEX}.")
     return 0
+
+
+def _moved(address: str) -> bytes:
+    """A document that leads to another address."""
+    target = html.escape(address)
+    body = f'<p>This page is <a href="{target}">here</a> now.</p>'
+    return document("Moved", body, refresh=target)
 
 
 def _examples(name: str, options: argparse.Namespace, index: str = "") -> list[Example]:
@@ -106,7 +152,7 @@ def _examples(name: str, options: argparse.Namespace, index: str = "") -> list[E
     loaded = load_model(folder)
     translator, summary = Translator(loaded), summarize(folder)
     prompts = examples_of(summary)
-    sentences = options.sentences or [prompt.source for prompt in prompts]
+    sentences = options.sentences or [prompt.source for prompt in prompts][: options.examples]
     return [
         recorded(translator, sentence, number, word=word_for(sentence, prompts), forks=options.forks, index=index)
         for number, sentence in enumerate(sentences, start=1)
@@ -173,11 +219,15 @@ def _continued(translator: Translator, own: Translation, row: int, rank: int) ->
     return Recording(other, other.text, fork_of(own, other, row + 1, token).detail, row + 1)
 
 
-def index_page(groups: Sequence[tuple[dict[str, Any], Sequence[Example]]]) -> bytes:
-    """Write the page with the list of examples; each group is a model's summary and its examples."""
+def index_page(groups: Sequence[tuple[dict[str, Any], Sequence[Example]]], *, live: bool = False) -> bytes:
+    """Write the page with the list of examples; each group is a model's summary and its examples.
+
+    `live`: above it is a page that translates any sentence.
+    """
     sections = "\n".join(_section(summary, examples) for summary, examples in groups)
+    back = '<p><a href="../">← Translate a sentence of your own</a></p>' if live else ""
     body = f"""<main>
-<h1>What a translator looks at</h1>
+{back}<h1>What a translator looks at</h1>
 <p>Small translation models, recorded while they translate. Each page steps through one sentence: which words the model
 looks at for every word that it writes, head by head, and what it would have written instead.</p>
 {sections}

@@ -153,7 +153,7 @@ def forks_of(recordings: Sequence[Recording]) -> list[list[dict[int, int]]]:
 def _document(
     title: str, facts: Sequence[str], views: Sequence[StandaloneView], data: bytes, theme_name: Theme, index: str
 ) -> bytes:
-    boot, code = assets.text("standalone_boot.js"), assets.standalone(tuple(_PACKS[view] for view in views))
+    boot, code = assets.read("standalone_boot.js"), assets.standalone(tuple(_PACKS[view] for view in views))
     packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, _LEVEL)).decode()
     words = html.escape(printable(title))
     back = f'<a href="{html.escape(index)}">← All examples</a>' if index else ""
@@ -171,12 +171,12 @@ def _document(
 <script type="text/plain" id="packed">{packed}</script>
 <script type="module">{boot}</script>"""
     style = theme_style() + assets.style("standalone")
-    policy = f"{_POLICY}; script-src {_hash(boot)} blob:"
+    policy = f"{_POLICY}; script-src {script_hash(boot)} blob:"
     theme = "" if theme_name == "auto" else theme_name
     return document(printable(title), body, style=style, policy=policy, theme=theme)
 
 
-def _hash(script: str) -> str:
+def script_hash(script: str) -> str:
     """The source expression of a script in the content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 

@@ -172,7 +172,7 @@ def test_what_is_on_screen_is_downloaded_as_a_page_that_steps(page: Page, server
 def test_a_folder_of_pages_needs_no_server(page: Page, tmp_path: Path) -> None:
     """Its index is legible to everybody, and what it leads to steps."""
     models = ["--model", "reverse-lstm", "--model", "reverse", "--checkpoints", str(ROOT / "checkpoints")]
-    assert main([str(tmp_path), "attention", *models]) == 0
+    assert main([str(tmp_path), "attention", "--no-live", *models]) == 0
     page.goto((tmp_path / "index.html").as_uri())
     axe = Axe()
     for scheme in ("light", "dark"):

@@ -4,7 +4,8 @@
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
-import { decode, METHOD } from "../../explorer/browser/js/live/decode.js";
+import { decode } from "../../explorer/browser/js/live/decode.js";
+import { METHOD } from "../../explorer/browser/js/method.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
 import { argmax, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";

@@ -1,17 +1,13 @@
-// The script of a page that stands alone: it unpacks the program and its data, which the page contains as text, and
-// starts the program.
+// The script of a page without a server: it gets the program, which the page contains as compressed text together with
+// its data, or which stands beside it, and starts it.
+
+/** @typedef {import("./types").Pack & { script?: string, worker?: string }} Program */
 
 /** Starts the program; if that is impossible, the page says why. */
 async function start() {
-  const packed = /** @type {HTMLElement} */ (document.getElementById("packed"));
-  const text = packed.textContent ?? "";
+  const packed = document.getElementById("packed");
   try {
-    const bytes = await inflate(bytesOf(text.trim()));
-    const end = 4 + new DataView(bytes.buffer).getUint32(0, true);
-    /** @type {{ __headlightPack?: Uint8Array }} */ (globalThis).__headlightPack = bytes.subarray(end);
-    /** @type {import("./types").Pack} */
-    const program = JSON.parse(new TextDecoder().decode(bytes.subarray(4, end)));
-    packed.remove();
+    const program = packed ? await unpack(packed) : await load();
     for (const [id, look] of Object.entries(program.looks)) {
       if (!look) continue;
       const template = Object.assign(document.createElement("template"), { id });
@@ -19,15 +15,39 @@ async function start() {
       template.content.append(document.createRange().createContextualFragment(look.html));
       document.body.append(template);
     }
-    const first = URL.createObjectURL(new Blob([program.modules[0][1]], { type: "text/javascript" }));
-    const { link } = await import(first);
-    const { default: run } = await link(program, "standalone");
+    const { default: run } = program.script
+      ? await import(addressOf(program.script))
+      : await (await import(addressOf(program.modules[0][1]))).link(program, "standalone");
     run();
   } catch (error) {
     const message = /** @type {HTMLElement} */ (document.getElementById("failed"));
-    message.textContent = `This page could not be opened (${error}). It needs a browser of 2023 or later, and the whole file.`;
+    message.textContent = `This page could not be opened (${error}). It needs a browser of 2023 or later, and the whole file or folder.`;
     message.hidden = false;
   }
+}
+
+/** The address of a script. @param {string} text */
+const addressOf = (text) => URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+
+/** The program in the page; the data that follow it stay in memory. @param {HTMLElement} packed @returns {Promise<Program>} */
+async function unpack(packed) {
+  const bytes = await inflate(bytesOf((packed.textContent ?? "").trim()));
+  const end = 4 + new DataView(bytes.buffer).getUint32(0, true);
+  Object.assign(globalThis, { __headlightPack: bytes.subarray(end) });
+  const program = JSON.parse(new TextDecoder().decode(bytes.subarray(4, end)));
+  Object.assign(globalThis, { __headlightWorker: program.worker });
+  packed.remove();
+  return program;
+}
+
+/** The program beside the page, whose header is in the page. @returns {Promise<Program>} */
+async function load() {
+  const site = /** @type {HTMLElement} */ (document.getElementById("site"));
+  const answer = await fetch(/** @type {string} */ (site.dataset.program));
+  if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
+  const program = await answer.json();
+  Object.assign(globalThis, { __headlightSite: JSON.parse(site.textContent ?? ""), __headlightWorker: program.worker });
+  return program;
 }
 
 /** The bytes of base64 text. @param {string} text */

@@ -35,25 +35,37 @@ function recent(seq) {
   return entry;
 }
 
-/** Stores a message, unless the same one is stored; with `keep`, it is never dropped. @param {Uint8Array} bytes @param {boolean} [keep] */
+/** Stores a message as bytes, unless the same one is stored; with `keep`, it is never dropped. @param {Uint8Array} bytes @param {boolean} [keep] */
 export function take(bytes, keep = false) {
-  const message = readMessage(bytes);
+  hold(readMessage(bytes), headerOf(bytes).text, bytes.length, keep);
+}
+
+/**
+ * Stores a message that was computed in this browser.
+ * @param {Message} message @param {string} text tells it from other messages of its decoding and part
+ */
+export function put(message, text) {
+  const size = Object.values(message.arrays).reduce((sum, { values }) => sum + values.byteLength, 0);
+  hold(message, text, size, false);
+}
+
+/** @param {Message} message @param {string} text @param {number} size in bytes @param {boolean} keep */
+function hold(message, text, size, keep) {
   const { seq, part, forms } = message.header;
-  const { text } = headerOf(bytes);
   const entry = recent(seq) ?? { parts: new Map(), read: new Map(), size: 0, keep };
   const what = part ?? Object.keys(forms).join();
   if (entry.read.get(what) === text) return;
   entries.set(seq, entry);
-  if (!entry.read.has(what)) entry.size += bytes.length;
+  if (!entry.read.has(what)) entry.size += size;
   entry.read.set(what, text);
   if (part) entry.parts.set(part, message);
   else add(entry, message);
-  let size = [...entries.values()].reduce((sum, other) => sum + other.size, 0);
+  let total = [...entries.values()].reduce((sum, other) => sum + other.size, 0);
   for (const [name, other] of entries) {
-    if (size <= LIMIT || name === seq) break;
+    if (total <= LIMIT || name === seq) break;
     if (other.keep) continue;
     entries.delete(name);
-    size -= other.size;
+    total -= other.size;
   }
   for (const listener of [...listeners]) listener();
 }

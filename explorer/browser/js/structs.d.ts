@@ -1,4 +1,4 @@
-// Generated from explorer/browser/structs.py by `python -m explorer.browser.typescript`. Do not edit.
+// Generated from explorer/browser/structs.py and site_structs.py by `python -m explorer.browser.typescript`. Do not edit.
 
 export interface Place {
   kind: "encoder" | "decoder" | "cross";
@@ -303,4 +303,52 @@ export interface StandaloneHeader {
   place: Position;
   terms: Record<string, [string, string, string]>;
   recordings: RecordingHeader[];
+}
+
+export interface SiteFile {
+  address: string;
+  bytes: number;
+  sha256: string;
+}
+
+export interface SiteExample {
+  source: string;
+  hint: string;
+  word: string;
+}
+
+export interface SiteDoubt {
+  data: string;
+  longest: number;
+  low: number;
+  usual: number;
+  letters: boolean;
+}
+
+export interface GridShape {
+  layers: number;
+  heads: number;
+}
+
+export interface SiteModel {
+  name: string;
+  title: string;
+  trained: boolean;
+  story: string;
+  facts: string[];
+  limit: number;
+  shapes: Record<"encoder" | "decoder" | "cross", GridShape>;
+  examples: SiteExample[];
+  doubt: SiteDoubt;
+  files: Record<string, SiteFile>;
+  rules: Record<string, SiteFile>;
+}
+
+export interface SiteHeader {
+  page: string;
+  pages: string[];
+  root: string | null;
+  query: Record<string, string>;
+  terms: Record<string, [string, string, string]>;
+  models: SiteModel[];
 }

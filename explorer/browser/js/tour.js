@@ -23,15 +23,20 @@ const WATCH = 200; // ms between checks of the element's position
 const KEYS = { ArrowRight: "next", ArrowLeft: "back", Escape: "end" };
 
 /**
- * Starts the tour once for each new `turn`, whenever Streamlit calls it.
- * @param {{ data: { turn: number }, parentElement: Root }} mount
+ * Starts the tour once for each new `turn`; returns a function that ends it.
+ * @param {Root} root @param {number} turn
  */
-export default function ({ data, parentElement: root }) {
-  if (hub.toured !== data.turn) {
-    hub.toured = data.turn;
+export function tour(root, turn) {
+  if (hub.toured !== turn) {
+    hub.toured = turn;
     start(root);
   }
   return () => end(root);
+}
+
+/** The component, for Streamlit. @param {{ data: { turn: number }, parentElement: Root }} mount */
+export default function ({ data, parentElement: root }) {
+  return tour(root, data.turn);
 }
 
 /** The state of a tour, with the stepper's place before it. @param {Find} find @param {StepperState} stepper */

@@ -11,7 +11,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from explorer.browser import assets
+from explorer.browser import assets, bundle
 from explorer.web.warm_up import WarmUp
 from tests import loop
 
@@ -27,7 +27,7 @@ def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
     assert files[0] == "module_linker.js"
     for at, (file, text) in enumerate(value["modules"]):
         imports = re.findall(r'^(?:import|\}) .*from "([^"]+)"', text, re.MULTILINE)
-        assert [f"./{other}" for other in assets.imported(text)] == imports, file
+        assert assets.imported(text) == imports, file
         assert {other.removeprefix("./") for other in imports} <= set(files[:at]), file
     assert {f"{entry}.js" for entry in assets._PACKS[name]} <= set(files)
     assert set(value["looks"]) == {entry for entry in assets._PACKS[name] if assets.has_styles(entry)}
@@ -37,7 +37,31 @@ def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
 def test_every_module_is_in_a_pack_or_in_a_page_that_stands_alone() -> None:
     packs = [assets.pack(name) for name in NAMES] + [assets.standalone(("stepper", "heads"))]
     used = {file for pack in packs for file, _ in json.loads(pack)["modules"]} | {"mount.js", "standalone_boot.js"}
-    assert used - {"palettes.js"} == {path.name for path in JS.glob("*.js")}
+    joined = {*assets.in_order("site.js", "live/worker.js"), "service_worker.js"}
+    there = {path.relative_to(JS).as_posix() for path in JS.rglob("*.js")}
+    assert (used | joined) - {"palettes.js"} == there
+
+
+@pytest.mark.parametrize("entry", ["site.js", "live/worker.js"])
+def test_a_bundle_has_what_each_module_exports(entry: str) -> None:
+    modules = assets.in_order(entry)
+    exported = {
+        file: re.findall(r"^export (?:async )?(?:function\*?|class|const) (\w+)", text, re.MULTILINE)
+        for file, text in modules.items()
+    }
+    assert sum(map(len, exported.values())) > 20
+    script = bundle.bundle(entry)
+    for names in exported.values():
+        assert all(re.search(rf"return {{[^}}]*\b{name}\b[^}}]* }};", script) for name in names)
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
+    assert "/**" not in script
+
+
+@pytest.mark.parametrize("line", ["export * from './b.js';", 'import b from "./b.js";', "export let a = 1;"])
+def test_what_is_not_joined_is_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assets, "read", {"a.js": f"{line}\n", "b.js": ""}.__getitem__)
+    with pytest.raises(ValueError, match=r"a\.js has an import or export that is not joined"):
+        bundle.bundle("a.js")
 
 
 def test_modules_in_a_circle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +70,7 @@ def test_modules_in_a_circle_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         "b.js": 'import {\n  a,\n} from "./a.js";\n',
         "module_linker.js": "",
     }
-    monkeypatch.setattr(assets, "_module", texts.__getitem__)
+    monkeypatch.setattr(assets, "read", texts.__getitem__)
     with pytest.raises(ValueError, match=r"in a circle: a\.js, b\.js, a\.js"):
         assets.modules("a")
 

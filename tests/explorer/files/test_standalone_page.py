@@ -151,10 +151,10 @@ def test_a_folder_has_an_index_of_all_its_pages_and_one_page_has_none(
 ) -> None:
     save_toy(tmp_path / "models" / "adjective-swap", "adjective-swap")
     out, page = tmp_path / "site", tmp_path / "page.html"
-    options = ["--model", "adjective-swap", "--checkpoints", str(tmp_path / "models")]
+    options = ["--model", "adjective-swap", "--checkpoints", str(tmp_path / "models"), "--no-live"]
     given = [str(out), "I read <b>red", "We eat", *options]
     assert main(given) == 0
-    assert "2 pages" in capsys.readouterr().out
+    assert "2 recorded pages" in capsys.readouterr().out
     index = (out / "index.html").read_text(encoding="utf-8")
     links = re.findall(r'href="([^"]+)"', index)
     assert links == ["adjective-swap-1.html", "adjective-swap-2.html"]

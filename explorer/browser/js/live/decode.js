@@ -1,5 +1,6 @@
 // One sentence decoded in the browser, as the message that the views draw. As model/decoding/decode.py and payload.py.
 
+import { METHOD } from "../method.js";
 import { KINDS, SIDES } from "../names.js";
 import { editTap } from "./edits.js";
 import { formOf, spansOf } from "./maps.js";
@@ -10,24 +11,12 @@ import { argmax, beamSearch, best, EOS, outputRules, sampler, SOS, UNK, walk } f
 /** @typedef {import("./transformer.js").Tap} Tap */
 /** @typedef {ReturnType<typeof import("./tokenizer.js").readTokenizers>} Tokenizers */
 /** @typedef {{ name: string, trained: boolean, model: Transformer, tokenizers: Tokenizers }} LiveModel */
-/** @typedef {typeof METHOD} Method */
+/** @typedef {import("../method.js").Method} Method */
 /** @typedef {{ path?: number[], method?: Partial<Method>, edits?: import("./edits.js").HeadEdit[] }} Request */
 
 const ALTERNATIVES = 10;
 const TEMPERATURES = [0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0];
-// As model/config.py's DecodeConfig, with the same values.
-export const METHOD = {
-  method: /** @type {keyof typeof BY} */ ("greedy"),
-  beam_size: 4,
-  length_penalty: "mean",
-  alpha: 1,
-  temperature: 1,
-  top_k: 0,
-  top_p: 1,
-  max_length: 0,
-  seed: 0,
-};
-const BY = { greedy: "chosen", sample: "drawn at random", beam: "taken by beam search" };
+const BY = /** @type {const} */ ({ greedy: "chosen", sample: "drawn at random", beam: "taken by beam search" });
 
 /**
  * Decode a text after the target ids of `path`, recording every head. A path that ends with <eos> is the whole target.

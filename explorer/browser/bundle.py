@@ -1,0 +1,52 @@
+"""Join modules into one script: a worker from a blob cannot import, and one script opens faster than sixty modules.
+
+Each module becomes a function that returns what it exports. The patterns below read the imports and exports that the
+linter of the JavaScript allows (`tests/js/eslint.config.js`); whatever else looks like one is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from explorer.browser import assets
+
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.\.?/[\w./-]+\.js)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) )(\[[^\]]*\]|\w+)", re.MULTILINE)
+_VIEWS = ("desk", "stepper", "heads", "tour")
+_COMPONENT = "export default function ("  # for Streamlit; a bundle has no use for it
+_LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+
+
+@functools.cache
+def live_page() -> bytes:
+    """The code of a page that computes its models: its script, that of its worker, and the looks of its views."""
+    page = f"{bundle('site.js')}export default entry.start;\n"
+    return assets.as_json({"script": page, "worker": bundle("live/worker.js"), "looks": assets.looks(*_VIEWS)})
+
+
+def bundle(entry: str) -> str:
+    """Join a module and all that it imports, each after those that it imports itself; `entry` is what it exports.
+
+    Raises:
+        ValueError: modules import each other in a circle, or a module imports or exports in another way.
+    """
+    texts = assets.in_order(entry)
+    names = {file: f"m{i}" for i, file in enumerate(texts)}
+    parts = "".join(
+        f"const {names[file]} = (() => {{\n{_as_function(file, text, names)}}})();\n" for file, text in texts.items()
+    )
+    joined = f'"use strict";\nconst entry = (() => {{\n{parts}return {names[entry]};\n}})();\n'
+    return assets.without_comments(joined)
+
+
+def _as_function(file: str, text: str, names: dict[str, str]) -> str:
+    def imported(match: re.Match[str]) -> str:
+        wanted = re.sub(r"\bas\b", ":", " ".join(match[1].split()))
+        return f"const {{ {wanted} }} = {names[assets.beside(file, match[2])]};"
+
+    exported = [name for _, found in _EXPORT.findall(text) for name in re.findall(r"\w+", found)]
+    body = _EXPORT.sub(r"\1\2", _IMPORT.sub(imported, text)).replace(_COMPONENT, "function component(")
+    if left := _LEFT.search(body):
+        raise ValueError(f"{file} has an import or export that is not joined: {left[0]}")
+    return f"{body}\nreturn {{ {', '.join(exported)} }};\n"

@@ -1,0 +1,294 @@
+// The desk of a page that computes the model itself: a sentence, its translation, and the views. What is on screen is
+// the app's query, so that a link of the app opens here and the other way round.
+
+import { drawControls, drawPlaceTools, listenToControls } from "./desk_controls.js";
+import { finder, say } from "./dom.js";
+import { editsOf, readChanges, writeChanges } from "./head_changes.js";
+import { mountHeads } from "./heads.js";
+import { METHOD } from "./method.js";
+import { clamp } from "./numbers.js";
+import { liveSource } from "./source_live.js";
+import { mountStepper } from "./stepper.js";
+import { decodingOf, put } from "./store.js";
+import { formatView, parseView } from "./view_options.js";
+
+/** @import { Position, SiteModel } from "./structs" */
+/** @import { Decoding } from "./types" */
+/** @typedef {import("./live_engine.js").LiveEngine} LiveEngine */
+/** @typedef {import("./live_engine.js").Answer} Answer */
+/** @typedef {import("./head_changes.js").HeadChange} HeadChange */
+/** @typedef {import("./method.js").Method} Method */
+/** @typedef {Record<string, string>} Query */
+/** @typedef {{ path: number[], text: string, detail: string, step: number }} Fork */
+/** @typedef {Omit<Answer, "message"> & { seq: string }} Kept */
+/** @typedef {ReturnType<typeof stateOf>} DeskState */
+
+const MOST_KEPT = 40; // answers
+const MOST_TEXT = 4000; // characters of a sentence in a link
+const VIEWS = { translate: "stepper", attention: "heads" };
+
+/**
+ * @param {HTMLElement} root
+ * @param {{ engine: LiveEngine, models: SiteModel[], query: Query, page?: string, moved?: (query: Query, page: string, isNew: boolean) => void }} options
+ *   `moved` is called after every change; `isNew`: of more than the place
+ */
+export function mountDesk(root, { engine, models, query, page = "translate", moved = () => {} }) {
+  root.append(templateOf("desk"));
+  const D = stateOf(finder(root), engine, models, moved);
+  listenToControls(D, { show: () => show(D, true), open: (model, text) => begin(D, model, text) });
+  return {
+    /** Opens what a query says. @param {Query} to @param {string} [at] the page */
+    open: (to, at) => open(D, to, at ?? D.page),
+    query: () => queryOf(D),
+    page: () => D.page,
+    /** Draws everything again, for another theme. */
+    redraw: () => D.opened && mountView(D, D.opened),
+    ready: open(D, query, page),
+    end: () => D.unmount(),
+  };
+}
+
+/** @param {import("./types").Find} find @param {LiveEngine} engine @param {SiteModel[]} models @param {(query: Query, page: string, isNew: boolean) => void} moved */
+const stateOf = (find, engine, models, moved) => ({
+  find,
+  box: find(".desk"),
+  engine,
+  models,
+  moved,
+  page: "translate",
+  card: models[0],
+  text: "",
+  path: /** @type {number[] | null} */ (null),
+  changes: /** @type {HeadChange[]} */ ([]),
+  method: { ...METHOD },
+  forks: /** @type {Fork[]} */ ([]),
+  place: /** @type {Query} */ ({}),
+  view: "",
+  problems: /** @type {string[]} */ ([]),
+  calls: 0,
+  turn: 0,
+  kept: /** @type {Map<string, Kept>} */ (new Map()),
+  own: /** @type {Kept | null} */ (null),
+  opened: /** @type {Kept | null} */ (null),
+  mounted: "",
+  unmount: () => {},
+});
+
+/** The content of a template of the page. @param {string} id */
+const templateOf = (id) => /** @type {HTMLTemplateElement} */ (document.getElementById(id)).content.cloneNode(true);
+
+/** @param {DeskState} D @param {Query} query @param {string} page */
+async function open(D, query, page) {
+  const { model = "", text, path, edit, kind, layer, head, step, cell, view } = query;
+  const card = D.models.find(({ name }) => name === model) ?? D.models[0];
+  D.problems = [];
+  if (model && card.name !== model)
+    D.problems.push(`The model ${model.slice(0, 40)} is not on this page; ${card.name} is open instead.`);
+  const sentence = (text ?? (card === D.card && D.text ? D.text : card.examples[0]?.source) ?? "").slice(0, MOST_TEXT);
+  if (card !== D.card || sentence !== D.text) D.forks = [];
+  const { changes, problems } = readChanges(edit ?? "", card.shapes);
+  D.problems.push(...problems);
+  const isPath = /^\d{1,7}(-\d{1,7}){0,1999}$/.test(path ?? "");
+  if (path && !isPath)
+    D.problems.push("The link’s path is not a list of token ids such as 5-9-2; the model’s own choice is shown.");
+  const place = Object.fromEntries(Object.entries({ kind, layer, head, step, cell }).filter(([, value]) => value));
+  Object.assign(D, {
+    card,
+    text: sentence,
+    path: isPath && path ? path.split("-").map(Number) : null,
+    changes,
+    page: page in VIEWS ? page : "translate",
+    place,
+    view: view ?? "",
+  });
+  await show(D, false);
+}
+
+/** Opens a sentence of the user, or the first example of another model. @param {DeskState} D @param {string} model @param {string} text */
+async function begin(D, model, text) {
+  const other = model !== D.card.name;
+  const whole = other ? [] : D.changes.filter(({ op }) => op !== "row"); // a row edited by hand belongs to one sentence
+  D.card = D.models.find(({ name }) => name === model) ?? D.card;
+  const sentence = other && !text ? (D.card.examples[0]?.source ?? "") : text;
+  Object.assign(D, {
+    text: sentence,
+    path: null,
+    changes: whole,
+    forks: [],
+    place: other ? {} : placeKept(D),
+    problems: [],
+  });
+  await show(D, true);
+}
+
+/** What stays for another sentence: the head. @param {DeskState} D @returns {Query} */
+function placeKept({ place: { kind, layer, head } }) {
+  return Object.fromEntries(Object.entries({ kind, layer, head }).filter(([, value]) => value));
+}
+
+/** Computes and draws what the state says. @param {DeskState} D @param {boolean} isNew */
+async function show(D, isNew) {
+  const call = ++D.calls;
+  drawControls(D);
+  problem(D, D.problems.join(" "));
+  D.box.classList.add("busy");
+  const later = setTimeout(() => loading(D, "Computing …", null), 400);
+  try {
+    let heard = false;
+    await D.engine.open(D.card, (loaded, total) => {
+      heard = true;
+      if (call === D.calls)
+        loading(D, `Loading the model ${D.card.name} (${(total / 1e6).toFixed(1)} MB)`, loaded / total);
+    });
+    if (heard && call === D.calls) loading(D, "Computing …", null);
+    const own = await answerTo(D, null);
+    const opened = D.path ? await answerTo(D, D.path) : own;
+    if (call !== D.calls) return;
+    Object.assign(D, { own, opened });
+    D.find(".opened").hidden = false;
+    D.turn += 1;
+    drawControls(D);
+    mountView(D, opened);
+    D.moved(queryOf(D), D.page, isNew);
+  } catch (error) {
+    if (call === D.calls) problem(D, [...D.problems, error instanceof Error ? error.message : `${error}`].join(" "));
+  } finally {
+    clearTimeout(later);
+    if (call === D.calls) {
+      D.box.classList.remove("busy");
+      D.find(".loading").hidden = true;
+    }
+  }
+}
+
+/** The answer to the sentence, along a path or by the model's own choice; it is in the store. @param {DeskState} D @param {number[] | null} path @returns {Promise<Kept>} */
+async function answerTo(D, path) {
+  const { card, text, method, changes, kept } = D;
+  const request = { path: path ?? [], edits: editsOf(changes), method: path ? {} : method };
+  const seq = JSON.stringify([card.name, text, request]);
+  const before = kept.get(seq);
+  if (before && decodingOf(seq)) return before;
+  const { message, ...answer } = await D.engine.decode(card.name, text, request);
+  message.header.seq = seq;
+  put(message, seq);
+  kept.delete(seq);
+  kept.set(seq, { ...answer, seq });
+  if (kept.size > MOST_KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
+  return { ...answer, seq };
+}
+
+/** Mounts the page's view in a shadow tree of its own, or moves the mounted one. @param {DeskState} D @param {Kept} opened */
+function mountView(D, opened) {
+  const name = VIEWS[/** @type {keyof typeof VIEWS} */ (D.page)];
+  const box = D.find(".view");
+  if (D.mounted !== name) {
+    D.unmount();
+    box.replaceChildren(document.createElement("div"));
+    const host = /** @type {HTMLElement} */ (box.firstChild);
+    host.attachShadow({ mode: "open" }).append(templateOf(name));
+    D.mounted = name;
+  }
+  const root = /** @type {any} */ (/** @type {HTMLElement} */ (box.firstChild).shadowRoot);
+  const decoding = /** @type {Decoding} */ (decodingOf(opened.seq));
+  const start = positionOf(D, decoding);
+  const source = liveSource({
+    moved: (report) => {
+      if (report.seq === opened.seq) take(D, report.place);
+    },
+    ask: (what, value) => {
+      if (what === "fork") fork(D, value.place.step, value.token_id);
+    },
+  });
+  const data = { seq: opened.seq, turn: D.turn, start, explains: false, compact: false };
+  const view = { data, parentElement: root, source };
+  D.unmount = name === "stepper" ? mountStepper(view) : mountHeads(view);
+  take(D, { ...start, options: D.page === "attention" ? start.options : null }, false);
+}
+
+/** The position that the place of a query means in a decoding, as `place_in` of explorer/decoding/decoding.py. @param {DeskState} D @param {Decoding} decoding @returns {Position} */
+function positionOf({ place, view, card, text }, { order, shapes, target, alternatives }) {
+  const kind = order.find((each) => each === (place.kind ?? "cross")) ?? order[order.length - 1];
+  const { layers, heads, queries, keys } = shapes[kind];
+  const number = (/** @type {string | undefined} */ written) => Number(/^\d{1,6}$/.test(written ?? "") ? written : 0);
+  const [row, column] = (/^\d{1,6}-\d{1,6}$/.test(place.cell ?? "") ? place.cell : "0-0").split("-").map(Number);
+  const steps = target.tokens.length;
+  const word = card.examples.find(({ source }) => source === text)?.word ?? "";
+  let step = clamp(number(place.step) || openingStep(target.predicted, alternatives.probabilities, word), 1, steps);
+  if (row && kind !== "encoder") step = Math.min(row, queries);
+  return {
+    kind,
+    layer: clamp(number(place.layer) || layers, 1, layers),
+    head: clamp(number(place.head), 0, heads),
+    step,
+    row: kind === "encoder" ? clamp(row, 1, queries) : step,
+    column: column ? Math.min(column, keys) : null,
+    options: parseView(view),
+  };
+}
+
+/** The step that predicts the word, else the closest race between two tokens; as `step_worth_seeing`. @param {string[]} predicted @param {number[][]} probabilities @param {string} word */
+function openingStep(predicted, probabilities, word) {
+  if (word && predicted.includes(word)) return predicted.indexOf(word) + 1;
+  const leads = probabilities.map((row) => {
+    const [first, second = -1] = [...row].sort((a, b) => b - a);
+    return first - second;
+  });
+  const counted = leads.slice(0, Math.max(1, leads.length - 1));
+  return counted.indexOf(Math.min(...counted)) + 1;
+}
+
+/** Takes over where a view is. @param {DeskState} D @param {Position} at @param {boolean} [tell] */
+function take(D, { kind, layer, head, step, row, column, options }, tell = true) {
+  const cell = column !== null ? `${row}-${column}` : kind === "encoder" && row > 1 ? `${row}-0` : "";
+  D.place = { kind, layer: `${layer}`, head: `${head}`, step: `${step}`, ...(cell && { cell }) };
+  if (options) D.view = formatView(options);
+  drawPlaceTools(D);
+  if (tell) D.moved(queryOf(D), D.page, false);
+}
+
+/** Continues decoding with another token at a step. @param {DeskState} D @param {number} step @param {number} token */
+async function fork(D, step, token) {
+  const from = /** @type {Kept} */ (D.opened);
+  const { alternatives, target } = /** @type {Decoding} */ (decodingOf(from.seq));
+  const rank = alternatives.ids[step - 1].indexOf(token);
+  const [chosen, instead] = [alternatives.tokens[step - 1][rank], target.predicted[step - 1]];
+  const probability = alternatives.probabilities[step - 1][rank];
+  D.path = [...from.path.slice(0, step - 1), token];
+  D.place = { ...D.place, step: `${step}` };
+  delete D.place.cell;
+  await show(D, true);
+  if (!D.opened || !D.path) return;
+  const detail = `step ${step}: “${chosen}” (${(100 * probability).toFixed(1)}\u202f%) instead of “${instead}”`;
+  const { path, text } = D.opened;
+  if (!D.forks.some((other) => other.path.join() === path.join())) D.forks.push({ path, text, detail, step });
+  D.path = path;
+  drawControls(D);
+  D.moved(queryOf(D), D.page, false);
+}
+
+/** What is on screen, as the parameters of the app's addresses. @param {DeskState} D @returns {Query} */
+function queryOf({ card, text, path, changes, place, view, page }) {
+  /** @type {Query} */
+  const query = { model: card.name };
+  if (text.length <= MOST_TEXT) query.text = text;
+  if (path) query.path = path.join("-");
+  for (const [name, value] of Object.entries(place)) if (value !== "0" && value !== "cross") query[name] = value;
+  if (page === "attention" && view) query.view = view;
+  if (changes.length) query.edit = writeChanges(changes);
+  return query;
+}
+
+/** Says what is wrong; "" if nothing is. @param {DeskState} D @param {string} text */
+function problem({ find }, text) {
+  say(find(".problem"), text);
+  find(".problem").hidden = !text;
+}
+
+/** Says what takes long. @param {DeskState} D @param {string} text @param {number | null} share */
+function loading({ find }, text, share) {
+  find(".loading").hidden = false;
+  say(find(".loading span"), text);
+  const bar = /** @type {HTMLProgressElement} */ (find(".loading progress"));
+  bar.hidden = share === null;
+  bar.value = share ?? 0;
+}

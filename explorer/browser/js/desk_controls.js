@@ -1,0 +1,207 @@
+// The controls of the desk: model, sentence, examples, method, changed heads, paths, and what can be taken away.
+
+import { copyText } from "./copy_link.js";
+import { mapAsTable, saveFile } from "./desk_files.js";
+import { make, makeButton, say } from "./dom.js";
+import { doubtOf } from "./doubt.js";
+import { added, changeName } from "./head_changes.js";
+import { summary } from "./method.js";
+import { headTitle } from "./names.js";
+import { decodingOf } from "./store.js";
+
+/** @import { Decoding, Kind } from "./types" */
+/** @typedef {import("./desk.js").DeskState} DeskState */
+/** @typedef {{ show: () => void, open: (model: string, text: string) => void }} Actions */
+
+/** @type {WeakMap<DeskState, Actions>} */
+const actions = new WeakMap();
+const actionsOf = (/** @type {DeskState} */ D) => /** @type {Actions} */ (actions.get(D));
+
+/** @param {DeskState} D @param {Actions} wanted */
+export function listenToControls(D, wanted) {
+  actions.set(D, wanted);
+  const { find } = D;
+  const model = /** @type {HTMLSelectElement} */ (find("[name=model]"));
+  const text = /** @type {HTMLInputElement} */ (find("[name=text]"));
+  model.append(...D.models.map(({ name, title }) => new Option(title, name)));
+  model.onchange = () => wanted.open(model.value, "");
+  find(".ask").onsubmit = (event) => {
+    event.preventDefault();
+    wanted.open(model.value, text.value);
+  };
+  find(".back").onclick = () => choosePath(D, null);
+  for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (D.box.querySelectorAll(".method [name]")))
+    field.onchange = () => changeMethod(D, field);
+  find(".again").onclick = () => {
+    D.method.seed += 1;
+    choosePath(D, null);
+  };
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (D.box.querySelectorAll(".edit button")))
+    button.onclick = () => changeHead(D, /** @type {"zero" | "uniform" | "row"} */ (button.value));
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (D.box.querySelectorAll(".export button")))
+    button.onclick = () => takeAway(D, button.value);
+}
+
+/** @param {DeskState} D @param {number[] | null} path */
+function choosePath(D, path) {
+  D.path = path;
+  actionsOf(D).show();
+}
+
+/** @param {DeskState} D @param {HTMLInputElement} field */
+function changeMethod(D, { name, value, type, min, max }) {
+  const number = Math.min(Math.max(Number(value), Number(min)), Number(max));
+  const isWhole = name !== "temperature" && name !== "top_p";
+  if (type === "number" && (value === "" || Number.isNaN(number))) return drawControls(D);
+  Object.assign(D.method, { [name]: type === "number" ? (isWhole ? Math.round(number) : number) : value });
+  choosePath(D, null);
+}
+
+/** Changes the head in view. @param {DeskState} D @param {"zero" | "uniform" | "row"} op */
+function changeHead(D, op) {
+  const { kind, layer, head, step, cell = "" } = D.place;
+  const [row, key] = cell.split("-").map(Number);
+  const decoding = /** @type {Decoding} */ (decodingOf(D.opened?.seq ?? ""));
+  const keys = decoding.shapes[/** @type {Kind} */ (kind)].keys;
+  D.changes = added(D.changes, {
+    kind: /** @type {Kind} */ (kind),
+    layer: Number(layer),
+    head: Number(head),
+    op,
+    row: kind === "encoder" ? row || 1 : Number(step),
+    weights: op === "row" ? Array.from({ length: keys }, (_, i) => (i === key - 1 ? 1000 : 0)) : [],
+  });
+  actionsOf(D).show();
+}
+
+/** @param {DeskState} D @param {string} what */
+async function takeAway(D, what) {
+  const output = D.find(".export output");
+  const { kind, layer, head } = D.place;
+  const name = `${D.card.name}-${kind}-L${layer}-${Number(head) ? `H${head}` : "mean"}`;
+  const decoding = /** @type {Decoding} */ (decodingOf(D.opened?.seq ?? ""));
+  if (what === "link") say(output, (await copyText(location.href)) ? "Copied." : "Copy it from the address bar.");
+  else if (what === "csv") {
+    const map = decoding.maps[/** @type {Kind} */ (kind)];
+    saveFile(
+      new Blob([mapAsTable(map, decoding.target.predicted)], { type: "text/csv" }),
+      `${D.card.name}-${kind}.csv`,
+    );
+    say(output, `All heads of ${kind} attention: ${D.card.name}-${kind}.csv`);
+  } else {
+    const root = /** @type {HTMLElement} */ (D.find(".view").firstChild).shadowRoot;
+    const canvas = /** @type {HTMLCanvasElement | undefined} */ (
+      [...(root?.querySelectorAll(`figure.${kind} canvas`) ?? [])].find((each) => each.getBoundingClientRect().width)
+    );
+    if (!canvas) return void say(output, "Open one head first: its map is the picture.");
+    canvas.toBlob((picture) => picture && saveFile(picture, `${name}.png`));
+    say(output, `${name}.png`);
+  }
+  setTimeout(() => say(output, ""), 5000);
+}
+
+/** Draws what depends on the sentence and its answer. @param {DeskState} D */
+export function drawControls(D) {
+  const { find, card, own, opened } = D;
+  const text = /** @type {HTMLInputElement} */ (find("[name=text]"));
+  if (text.value !== D.text) text.value = D.text;
+  /** @type {HTMLSelectElement} */ (find("[name=model]")).value = card.name;
+  say(find(".about"), [card.story, ...card.facts.slice(1)].join(" "));
+  find(".examples").replaceChildren(
+    ...card.examples.map(({ source }) => {
+      const button = makeButton("", source);
+      button.title = source;
+      button.dir = "auto";
+      button.setAttribute("aria-pressed", `${source === D.text}`);
+      button.onclick = () => actionsOf(D).open(card.name, source);
+      return button;
+    }),
+  );
+  drawMethod(D);
+  if (!own || !opened) return;
+  say(find(".text"), opened.text || "(nothing: the model ended at once)");
+  find(".back").hidden = !D.path;
+  const hint = D.path || D.changes.length ? "" : (card.examples.find(({ source }) => source === D.text)?.hint ?? "");
+  say(find(".remarks"), [D.path ? byItself(own.text, opened.text) : "", hint].filter(Boolean).join(" "));
+  const decoding = decodingOf(own.seq);
+  const doubt = decoding && !D.changes.length ? doubtOf(card, decoding) : "";
+  say(find(".doubt"), doubt);
+  find(".doubt").hidden = !doubt;
+  drawChanges(D);
+  drawPaths(D);
+}
+
+/** A sentence on the model's own translation beside a chosen path. @param {string} own @param {string} chosen */
+function byItself(own, chosen) {
+  if (own === chosen) return "This is a chosen path; it says what the model says by itself.";
+  return `This is a chosen path; by itself, the model says “${own}”${/[.!?]$/.test(own) ? "" : "."}`;
+}
+
+/** @param {DeskState} D */
+function drawMethod(D) {
+  const { find, box, method, own, opened } = D;
+  say(find(".method summary"), `Next word: ${summary(method)}`);
+  for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (box.querySelectorAll(".method [name]")))
+    field.value = `${method[/** @type {keyof typeof method} */ (field.name)]}`;
+  for (const part of /** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll(".method [data-for]")))
+    part.hidden = part.dataset.for !== method.method;
+  find(".hypotheses").replaceChildren(
+    ...(own?.hypotheses ?? []).map(({ path, text, score, logProb, finished }, rank) => {
+      const sums = `score ${score.toFixed(3)} · log-probability ${logProb.toFixed(3)} nats`;
+      const button = makeButton("", `${rank + 1}. ${text} · ${sums}${finished ? "" : " · cut off"}`);
+      button.setAttribute("aria-pressed", `${path.join() === opened?.path.join()}`);
+      button.onclick = () => choosePath(D, rank ? path : null);
+      return make("li", "", button);
+    }),
+  );
+}
+
+/** @param {DeskState} D */
+function drawChanges(D) {
+  const box = D.find(".changes");
+  box.hidden = !D.changes.length;
+  const undo = (/** @type {typeof D.changes} */ left) => () => {
+    D.changes = left;
+    actionsOf(D).show();
+  };
+  const buttons = D.changes.map((change) => {
+    const button = makeButton("", `${changeName(change)} ✕`);
+    button.title = "Undo this change";
+    button.onclick = undo(D.changes.filter((other) => other !== change));
+    return button;
+  });
+  const all = makeButton("", "Undo all");
+  all.onclick = undo([]);
+  box.replaceChildren(
+    make("span", "", "Everything here is computed with:"),
+    ...buttons,
+    ...(buttons.length > 1 ? [all] : []),
+  );
+}
+
+/** @param {DeskState} D */
+function drawPaths(D) {
+  D.find(".paths").hidden = !D.forks.length;
+  const own = { path: null, text: D.own?.text ?? "", detail: "the model’s own choice", step: 0 };
+  D.find(".paths ol").replaceChildren(
+    ...[own, ...D.forks].map(({ path, text, detail }) => {
+      const button = makeButton("", make("b", "", text), make("small", "", ` — ${detail}`));
+      const here = path ? path.join() === D.opened?.path.join() && !!D.path : !D.path;
+      button.setAttribute("aria-pressed", `${here}`);
+      button.onclick = () => choosePath(D, path);
+      return make("li", "", button);
+    }),
+  );
+}
+
+/** Draws the tools for the head in view. @param {DeskState} D */
+export function drawPlaceTools(D) {
+  const { kind, layer, head, cell = "" } = D.place;
+  const tools = D.find(".edit");
+  tools.hidden = D.page !== "attention" || !Number(head);
+  if (tools.hidden) return;
+  say(D.find(".which-head"), `${headTitle(/** @type {Kind} */ (kind), Number(layer), Number(head))}:`);
+  const only = /** @type {HTMLButtonElement} */ (tools.querySelector("[value=row]"));
+  only.disabled = !Number(cell.split("-")[1]);
+  only.title = only.disabled ? "Choose a cell in the map first" : "The row looks at this key alone";
+}

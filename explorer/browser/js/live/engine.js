@@ -1,0 +1,74 @@
+// The models of a page, and what can be asked of them. The worker runs it (worker.js), and so do tests.
+
+import { KINDS } from "../names.js";
+import { decode } from "./decode.js";
+import { readModel } from "./model.js";
+import { sha256 } from "./sha256.js";
+import { readTokenizers } from "./tokenizer.js";
+
+/** @import { Message } from "../types" */
+/** @typedef {import("./decode.js").LiveModel} LiveModel */
+/** @typedef {import("./decode.js").Request} Request */
+/** @typedef {{ bytes: Uint8Array<ArrayBuffer>, sha256: string }} ModelFile */
+/** @typedef {{ name: string, trained: boolean, files: Record<"config" | "tokenizer" | "weights", ModelFile>, rules: Record<string, ModelFile> }} ModelFiles */
+/** @typedef {{ message: Message, path: number[], text: string, hypotheses: { path: number[], text: string, score: number, logProb: number, finished: boolean }[] }} Answer */
+
+/** Returns an engine without models. */
+export function createEngine() {
+  /** @type {Map<string, LiveModel>} */
+  const models = new Map();
+  const find = (/** @type {string} */ name) => /** @type {LiveModel} */ (models.get(name));
+  return {
+    /** Reads the files of a model. @param {ModelFiles} given */
+    async open({ name, trained, files, rules }) {
+      const texts = Object.entries(rules).map(async ([lang, file]) => [lang, await parsed(file)]);
+      const [config, tokenizer, weights, ...words] = await Promise.all([
+        parsed(files.config),
+        parsed(files.tokenizer),
+        checked(files.weights),
+        ...texts,
+      ]);
+      const model = readModel(config.model, weights.slice().buffer);
+      models.set(name, { name, trained, model, tokenizers: readTokenizers(tokenizer, Object.fromEntries(words)) });
+    },
+
+    /** Decodes a text: the message of the decoding, for the store, and its path and text. @param {string} name @param {string} text @param {Request} request @returns {Answer} */
+    decode(name, text, request) {
+      const live = find(name);
+      const found = decode(live, text, request);
+      /** @type {Message["arrays"]} */
+      const arrays = {};
+      for (const kind of KINDS) {
+        const { layers, heads, queries, keys, weights, mask } = found.maps[kind];
+        arrays[kind] = { values: /** @type {Float32Array} */ (weights), shape: [layers, heads, queries, keys] };
+        arrays[`${kind}.mask`] = { values: mask, shape: [queries, keys] };
+      }
+      const { target } = live.tokenizers;
+      return {
+        message: { header: { decoding: found.header, forms: found.forms }, arrays },
+        path: found.path,
+        text: found.text,
+        hypotheses: found.hypotheses.map((each) => ({ ...each, text: target.decode(each.path) })),
+      };
+    },
+  };
+}
+
+/** The content of a file of JSON. @param {ModelFile} file */
+const parsed = async (file) => JSON.parse(new TextDecoder().decode(await checked(file)));
+
+/** The bytes of a file, if they are those that the page was made with. @param {ModelFile} file */
+async function checked({ bytes, sha256: hash }) {
+  if ((await digest(bytes)) !== hash)
+    throw new Error(
+      "A file of this model was cut short, or is not the one that this page was made with. Reload the page.",
+    );
+  return bytes;
+}
+
+/** @param {Uint8Array<ArrayBuffer>} bytes */
+async function digest(bytes) {
+  if (!globalThis.crypto?.subtle) return sha256(bytes);
+  const found = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(found), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

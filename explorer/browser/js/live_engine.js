@@ -1,0 +1,92 @@
+// The page's side of the worker that computes models (live/worker.js): it loads their files and asks.
+
+/** @import { SiteModel } from "./structs" */
+/** @typedef {import("./live/engine.js").Answer} Answer */
+/** @typedef {import("./live/decode.js").Request} Request */
+/** @typedef {(loaded: number, total: number) => void} Progress bytes so far, and in all */
+/** @typedef {ReturnType<typeof createLiveEngine>} LiveEngine */
+
+const NO_WORKER =
+  "This browser does not let the page start a worker, which computes the model. Recorded examples still work.";
+
+/**
+ * Starts the worker. @param {string} script its text @param {(address: string, progress: (bytes: number) => void) => Promise<Uint8Array>} read reads a file of a model
+ */
+export function createLiveEngine(script, read) {
+  /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
+  const waiting = new Map();
+  /** @type {Map<string, Promise<void>>} */
+  const opened = new Map();
+  /** @type {Worker | null} */
+  let worker = null;
+  let count = 0;
+
+  /** @param {Error} error */
+  function fail(error) {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+    opened.clear();
+    worker?.terminate();
+    worker = null;
+  }
+
+  function begin() {
+    try {
+      const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+      worker = new Worker(address);
+    } catch {
+      throw new Error(NO_WORKER);
+    }
+    worker.onmessage = ({ data: { id, answer, problem } }) => {
+      const call = waiting.get(id);
+      waiting.delete(id);
+      if (problem === undefined) call?.resolve(answer);
+      else call?.reject(new Error(problem));
+    };
+    worker.onerror = (event) => fail(new Error(event.message ? `The computation ended: ${event.message}` : NO_WORKER));
+    return worker;
+  }
+
+  /** @param {string} what @param {any[]} args @returns {Promise<any>} */
+  function ask(what, ...args) {
+    return new Promise((resolve, reject) => {
+      const to = worker ?? begin();
+      waiting.set(++count, { resolve, reject });
+      to.postMessage({ id: count, what, args });
+    });
+  }
+
+  /** Loads a model's files and opens it. @param {SiteModel} card @param {Progress} progress */
+  async function load({ name, trained, files, rules }, progress) {
+    const all = [...Object.values(files), ...Object.values(rules)];
+    const total = all.reduce((sum, { bytes }) => sum + bytes, 0);
+    let loaded = 0;
+    const get = async (/** @type {typeof all[number]} */ { address, sha256 }) => {
+      const bytes = await read(address, (more) => progress((loaded += more), total));
+      return { bytes, sha256 };
+    };
+    const got = async (/** @type {Record<string, typeof all[number]>} */ group) =>
+      Object.fromEntries(await Promise.all(Object.entries(group).map(async ([key, file]) => [key, await get(file)])));
+    const [ours, theirs] = await Promise.all([got(files), got(rules)]);
+    await ask("open", { name, trained, files: ours, rules: theirs });
+  }
+
+  return {
+    /** Opens a model once; after a failure, the next call tries again. @param {SiteModel} card @param {Progress} progress */
+    open(card, progress = () => {}) {
+      let promise = opened.get(card.name);
+      if (!promise) {
+        promise = load(card, progress);
+        opened.set(card.name, promise);
+        promise.catch(() => opened.delete(card.name));
+      }
+      return promise;
+    },
+    /** @param {string} name @param {string} text @param {Request} request @returns {Promise<Answer>} */
+    decode: (name, text, request) => ask("decode", name, text, request),
+    /** Computes another part of a decoding. @param {string} what @param {any[]} args @returns {Promise<import("./types").Message>} */
+    part: (what, ...args) => ask(what, ...args),
+    /** Ends the worker. */
+    end: () => worker?.terminate(),
+  };
+}

@@ -1,0 +1,64 @@
+// The options of the views of heads as text in the address, such as "lines.words.mass-60". As
+// explorer/decoding/view_options.py; a test compares both.
+
+import { clamp } from "./numbers.js";
+
+/** @import { ViewOptions } from "./structs" */
+
+const FLAGS = /** @type {const} */ (["words", "next", "steps", "beside"]);
+const PLACES = ["itself", "previous", "next", "first", "last", "diagonal", "mirror"];
+/** @type {ViewOptions} */
+const DEFAULT = {
+  view: "heads",
+  words: false,
+  next: false,
+  steps: false,
+  beside: false,
+  scale: "unit",
+  palette: "theme",
+  by: "place",
+  role: "",
+  most: 0,
+  mass: 80,
+  heads: [],
+};
+
+/** Reads options; unknown words are ignored, and of two that disagree the last one counts. @param {string} text @returns {ViewOptions} */
+export const parseView = (text) =>
+  text.split(".").reduce((options, word) => ({ ...options, ...option(word) }), DEFAULT);
+
+/** The option that one word sets. @param {string} word @returns {Partial<ViewOptions>} */
+function option(word) {
+  if (["heads", "head", "lines", "text"].includes(word)) return { view: /** @type {ViewOptions["view"]} */ (word) };
+  if (FLAGS.some((flag) => flag === word)) return { [word]: true };
+  if (["max", "log"].includes(word)) return { scale: word };
+  if (["cividis", "grey"].includes(word)) return { palette: word };
+  const [name, ...rest] = word.split("-");
+  const value = rest.join("-");
+  const number = isNumber(value) ? Number(value) : 0;
+  if (name === "by" && ["keys", ...PLACES].includes(value)) return { by: value };
+  if (name === "role" && ["mixed", ...PLACES].includes(value)) return { role: value };
+  if (name === "most" && number) return { most: number / 10 };
+  if (name === "mass" && number) return { mass: clamp(number, 10, 100) };
+  if (name === "h") return { heads: [...new Set(rest.filter(isNumber).map(Number))] };
+  return {};
+}
+
+const isNumber = (/** @type {string} */ text) => /^\d{1,3}$/.test(text);
+
+/** Writes options as text, which `parseView` reads back; "" for the default. @param {ViewOptions} options @returns {string} */
+export function formatView(options) {
+  const { view, scale, palette, by, role, most, mass, heads } = options;
+  const words = [
+    view,
+    ...FLAGS.filter((flag) => options[flag]),
+    ...(scale === DEFAULT.scale ? [] : [scale]),
+    ...(palette === DEFAULT.palette ? [] : [palette]),
+    ...(by === DEFAULT.by ? [] : [`by-${by}`]),
+    ...(role ? [`role-${role}`] : []),
+    ...(most ? [`most-${Math.round(10 * most)}`] : []),
+    ...(mass === DEFAULT.mass ? [] : [`mass-${mass}`]),
+    ...(heads.length ? [`h-${heads.join("-")}`] : []),
+  ];
+  return words.join(".") === DEFAULT.view ? "" : words.join(".");
+}

@@ -1,0 +1,81 @@
+"""The structs of a page that computes its models: what Python tells it when it writes the page (see structs.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from model.config import AttentionKind
+
+
+@dataclass(frozen=True)
+class SiteFile:
+    """A file of a model on the site: its address below the root, its size in bytes, and its hash."""
+
+    address: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class SiteExample:
+    """A sentence to try: what to look for, if the translation bears it out, and the word whose step opens."""
+
+    source: str
+    hint: str
+    word: str
+
+
+@dataclass(frozen=True)
+class SiteDoubt:
+    """What is known about a model's data: whence it stems, the longest source, and how sure the model usually is.
+
+    Below `low`, the geometric mean of the likeliest tokens' probabilities is called unusual; `usual` is 0 where no
+    threshold was measured.
+    """
+
+    data: str
+    longest: int
+    low: float
+    usual: float
+    letters: bool
+
+
+@dataclass(frozen=True)
+class GridShape:
+    """Layers, and heads per layer."""
+
+    layers: int
+    heads: int
+
+
+@dataclass(frozen=True)
+class SiteModel:
+    """A model that the page can compute; `limit` is the number of source tokens that it reads."""
+
+    name: str
+    title: str
+    trained: bool
+    story: str
+    facts: list[str]
+    limit: int
+    shapes: dict[AttentionKind, GridShape]
+    examples: list[SiteExample]
+    doubt: SiteDoubt
+    files: dict[str, SiteFile]
+    rules: dict[str, SiteFile]
+
+
+@dataclass(frozen=True)
+class SiteHeader:
+    """A page that computes its models: which page it is, the way to the root, what it opens, and its models.
+
+    `root` is "" on the root page and "../" below it; None for a single file, which contains the models. `terms` has
+    the glossary by address: the term, the plain word, and the explanation.
+    """
+
+    page: str
+    pages: list[str]
+    root: str | None
+    query: dict[str, str]
+    terms: dict[str, tuple[str, str, str]]
+    models: list[SiteModel]
