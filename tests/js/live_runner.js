@@ -10,6 +10,7 @@ import { detailsOf, machineOf } from "../../explorer/browser/js/live/machine.js"
 import { readModel } from "../../explorer/browser/js/live/model.js";
 import { argmax, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
+import { placeOf, textOf } from "../../explorer/browser/js/machine_link.js";
 
 const { folder, rules, words, jobs } = JSON.parse(readFileSync(0, "utf8"));
 const read = (/** @type {string} */ name) => readFileSync(join(folder, name));
@@ -47,6 +48,10 @@ const JOBS = {
   machine: ({ text, request }) => packed(machineOf((machine ??= live()), text, request, words)),
   details: ({ text, request, step, opened }) =>
     packed(detailsOf((machine ??= live()), text, request, words, step, opened)),
+  place({ text, step, steps }) {
+    const place = placeOf(text, step, steps, words.machine);
+    return { place, text: textOf(place) };
+  },
   method: () => METHOD,
   encode: ({ text }) => tokenizers().source.encode(text),
   spell({ ids }) {

@@ -18,14 +18,17 @@ from numpy.typing import NDArray
 from explorer.browser import wire
 from explorer.browser.machine_model import exported
 from explorer.browser.machine_payload import MachineView, encode, encode_details
-from explorer.browser.structs import Opened
+from explorer.browser.structs import MachinePlace, Opened
+from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import blocks_of
 from explorer.decoding.translator import Translator
+from explorer.screens.inside.machine import opened_of, text_of
 from model.analysis.operations import added_positions, whole_runs
 from model.architectures import make_transformer
 from model.checkpoint import load_model, stored_weights, write_weights
 from model.config import DecodeConfig, to_dict
 from tests.explorer.browser.test_live import EDITS, SENTENCES, VARIANTS, differences, pytestmark, run
+from tests.explorer.planted_heads import random_trace
 from tests.paths import CHECKPOINTS
 
 __all__ = ["pytestmark"]
@@ -157,3 +160,28 @@ def test_what_does_not_exist_cannot_be_opened() -> None:
     job = {"do": "details", "text": "I read", "request": {"path": [4, 2]}, "step": 0, "opened": Opened("x")}
     with pytest.raises(AssertionError, match="There is no block x at step 0"):
         run(folder, [job], words)
+
+
+def test_links_open_the_same_place_as_in_the_app() -> None:
+    loaded = load_model(CHECKPOINTS / TOKENIZERS_OF)
+    blocks, steps = blocks_of(loaded.model_config), 3
+    decoding = Decoding(random_trace(["a", "<eos>"], ["<sos>", "b", "c"]), "s", loaded.name)
+    view = MachineView(decoding, loaded.model_config, blocks)
+    texts = [
+        *(block.name for block in blocks),
+        *(f"decoder.1.cross_attn.h{head}{part}" for head in (0, 1, 4, 5, 99999) for part in ("", ".scores", ".x", ".")),
+        *(
+            "",
+            "x",
+            "logits.h1",
+            "decoder.1.cross_attn.scores",
+            "decoder.9.cross_attn.h1",
+            "<b>",
+            "decoder.1.norm1.h1.x",
+        ),
+    ]
+    jobs = [{"do": "place", "text": text, "step": step, "steps": steps} for text in texts for step in (0, 2, 9)]
+    for job, found in zip(jobs, run(loaded.folder, jobs, exported(loaded.model_config)), strict=True):
+        opened = opened_of(job["text"], blocks)
+        place = view.fitting(MachinePlace(opened.block, opened.head, opened.part, job["step"]))
+        assert found == {"place": vars(place), "text": text_of(place)}, job["text"]
