@@ -37,9 +37,15 @@ class _SkipInitialisation(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
+def empty_model(config: ModelConfig) -> Model:
+    """A model of the configured architecture with uninitialised weights."""
+    # Torch's "meta" device is no alternative: its first random number imports a compiler.
+    with _SkipInitialisation():
+        return make_model(config)
+
+
 def empty_transformer(config: ModelConfig) -> Transformer:
     """A Transformer with uninitialised weights, to be followed by :func:`assign_weights`."""
-    # Torch's "meta" device is no alternative: its first random number imports a compiler.
     with _SkipInitialisation():
         return make_transformer(config)
 

@@ -17,32 +17,28 @@ The arrays of an opened block have all rows of the run, so that stepping through
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.browser import machine_words, wire
-from explorer.browser.structs import (
-    Code,
-    CodeFunction,
-    CodePlace,
-    MachineDetails,
-    MachineFacts,
-    MachineMessage,
-    MachinePart,
-    MachinePicture,
-    MachinePlace,
-    Opened,
-    PointNumbers,
+from explorer.browser import wire
+from explorer.browser.machine_model import (
+    PROJECTIONS,
+    SOURCE,
+    code_of_block,
+    is_target,
+    kind_of,
+    machine_of,
+    points_of,
+    short_name,
 )
+from explorer.browser.structs import MachineDetails, MachinePicture, MachinePlace, Opened, PointNumbers
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import MEMORY, Block
-from explorer.locale import glossary
-from model.analysis.point_code import NoCode, code_of
-from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
+from model.config import ModelConfig
 from model.dry_run import points
 
 if TYPE_CHECKING:
@@ -59,9 +55,6 @@ MATRIX = 32
 """Maximum number of rows and columns in the picture of a matrix."""
 
 Floats = NDArray[np.float32]
-
-_PROJECTIONS = ("q_proj", "k_proj", "v_proj")
-_OF_KEYS = ("k_proj", "v_proj", "key", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +78,9 @@ class MachineView:
         block = next((each for each in self.blocks if each.name == at.block), None)
         if block is None:
             return replace(at, block="", head=0, part="")
-        if not block.attention or not 1 <= at.head <= self.config.n_heads(_kind(block)):
+        if not block.attention or not 1 <= at.head <= self.config.n_heads(kind_of(block)):
             return replace(at, head=0, part="")
-        return at if at.part in {_short(point) for point in block.points} else replace(at, part="")
+        return at if at.part in {short_name(point) for point in block.points} else replace(at, part="")
 
 
 def encode(view: MachineView, runs: Sequence[Recording], added: Mapping[str, Floats]) -> bytes:
@@ -102,93 +95,52 @@ def encode(view: MachineView, runs: Sequence[Recording], added: Mapping[str, Flo
     steps, config = len(view.decoding.trace.read_tokens), view.config
     if len(runs) != (steps if view.stepwise else 1):
         raise ValueError(f"{len(runs)} runs do not fit {steps} steps.")
+    machine, n_src = machine_of(config), len(view.decoding.trace.src_tokens)
     arrays: list[Floats] = []
     pictures: dict[str, MachinePicture] = {}
     end = 0
     for block in view.blocks:
-        drawn = _picture(view, block, runs, added)
-        if drawn is not None:
-            side, numbers = drawn
-            if not np.isfinite(numbers).all():
-                raise ValueError(f"{block.result} holds a value that is not a number; the model is broken.")
-            scale = full_colour(numbers) if block.attention else _usual_size(numbers)
-            kind = "map" if block.attention else "rows"
-            pictures[block.name] = MachinePicture(kind, side, scale, end, *numbers.shape)  # type: ignore[arg-type]
-            arrays.append(numbers)
-            end += numbers.size
-    operations = runs[-1].operations
-    message = MachineMessage(
-        part="machine",
-        seq=view.decoding.seq,
-        stepwise=view.stepwise,
-        blocks=list(view.blocks),
-        facts={
-            block.name: MachineFacts(
-                title=machine_words.title_of(block, config),
-                words=machine_words.words_of(block, config),
-                formula=machine_words.formula_of(block, config),
-                shape=shape_of(view, block),
-                parameters=sum(operations[point].parameters for point in block.points if point in operations),
-                picture=pictures[block.reads[0]] if block.name == MEMORY else pictures.get(block.name),
-            )
-            for block in view.blocks
-        },
-        parts=_parts(view, operations),
-        terms=glossary.addresses(),
-        numbers=config.d_model,
-        vocabulary=config.tgt_vocab_size,
-    )
+        picture = machine.facts[block.name].picture
+        if picture is None or block.name == MEMORY:
+            continue
+        numbers = _pictured(view, block, runs, added)
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{block.result} holds a value that is not a number; the model is broken.")
+        scale = full_colour(numbers) if block.attention else _usual_size(numbers)
+        rows, width = numbers.shape
+        pictures[block.name] = replace(picture, scale=scale, at=end, rows=rows, width=width)
+        arrays.append(numbers)
+        end += numbers.size
+    facts = {
+        block.name: replace(
+            machine.facts[block.name],
+            shape=[n_src if size == SOURCE else size for size in machine.facts[block.name].shape],
+            picture=pictures.get(block.reads[0] if block.name == MEMORY else block.name),
+        )
+        for block in view.blocks
+    }
+    message = replace(machine, seq=view.decoding.seq, facts=facts)
     return wire.write(vars(message), {"numbers": np.concatenate([np.ravel(array) for array in arrays])})
 
 
-def is_target(block: Block) -> bool:
-    """Whether a block has a row for each target token that was read."""
-    return block.stack in ("target", "decoder", "output") and block.kind != "initial"
-
-
-def _short(point: str) -> str:
-    """The last part of a point's name."""
-    return point.rsplit(".", 1)[-1]
-
-
-def _kind(block: Block) -> AttentionKind:
-    return next(kind for kind in ATTENTION_KINDS if kind == block.attention)
-
-
-def _parts(view: MachineView, operations: Mapping[str, Operation]) -> dict[AttentionKind, dict[str, MachinePart]]:
-    """The parts of a head by kind of attention."""
-    parts: dict[AttentionKind, dict[str, MachinePart]] = {}
-    for block in view.blocks:
-        if block.attention and block.attention not in parts:
-            names = {_short(point) for point in block.points if point in operations} | {"head"}
-            every = machine_words.parts_of(block, view.config)
-            parts[_kind(block)] = {name: part for name, part in every.items() if name in names}
-    return parts
-
-
-def _picture(
-    view: MachineView, block: Block, runs: Sequence[Recording], added: Mapping[str, Floats]
-) -> tuple[str, Floats] | None:
-    """The picture of a block's result: the side that its rows belong to, and its numbers; None without a picture."""
-    side, trace = "target" if is_target(block) else "source", view.decoding.trace
-    each = runs if is_target(block) else runs[-1:]  # one run is enough for the source
+def _pictured(view: MachineView, block: Block, runs: Sequence[Recording], added: Mapping[str, Floats]) -> Floats:
+    """The numbers in the picture of a block's result."""
+    trace, each = view.decoding.trace, runs if is_target(block) else runs[-1:]  # one run is enough for the source
     if block.attention:
-        keys = trace.weights(_kind(block)).shape[-1]
+        keys = trace.weights(kind_of(block)).shape[-1]
         maps = [run[f"{block.name}.weights"].value[0].float().mean(dim=0).numpy() for run in each]
         # Keys that did not exist yet have weight 0.
-        return side, np.concatenate([np.pad(rows, ((0, 0), (0, keys - rows.shape[1]))) for rows in maps])
+        return np.concatenate([np.pad(rows, ((0, 0), (0, keys - rows.shape[1]))) for rows in maps])
     if block.kind == "linear":
         rows = np.concatenate([run["logits"].value[0].float().numpy() for run in each])
         if view.stepwise:  # only the newest row predicts
             rows = rows[np.cumsum(np.arange(len(runs)) + 1) - 1]
-        return "step", np.take_along_axis(rows, trace.top_ids, axis=1)
+        return np.take_along_axis(rows, trace.top_ids, axis=1)
     if block.kind == "initial":
-        return "source", runs[-1][block.result].value[:, 0, :NUMBERS].float().numpy()
-    if block.kind == "positions" and block.name in added:
-        return "source" if block.stack == "source" else "once", added[block.name][:, :NUMBERS]
-    if block.result not in runs[-1].operations or block.kind == "softmax":
-        return None
-    return side, np.concatenate([run[block.result].value[0, :, :NUMBERS].float().numpy() for run in each])
+        return runs[-1][block.result].value[:, 0, :NUMBERS].float().numpy()
+    if block.kind == "positions":
+        return added[block.name][:, :NUMBERS]
+    return np.concatenate([run[block.result].value[0, :, :NUMBERS].float().numpy() for run in each])
 
 
 def _usual_size(numbers: Floats) -> float:
@@ -205,63 +157,21 @@ def full_colour(weights: Floats) -> float:
     return float(f"{max(float(np.median(weights.max(axis=-1))), 1e-6):.4g}")
 
 
-def shape_of(view: MachineView, block: Block) -> list[int]:
-    """The shape of a block's result without the batch; 0 stands for the number of target tokens that were read.
+def encode_details(block: Block, opened: Opened, run: Recording, model: Model, *, seq: str, step: int) -> bytes:
+    """The message of an opened block of a recorded run.
 
-    For attention, it is the shape of the weights: head, query, key.
+    `step` is the run's step if each step has rows of its own, and 0 if one run serves all.
     """
-    config, n_src = view.config, len(view.decoding.trace.src_tokens)
-    rows = 0 if is_target(block) else n_src
-    if block.attention:
-        return [config.n_heads(_kind(block)), rows, 0 if block.attention == "decoder" else n_src]
-    if block.kind == "tokens":
-        return [rows]
-    if block.kind in ("linear", "softmax"):
-        return [rows, config.tgt_vocab_size] if block.kind == "linear" else [config.tgt_vocab_size]
-    if block.kind == "word":
-        return [1]
-    if block.kind == "initial":
-        return [config.n_decoder_layers, config.d_model]
-    return [rows, config.d_model]
-
-
-def encode_details(
-    block: Block,
-    opened: Opened,
-    run: Recording,
-    model: Model,
-    title_of: Callable[[str], str],
-    *,
-    seq: str,
-    step: int,
-    before: Block | None = None,
-) -> bytes:
-    """The message of an opened block of a recorded run; `title_of` names a point.
-
-    `step` is the run's step if each step has rows of its own, and 0 if one run serves all. The memory computes nothing
-    itself: it is the result of the block `before` it, the encoder's last.
-    """
-    computed = block.points or (before.points[-1:] if before is not None else ())
-    operations = [run[point] for point in computed if point in run.operations and point != "softmax"]
     arrays: dict[str, Floats] = {}
     numbers: list[PointNumbers] = []
-    for operation in operations:
+    for name, point in points_of(model.config)[block.name].items():
+        operation = run[name]
         rows = _rows(operation, max(opened.head, 1))
-        arrays[f"numbers.{operation.short}"] = _described(rows)
-        of_keys = block.attention == "cross" and operation.short in _OF_KEYS  # these belong to the source
-        numbers.append(
-            PointNumbers(
-                point=operation.short,
-                title=title_of(operation.name),
-                shape=list(operation.shape[1:]),
-                parameters=operation.parameters,
-                mean=_number(operation.mean),
-                deviation=_number(operation.standard_deviation),
-                side="target" if is_target(block) and not of_keys else "source",
-            )
-        )
-        if not block.attention and operation.name != "logits":
-            arrays[operation.short] = rows[:, :COLUMNS]
+        arrays[f"numbers.{point.point}"] = _described(rows)
+        mean, deviation = _number(operation.mean), _number(operation.standard_deviation)
+        numbers.append(replace(point, shape=list(operation.shape[1:]), mean=mean, deviation=deviation))
+        if not block.attention and name != "logits":
+            arrays[point.point] = rows[:, :COLUMNS]
     if block.attention:
         arrays |= _attention(block, opened.head, run, model)
     message = MachineDetails(
@@ -272,7 +182,7 @@ def encode_details(
         heads=run[f"{block.name}.weights"].shape[1] if block.attention else 0,
         full=full_colour(arrays["heads"]) if block.attention else 1.0,
         numbers=numbers,
-        code=_code(model, block),
+        code=code_of_block(model, block),
     )
     return wire.write(vars(message), arrays)
 
@@ -306,7 +216,7 @@ def _attention(block: Block, head: int, run: Recording, model: Model) -> dict[st
     arrays |= _projections(block, run, model)
     if head:
         for point in block.points:
-            short = _short(point)
+            short = short_name(point)
             if point in run.operations and run[point].value.dim() == 4:
                 arrays[short] = _rows(run[point], head)
     return arrays
@@ -316,7 +226,7 @@ def _projections(block: Block, run: Recording, model: Model) -> dict[str, Floats
     """The inputs of the three matrices, the matrices as pictures, and the outputs; nothing for an LSTM."""
     points_by_name = {point.name: point for point in points(model.config)}
     arrays: dict[str, Floats] = {}
-    for short in _PROJECTIONS:
+    for short in PROJECTIONS:
         name = f"{block.name}.{short}"
         if name not in run.operations:
             return {}
@@ -343,21 +253,3 @@ def pooled(matrix: Floats, heads: int) -> Floats:
 def _divisor(size: int, most: int) -> int:
     """The largest divisor that is not above `most`."""
     return next(part for part in range(min(size, most), 0, -1) if size % part == 0)
-
-
-def _code(model: Model, block: Block) -> Code:
-    """The functions behind a block, each once, and the lines of each point by the last part of its name."""
-    names = {"result": "softmax"} if block.kind == "word" else {"result": MEMORY} if block.name == MEMORY else {}
-    names |= {_short(point): point for point in block.points}
-    functions: list[CodeFunction] = []
-    places: dict[str, CodePlace] = {}
-    for short, point in names.items():
-        try:
-            excerpt = code_of(model, point)
-        except NoCode:
-            continue
-        function = CodeFunction(excerpt.file, excerpt.function, excerpt.first_line, list(excerpt.lines))
-        if function not in functions:
-            functions.append(function)
-        places[short] = CodePlace(functions.index(function), list(excerpt.marked))
-    return Code(functions, places)

@@ -317,6 +317,22 @@ class MachineDetails:
 
 
 @dataclass(frozen=True)
+class MachineWords:
+    """What the machine shows of a model whatever it reads (machine_model.py), for a browser that computes the rest.
+
+    In the shapes of `machine`, -1 stands for the number of source tokens, and its pictures have no numbers. `points`
+    has the operations of each block, `reads` the point that each projection reads, and `places` the code of each block
+    among all `functions`.
+    """
+
+    machine: MachineMessage
+    points: dict[str, dict[str, PointNumbers]]
+    reads: dict[str, str]
+    functions: list[CodeFunction]
+    places: dict[str, dict[str, CodePlace]]
+
+
+@dataclass(frozen=True)
 class FrameHeader:
     """The labels of one moment of training in the film."""
 

@@ -16,9 +16,8 @@ _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(N
 
 def declarations() -> str:
     """All structs as TypeScript."""
-    lines = [
-        "// Generated from explorer/browser/structs.py and site_structs.py by `python -m explorer.browser.typescript`. Do not edit."
-    ]
+    command = "`python -m explorer.browser.typescript`"
+    lines = [f"// Generated from explorer/browser/structs.py and site_structs.py by {command}. Do not edit."]
     for name, struct in (vars(structs) | vars(site_structs)).items():
         if isinstance(struct, type) and dataclasses.is_dataclass(struct):
             (base,) = struct.__bases__

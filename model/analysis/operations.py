@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from model.architectures import Model
-from model.config import EOS, SOS
+from model.architectures import Model, empty_model
+from model.config import EOS, SOS, ModelConfig
 from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
-from model.dry_run import Point, points
+from model.dry_run import points
 from model.points import embedded, layer_output
 from model.recording import PointRecorder
 from model.transformer import Transformer
@@ -104,11 +105,10 @@ def record(model: Model, source: Sequence[int], path: Sequence[int], step: int, 
     # Ids and masks are inputs, not operations.
     by_name = {point.name: point for point in points(model.config)}
     computed = {name: value for name, value in recorder.tensors.items() if by_name[name].reads}
-    owners: dict[int, str] = {}
-    operations = {}
+    counts, operations = parameter_counts(model.config), {}
     for name, value in computed.items():
         point = by_name[name]
-        parameters, shared_with = _parameters(model, point, owners)
+        parameters, shared_with = counts.get(name, (0, ""))
         reads = tuple(read for read in point.reads if read in computed)
         operations[name] = Operation(name, value, reads, point.axes, parameters, shared_with)
     last = operations["logits"]
@@ -120,16 +120,24 @@ def record(model: Model, source: Sequence[int], path: Sequence[int], step: int, 
     return Recording(operations, src, read, whole, logits[0])
 
 
-def _parameters(model: Model, point: Point, owners: dict[int, str]) -> tuple[int, str]:
-    """The number of parameters at a point that no earlier point uses, and the point that first uses the others."""
-    if not point.module:
-        return 0, ""
-    count, shared_with = 0, ""
-    for parameter in model.get_submodule(point.module).parameters():
-        owner = owners.setdefault(id(parameter), point.name)
-        count += parameter.numel() if owner == point.name else 0
-        shared_with = shared_with if owner == point.name else owner
-    return count, shared_with
+@lru_cache(maxsize=64)
+def parameter_counts(config: ModelConfig) -> dict[str, tuple[int, str]]:
+    """Count the parameters of each point that no earlier point uses, and name the point that first uses the others.
+
+    Points without parameters are left out.
+    """
+    model, owners = empty_model(config), dict[int, str]()
+    counts = {}
+    for point in points(config):
+        if not point.module:
+            continue
+        count, shared_with = 0, ""
+        for parameter in model.get_submodule(point.module).parameters():
+            owner = owners.setdefault(id(parameter), point.name)
+            count += parameter.numel() if owner == point.name else 0
+            shared_with = shared_with if owner == point.name else owner
+        counts[point.name] = count, shared_with
+    return counts
 
 
 def whole_runs(model: Model, source: Sequence[int], path: Sequence[int]) -> tuple[Recording, ...]:

@@ -1,16 +1,19 @@
 // Runs the model of a folder as the browser does; tests/explorer/browser/test_live.py compares what it writes with PyTorch.
-// Standard input: { folder, rules, jobs }; standard output: one line of JSON a job.
+// Standard input: { folder, rules, words, jobs }; standard output: one line of JSON a job.
 
+import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 import { decode } from "../../explorer/browser/js/live/decode.js";
+import { detailsOf, machineOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
 import { argmax, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
+import { placeOf, textOf } from "../../explorer/browser/js/machine_link.js";
 
-const { folder, rules, jobs } = JSON.parse(readFileSync(0, "utf8"));
+const { folder, rules, words, jobs } = JSON.parse(readFileSync(0, "utf8"));
 const read = (/** @type {string} */ name) => readFileSync(join(folder, name));
 const { buffer, byteOffset, byteLength } = read("model.safetensors");
 const weights = buffer.slice(byteOffset, byteOffset + byteLength);
@@ -20,6 +23,16 @@ const tokenizers = () => readTokenizers(JSON.parse(read("tokenizer.json").toStri
 const isVector = (/** @type {any} */ value) => ArrayBuffer.isView(value);
 const plain = (/** @type {any} */ value) =>
   isVector(value) ? [...value] : Array.isArray(value) ? value.map(plain) : value;
+
+const live = () => ({ name: basename(folder), trained: true, model, tokenizers: tokenizers() });
+let machine = /** @type {ReturnType<typeof live> | null} */ (null);
+/** A message with its arrays as text, so that each number is the very one. */
+const packed = (/** @type {{ header: object, arrays: Record<string, any> }} */ { header, arrays }) => ({
+  header,
+  arrays: Object.entries(arrays).map(([name, { values, shape }]) => {
+    return [name, shape, Buffer.from(values.buffer, values.byteOffset, values.byteLength).toString("base64")];
+  }),
+});
 
 /** @type {Record<string, (job: any) => any>} */
 const JOBS = {
@@ -32,8 +45,14 @@ const JOBS = {
     const path = [...walk(step, model.start([...source, EOS], tap), outputRules(model.config), limit, [], argmax)];
     return { path: path.map(({ token }) => token), points };
   },
-  decode: ({ text, request }) =>
-    decode({ name: basename(folder), trained: true, model, tokenizers: tokenizers() }, text, request),
+  decode: ({ text, request }) => decode(live(), text, request),
+  machine: ({ text, request }) => packed(machineOf((machine ??= live()), text, request, words)),
+  details: ({ text, request, step, opened }) =>
+    packed(detailsOf((machine ??= live()), text, request, words, step, opened)),
+  place({ text, step, steps }) {
+    const place = placeOf(text, step, steps, words.machine);
+    return { place, text: textOf(place) };
+  },
   method: () => METHOD,
   encode: ({ text }) => tokenizers().source.encode(text),
   spell({ ids }) {

@@ -28,20 +28,21 @@ const HELP = [
 /**
  * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
  * names the decoding, whose machine the store has or will have, and says where to start.
- * @param {import("./types").Mount<[import("./types").MachineMount], "__machine", MachineState>} mount
+ * @param {import("./types").ViewOf<import("./types").MachineMount, "__machine", MachineState>} view
  */
-export default function (mount) {
-  const {
-    data: [data],
-    parentElement: root,
-  } = mount;
+export function mountMachine({ data, parentElement: root, source }) {
   const S = (root.__machine ??= create(root));
-  Object.assign(S, { mount: data, source: serverSource(mount), theme: readTheme(S.box) });
+  Object.assign(S, { mount: data, source, theme: readTheme(S.box) });
   take(S);
   return () => {
     end(S);
     delete root.__machine;
   };
+}
+
+/** The component, for Streamlit. @param {import("./types").Mount<[import("./types").MachineMount], "__machine", MachineState>} mount */
+export default function (mount) {
+  return mountMachine({ ...mount, data: mount.data[0], source: serverSource(mount) });
 }
 
 /** @param {ParentNode} root */

@@ -129,8 +129,8 @@ function drawLinks(S, block) {
   const box = S.find(".links");
   const { head, part } = S.opened;
   const { positions } = S.data.diagram;
-  /** @type {[string, string][]} */
-  const links = [];
+  /** @type {[import("./structs").Departure["place"], string][]} */
+  let links = [];
   if (block?.attention) {
     links.push(["attention", head ? `Head ${head} in Attention` : "Open in Attention"]);
     if (head && ["scores", "masked", "weights"].includes(part)) links.push(["cell", "One cell"]);
@@ -140,6 +140,7 @@ function drawLinks(S, block) {
   } else if (block?.kind === "positions") links.push(["positions", "Positions"]);
   else if (!block || ["linear", "softmax", "word"].includes(block.kind)) links.push(["translate", "Open in Translate"]);
   if (positions && block) links.push(["ledger", "All operations"]);
+  links = links.filter(([name]) => S.source.leadsTo?.(name) ?? true);
   const buttons = /** @type {HTMLButtonElement[]} */ (children(box, links.length, () => makeButton("link")));
   links.forEach(([name, label], i) => {
     say(buttons[i], `${label} →`);

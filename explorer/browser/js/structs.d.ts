@@ -232,6 +232,14 @@ export interface MachineDetails {
   code: Code;
 }
 
+export interface MachineWords {
+  machine: MachineMessage;
+  points: Record<string, Record<string, PointNumbers>>;
+  reads: Record<string, string>;
+  functions: CodeFunction[];
+  places: Record<string, Record<string, CodePlace>>;
+}
+
 export interface FrameHeader {
   step: number;
   rows: string[];

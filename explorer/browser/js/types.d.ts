@@ -4,6 +4,7 @@
 import type {
   Block as MachineBlock,
   DecodingHeader,
+  Departure,
   FilmHeader,
   ForkReport,
   FormOfMap,
@@ -64,6 +65,8 @@ export interface Source {
   ask: (what: string, value: unknown) => void;
   /** Whether decoding can continue from this token at this step, counted from 1. */
   canFork: (step: number, token: number) => boolean;
+  /** Whether a link of the machine can lead to this page or panel; without it, all can. */
+  leadsTo?: (place: Departure["place"]) => boolean;
 }
 /** The arguments that a view is mounted with, by the code that creates its source. */
 export interface ViewOf<Data, Key extends string, State> {

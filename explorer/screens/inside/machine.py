@@ -13,8 +13,7 @@ from explorer.browser.structs import Departure, MachinePlace, Opened
 from explorer.decoding.cache import cached
 from explorer.decoding.examples import opening_step
 from explorer.decoding.model_description import ModelDescription
-from explorer.decoding.model_diagram import ADDED, MEMORY, Block, blocks_of
-from explorer.decoding.operation_names import title_of
+from explorer.decoding.model_diagram import ADDED, Block, blocks_of
 from explorer.decoding.selection import to_query
 from explorer.decoding.translator import Translation
 from explorer.screens.inside.operations import recorded_run
@@ -94,12 +93,9 @@ def _details(seq: str, version: str, opened: Opened, step: int, _translation: Tr
     """The message of the open block; `step` is 0 if one run serves all steps."""
     del version  # part of the cache key only
     run = recorded_run(_translation, step or len(_translation.path), whole=True)
-    blocks = {block.name: block for block in _view.blocks}
-    block = blocks[opened.block]
-    before = blocks[block.reads[0]] if block.name == MEMORY else None
+    block = next(block for block in _view.blocks if block.name == opened.block)
     return runtime.with_model(
-        _translation.model,
-        lambda model: encode_details(block, opened, run, model, title_of, seq=seq, step=step, before=before),
+        _translation.model, lambda model: encode_details(block, opened, run, model, seq=seq, step=step)
     )
 
 

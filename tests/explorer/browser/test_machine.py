@@ -12,15 +12,8 @@ import pytest
 import torch
 
 from explorer.browser import wire
-from explorer.browser.machine_payload import (
-    NUMBERS,
-    MachineView,
-    encode,
-    encode_details,
-    full_colour,
-    is_target,
-    pooled,
-)
+from explorer.browser.machine_model import is_target
+from explorer.browser.machine_payload import NUMBERS, MachineView, encode, encode_details, full_colour, pooled
 from explorer.browser.structs import MachinePlace, Opened
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import MEMORY, Block, blocks_of
@@ -169,9 +162,7 @@ def test_what_is_opened_is_what_was_recorded(name: str) -> None:
     for block in view.blocks:
         head = view.config.n_heads(block.attention) if block.attention else 0
         before = next(b for b in view.blocks if b.name == block.reads[0]) if block.name == MEMORY else None
-        payload = encode_details(
-            block, Opened(block.name, head), runs[-1], loaded.model, str, seq="s", step=0, before=before
-        )
+        payload = encode_details(block, Opened(block.name, head), runs[-1], loaded.model, seq="s", step=0)
         header, arrays = wire.read(payload)
         if before is not None:
             assert [line["point"] for line in header["numbers"]] == [before.points[-1].rsplit(".", 1)[-1]]

@@ -14,7 +14,7 @@ import { argmax, beamSearch, best, EOS, outputRules, sampler, SOS, UNK, walk } f
 /** @typedef {import("../method.js").Method} Method */
 /** @typedef {{ path?: number[], method?: Partial<Method>, edits?: import("./edits.js").HeadEdit[] }} Request */
 
-const ALTERNATIVES = 10;
+export const ALTERNATIVES = 10;
 const TEMPERATURES = [0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0];
 const BY = /** @type {const} */ ({ greedy: "chosen", sample: "drawn at random", beam: "taken by beam search" });
 
@@ -108,8 +108,8 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
   };
 }
 
-/** @param {import("./edits.js").HeadEdit[]} edits @param {import("./live.d.ts").ModelConfig} config @returns {Tap} */
-const tapOf = (edits, config) =>
+/** The tap of some edits. @param {import("./edits.js").HeadEdit[]} edits @param {import("./live.d.ts").ModelConfig} config @returns {Tap} */
+export const tapOf = (edits, config) =>
   editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
 
 /** An edit as on screen, counted from 1. @param {import("./edits.js").HeadEdit} edit */

@@ -2,7 +2,7 @@
 // A sequence is a list of vectors, one a position. The reference is model/transformer.py: same names, same points.
 
 import { alibiSlope, rotated, sinusoidal } from "./positions.js";
-import { ACTIVATIONS, add, gated, layerNorm, linear, softmax } from "./vectors.js";
+import { ACTIVATIONS, add, layerNorm, linear, sigmoid, softmax } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./vectors.js").Affine} Affine */
@@ -34,7 +34,7 @@ export class Transformer {
    * @param {number[]} tokens @param {"src" | "tgt"} side @param {Tap} tap @returns {Vector[]}
    */
   embed(tokens, side, tap, offset = 0) {
-    const { d_model: width, positions, norm_embeddings } = this.config;
+    const { d_model: width, norm_embeddings } = this.config;
     const table = this.weights[`${side}_embedding.weight`];
     const ids = tap(`${side}.tokens`, tokens);
     let x = ids.slice(offset).map((/** @type {number} */ id) => table.slice(id * width, (id + 1) * width));
@@ -43,15 +43,20 @@ export class Transformer {
       `${side}.scaled`,
       x.map((/** @type {Vector} */ row) => row.map((value) => value * this.factor)),
     );
-    if (positions === "sinusoidal")
-      x = x.map((/** @type {Vector} */ row, /** @type {number} */ i) => add(row, sinusoidal(offset + i, width)));
-    else if (positions === "learned") {
-      const rows = this.weights[`positions_${side}.embedding.weight`];
-      const at = (/** @type {number} */ i) => rows.subarray((offset + i) * width, (offset + i + 1) * width);
-      x = x.map((/** @type {Vector} */ row, /** @type {number} */ i) => add(row, at(i)));
-    }
+    x = x.map((/** @type {Vector} */ row, /** @type {number} */ i) => {
+      const position = this.position(side, offset + i);
+      return position ? add(row, position) : row;
+    });
     x = tap(`${side}.positions`, x);
     return norm_embeddings ? this.normed(`norm_${side}`, x, tap, `${side}.norm`) : x;
+  }
+
+  /** The vector that is added at a position (§3.5), if any is. @param {"src" | "tgt"} side @param {number} i */
+  position(side, i) {
+    const { d_model: width, positions } = this.config;
+    if (positions === "sinusoidal") return sinusoidal(i, width);
+    if (positions !== "learned") return null;
+    return this.weights[`positions_${side}.embedding.weight`].subarray(i * width, (i + 1) * width);
   }
 
   /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
@@ -119,6 +124,9 @@ export class Transformer {
       }),
     );
     weights = tap(`${point}.scores`, weights);
+    // Of a whole target, each row sees its own position and those before it: the mask cuts off later keys.
+    if (this.config.causal && point.startsWith("decoder") && point.endsWith("self_attn"))
+      weights = weights.map((rows) => rows.map((row, i) => row.subarray(0, first + i + 1)));
     weights = tap(`${point}.masked`, weights);
     weights = tap(
       `${point}.weights`,
@@ -131,7 +139,7 @@ export class Transformer {
       for (let head = 0; head < heads; head++)
         for (let d = head * dHead; d < (head + 1) * dHead; d++) {
           let sum = 0;
-          for (let j = 0; j < value.length; j++) sum += weights[head][i][j] * value[j][d];
+          for (let j = 0; j < weights[head][i].length; j++) sum += weights[head][i][j] * value[j][d];
           joined[d] = sum;
         }
       return joined;
@@ -139,10 +147,13 @@ export class Transformer {
     output = tap(`${point}.output`, output);
     output = tap(`${point}.joined`, output);
     if (this.config.attention_gate) {
-      const gate = this.projected(`${name}.gate_proj`, queries, untouched);
+      const gate = tap(
+        `${point}.gate`,
+        this.projected(`${name}.gate_proj`, queries, untouched).map((row) => row.map(sigmoid)),
+      );
       output = tap(
         `${point}.gated`,
-        output.map((row, i) => gated(row, gate[i])),
+        output.map((row, i) => row.map((number, d) => number * gate[i][d])),
       );
     }
     return this.projected(`${name}.out_proj`, output, tap);
@@ -196,24 +207,40 @@ export class Transformer {
    * @param {number} token @param {DecodeState} state @returns {{ logits: Vector, state: DecodeState }}
    */
   step(token, state, tap = untouched) {
-    const { causal } = this.config;
     const tokens = [...state.tokens, token];
     // Without a causal mask, each token changes what all earlier positions compute: all are read again.
-    let x = this.embed(tokens, "tgt", tap, causal ? state.tokens.length : 0);
+    const known = this.config.causal ? state : { ...state, past: [], tokens: [] };
+    const { x, past } = this.decode(tokens, known, tap);
+    const logits = linear(this.affine("output"), x[x.length - 1]);
+    return { logits: tap("logits", logits), state: { past, cross: state.cross, tokens } };
+  }
+
+  /** Read a whole target at once: the logits after each token. @param {number[]} tokens @param {DecodeState} start @returns {Vector[]} */
+  read(tokens, start, tap = untouched) {
+    const { x } = this.decode(tokens, start, tap);
+    const output = this.affine("output");
+    return tap(
+      "logits",
+      x.map((row) => linear(output, row)),
+    );
+  }
+
+  /** Run the decoder on the tokens after those of a state. @param {number[]} tokens @param {DecodeState} state @param {Tap} tap */
+  decode(tokens, state, tap) {
+    let x = this.embed(tokens, "tgt", tap, state.tokens.length);
     /** @type {KeysValues[]} */
     const past = [];
     for (let i = 0; i < this.config.n_decoder_layers; i++) {
       const layer = `decoder.layers.${i}`;
       x = this.sublayer(layer, 1, x, tap, (h) => {
-        past[i] = this.keysValues(`${layer}.self_attn`, h, tap, causal ? state.past[i] : undefined);
+        past[i] = this.keysValues(`${layer}.self_attn`, h, tap, state.past[i]);
         return this.attend(`${layer}.self_attn`, h, past[i], tap);
       });
       x = this.sublayer(layer, 2, x, tap, (h) => this.attend(`${layer}.cross_attn`, h, state.cross[i], tap));
       x = this.sublayer(layer, 3, x, tap, (h) => this.feedForward(`${layer}.feed_forward`, h, tap));
     }
     if (this.config.norm_first) x = this.normed("decoder.norm", x, tap);
-    const logits = linear(this.affine("output"), x[x.length - 1]);
-    return { logits: tap("logits", logits), state: { past, cross: state.cross, tokens } };
+    return { x, past };
   }
 }
 

@@ -62,7 +62,8 @@ export function logSoftmax(x) {
   return x.map((value) => value - log);
 }
 
-const sigmoid = (/** @type {number} */ value) => 1 / (1 + Math.exp(-value));
+/** The logistic function. */
+export const sigmoid = (/** @type {number} */ value) => 1 / (1 + Math.exp(-value));
 
 /** @type {Record<string, (value: number) => number>} */
 export const ACTIVATIONS = {
@@ -88,6 +89,3 @@ export function erf(x) {
   for (let n = 60; n > 0; n--) fraction = n / 2 / (x + fraction);
   return 1 - Math.exp(-x * x) / (Math.sqrt(Math.PI) * (x + fraction));
 }
-
-/** Multiply each number by the sigmoid of the other vector's. @param {Vector} x @param {Vector} gate @returns {Vector} */
-export const gated = (x, gate) => x.map((value, i) => value * sigmoid(gate[i]));

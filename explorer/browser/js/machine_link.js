@@ -1,0 +1,54 @@
+// The machine in the query of a page without a server: what is open, the message that it needs, and where its links
+// lead. As explorer/screens/inside/machine.py does it in the app.
+
+/** @import { Departure, MachineMessage, MachinePlace, Opened } from "./structs" */
+
+/** @typedef {Record<string, string>} Query */
+/** The blocks of a model. @typedef {Pick<MachineMessage, "blocks" | "facts">} Machine */
+
+const NAMED = /^([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z]+))?$/;
+
+/** What is open, as the parameter `block`: "decoder.0.cross_attn.h2.scores". @param {Opened} opened */
+export const textOf = ({ block, head, part }) => `${block}${head ? `.h${head}` : ""}${part ? `.${part}` : ""}`;
+
+/**
+ * The place that a query requests, as far as it exists: `text` is its parameter `block`, `step` counts from 1.
+ * @param {string} text @param {number} step @param {number} steps @param {Machine} machine @returns {MachinePlace}
+ */
+export function placeOf(text, step, steps, { blocks, facts }) {
+  const at = { block: "", head: 0, part: "", step: Math.max(1, Math.min(steps, step)) };
+  const find = (/** @type {string} */ name) => blocks.find((block) => block.name === name);
+  if (find(text)) return { ...at, block: text };
+  const [, name, head, part = ""] = NAMED.exec(text) ?? [];
+  const block = find(name);
+  if (!block || head === undefined) return at;
+  const isHead = block.attention && Number(head) >= 1 && Number(head) <= facts[name].shape[0];
+  if (!isHead) return { ...at, block: name };
+  const isPart = block.points.some((point) => point.endsWith(`.${part}`));
+  return { ...at, block: name, head: Number(head), part: isPart ? part : "" };
+}
+
+/**
+ * The details that the view needs at a place, if any: one message has all parts of a head, and all steps unless each has
+ * rows of its own (`stepwise`).
+ * @param {MachinePlace} place @param {boolean} stepwise @returns {{ opened: Opened, step: number } | null}
+ */
+export const wantedAt = ({ block, head, step }, stepwise) =>
+  block ? { opened: { block, head, part: "" }, step: stepwise ? step : 0 } : null;
+
+/**
+ * The page that a clicked link leads to, and its query, made from the one on screen.
+ * @param {Departure} departure @param {Machine} machine @param {Query} query @returns {{ page: string, query: Query }}
+ */
+export function destinationOf({ place, block: name, head, step, row, column }, { blocks }, query) {
+  const block = blocks.find((each) => each.name === name);
+  /** @type {Query} */
+  const to = { ...query, step: `${step}` };
+  for (const left of ["block", "view", "panel", "cell", "other"]) delete to[left];
+  if (block?.attention) {
+    const chosen = head || (place === "cell" ? 1 : 0);
+    Object.assign(to, { kind: block.attention, layer: `${Math.max(1, block.layer)}`, head: `${chosen}`, view: "head" });
+  }
+  if (place === "cell") Object.assign(to, { panel: "cell", cell: `${row}-${column}` });
+  return { page: place === "cell" ? "attention" : place, query: to };
+}

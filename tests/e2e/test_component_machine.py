@@ -1,0 +1,91 @@
+"""The machine in a real browser, mounted with a source other than the server and messages computed by JavaScript."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from explorer.browser import assets, wire
+from explorer.browser.machine_model import exported
+from explorer.browser.payload import encode
+from explorer.decoding.translator import Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from tests.e2e.bench import MOUNT, theme
+from tests.explorer.browser.test_live import run
+from tests.explorer.browser.test_live_machine import numbers_of
+from tests.paths import CHECKPOINTS
+
+CROSS = "decoder.1.cross_attn"
+SOURCED = """async ([seq, start]) => {
+  const { mountMachine } = await import(globalThis.__headlightModules.get("machine.js"));
+  const say = (name, value) => calls.push({ name, value });
+  const source = {
+    report: (value) => say("at", value),
+    ask: say,
+    canFork: () => true,
+    leadsTo: (place) => ["attention", "cell", "translate"].includes(place),
+  };
+  window.unmount = mountMachine({ data: { seq, turn: 1, start }, parentElement: root, source });
+}"""
+
+
+@pytest.mark.parametrize("name", ["adjective-swap", "adjective-swap-unmasked"])
+def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page, name: str) -> None:
+    loaded, text = load_model(CHECKPOINTS / name), "I read red books"
+    stepwise = not loaded.model_config.causal
+    shown = Translator(loaded).translate(text, DecodeConfig())
+    words = exported(loaded.model_config)
+
+    def carry(**job: Any) -> None:
+        """Deliver what the browser's modules compute."""
+        [found] = run(loaded.folder, [{**job, "text": text, "request": {"path": shown.path}}], words)
+        arrays = {array: numbers_of(shape, content) for array, shape, content in found["arrays"]}
+        message = wire.write({**found["header"], "seq": shown.seq}, arrays)
+        page.evaluate("text => carry(text)", base64.b64encode(message).decode())
+
+    def place() -> dict[str, Any]:
+        """The place that was reported last."""
+        found: dict[str, Any] = page.evaluate("() => calls.filter(({ name }) => name === 'at').at(-1).value.place")
+        return found
+
+    page.set_content("<!doctype html><html><body></body></html>")
+    packs = {"pack": json.loads(assets.pack("machine")), "frame": json.loads(assets.pack("frame"))}
+    page.evaluate(MOUNT, {**packs, "look": "machine", "variables": theme("light"), "width": "1000px"})
+    page.evaluate(SOURCED, [shown.seq, {"block": "", "head": 0, "part": "", "step": 2}])
+    decoding = base64.b64encode(encode(shown, ())).decode().strip()
+    page.evaluate("text => carry(text)", decoding)
+    machine, diagram = page.locator(".machine"), page.locator(".diagram")
+    expect(machine.locator(".panel h3")).not_to_have_text("The whole machine")
+    carry(do="machine")
+    expect(machine.locator(".panel h3")).to_have_text("The whole machine")
+    expect(machine.locator(".says")).to_contain_text(f"predicts {shown.trace.predicted_tokens[1]}")
+
+    diagram.get_by_role("button", name="Cross-attention, decoder layer 2").click()
+    assert place() == {"block": CROSS, "head": 0, "part": "", "step": 2}
+    diagram.get_by_role("button", name="Head 3 of Cross-attention, decoder layer 2").click()
+    assert place() == {"block": CROSS, "head": 3, "part": "", "step": 2}
+    machine.get_by_role("tab", name="Numbers").click()
+    expect(machine.locator(".told")).to_contain_text("Requesting the numbers")
+    carry(do="details", step=2 if stepwise else 0, opened={"block": CROSS, "head": 3, "part": ""})
+    expect(machine.locator(".told td").first).to_contain_text("Keys W_K·x")
+
+    machine.get_by_role("button", name="One step forward").click()
+    if stepwise:  # each step has numbers of its own
+        expect(machine.locator(".told")).to_contain_text("Requesting the numbers")
+        page.wait_for_function("() => calls.at(-1).value.place.step === 3")
+        carry(do="details", step=3, opened={"block": CROSS, "head": 3, "part": ""})
+    expect(machine.locator(".told td").first).to_contain_text("Keys W_K·x")
+
+    links = machine.locator(".links button:visible")
+    assert links.all_inner_texts() == ["Head 3 in Attention →"], "but for pages that this source does not have"
+    links.first.click()
+    weights = shown.trace.cross[1, 2, 2]
+    departure = page.evaluate("() => calls.at(-1)")
+    assert departure["name"] == "go"
+    wanted = {"place": "attention", "block": CROSS, "head": 3, "part": "", "step": 3, "row": 3}
+    assert departure["value"] == {**wanted, "seq": shown.seq, "column": int(weights.argmax()) + 1}

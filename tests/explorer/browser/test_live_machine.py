@@ -1,0 +1,187 @@
+"""The machine that the browser computes (js/live/machine.js) is the one whose messages Python writes."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from explorer.browser import wire
+from explorer.browser.machine_model import exported
+from explorer.browser.machine_payload import MachineView, encode, encode_details
+from explorer.browser.structs import MachinePlace, Opened
+from explorer.decoding.decoding import Decoding
+from explorer.decoding.model_diagram import blocks_of
+from explorer.decoding.translator import Translator
+from explorer.screens.inside.machine import opened_of, text_of
+from model.analysis.operations import added_positions, whole_runs
+from model.architectures import make_transformer
+from model.checkpoint import load_model, stored_weights, write_weights
+from model.config import DecodeConfig, to_dict
+from tests.explorer.browser.test_live import EDITS, SENTENCES, VARIANTS, differences, pytestmark, run
+from tests.explorer.planted_heads import random_trace
+from tests.paths import CHECKPOINTS
+
+__all__ = ["pytestmark"]
+
+TOKENIZERS_OF = "adjective-swap"
+OTHERS: dict[str, dict[str, Any]] = {
+    **VARIANTS,
+    # Where the first token is given, the alternatives to it are impossible, and which of them are listed is arbitrary.
+    "rules": {**VARIANTS["rules"], "first_token": 0},
+    "deep, uneven and not causal": {
+        "causal": False,
+        "n_encoder_layers": 1,
+        "n_decoder_layers": 3,
+        "n_encoder_heads": 2,
+        "n_decoder_heads": 1,
+        "positions": "alibi",
+    },
+}
+ROUNDED = {"scale": 4, "full": 4, "mean": 5, "deviation": 5}
+"""Significant digits of the numbers that the header has rounded."""
+
+
+def folder_of(name: str, temporary: Path) -> Path:
+    """The folder of a shipped model, or of an untrained one with a shipped model's tokenizers."""
+    if name in SENTENCES:
+        return CHECKPOINTS / name
+    base = CHECKPOINTS / TOKENIZERS_OF
+    shutil.copytree(base, temporary, dirs_exist_ok=True)
+    settings = json.loads((base / "config.json").read_text(encoding="utf-8"))
+    config = dataclasses.replace(load_model(base).model_config, **OTHERS[name])
+    model = make_transformer(config)
+    generator = torch.Generator().manual_seed(len(name))
+    model.reset_parameters(generator)
+    with torch.no_grad():
+        for parameter in model.parameters():  # biases, gates and norms as a trained model has them, and not 0 or 1
+            parameter.add_(0.05 * torch.randn(parameter.shape, generator=generator))
+    write_weights(temporary / "model.safetensors", stored_weights(model), half=False)
+    (temporary / "config.json").write_text(json.dumps({**settings, "model": to_dict(config)}), encoding="utf-8")
+    return temporary
+
+
+def apart(header: Any, place: str = "") -> tuple[Any, dict[str, tuple[float, int]]]:
+    """A header without its rounded numbers, and these by their place, each with its number of digits."""
+    rounded: dict[str, tuple[float, int]] = {}
+    entries = header.items() if isinstance(header, dict) else enumerate(header) if isinstance(header, list) else ()
+    rest: dict[Any, Any] = {}
+    for key, value in entries:
+        if key in ROUNDED and value is not None:
+            rounded[f"{place}.{key}"] = value, ROUNDED[key]
+        else:
+            rest[key], inner = apart(value, f"{place}.{key}")
+            rounded |= inner
+    if isinstance(header, list):
+        return list(rest.values()), rounded
+    return (rest if isinstance(header, dict) else header), rounded
+
+
+def numbers_of(shape: list[int], content: str) -> NDArray[np.float32]:
+    return np.frombuffer(base64.b64decode(content), np.float32).reshape(shape)
+
+
+def assert_same(message: bytes, found: dict[str, Any], what: str) -> None:
+    """The header is Python's, and each number is within 1e-5 × max(1, the largest magnitude of its array)."""
+    header, arrays = wire.read(message)
+    (wanted_header, wanted_rounded), (given_header, given_rounded) = map(apart, (header, found["header"]))
+    assert not differences({**wanted_header, "seq": ""}, given_header), what
+    assert wanted_rounded.keys() == given_rounded.keys(), what
+    for place, (number, digits) in wanted_rounded.items():
+        last_digit = 10.0 ** (np.floor(np.log10(max(abs(number), 1e-12))) + 1 - digits)
+        assert abs(given_rounded[place][0] - number) <= 1.001 * last_digit + 1e-5, (what, place)
+    given = {name: numbers_of(shape, content) for name, shape, content in found["arrays"]}
+    assert given.keys() == arrays.keys(), what
+    for name, wanted in arrays.items():
+        assert given[name].shape == wanted.shape, (what, name)
+        closed = np.isnan(wanted)
+        assert np.array_equal(np.isnan(given[name]), closed), (what, name)
+        error = np.abs(given[name] - wanted)[~closed]
+        assert error.max(initial=0) <= 1e-5 * max(1.0, np.abs(wanted[~closed]).max(initial=0)), (what, name)
+
+
+@cache
+def opened_places(heads: tuple[tuple[str, int], ...]) -> tuple[Opened, ...]:
+    """Every block, every head of an attention block, and one part."""
+    places = [Opened(block, head) for block, count in heads for head in range(count + 1)]
+    return (*places, next(Opened(block, 1, "scores") for block, count in heads if count))
+
+
+@pytest.mark.parametrize("name", [*SENTENCES, *OTHERS])
+def test_the_machine_and_every_opened_block(name: str, tmp_path: Path) -> None:
+    loaded = load_model(folder_of(name, tmp_path))
+    config, model, translator = loaded.model_config, loaded.transformer, Translator(loaded)
+    text = SENTENCES.get(name, SENTENCES[TOKENIZERS_OF])[0]
+    shown = translator.translate(text, DecodeConfig(max_length=12))
+    request, blocks = {"path": shown.path}, blocks_of(config)
+    heads = tuple((block.name, config.n_heads(block.attention) if block.attention else 0) for block in blocks)
+    last = len(shown.path)
+    jobs: list[dict[str, Any]] = [{"do": "machine", "text": text, "request": request}]
+    for opened in opened_places(heads):
+        # Of a model whose steps have rows of their own, blocks are opened at one step or another.
+        step = 0 if config.causal else 1 + len(jobs) % last
+        jobs.append({"do": "details", "text": text, "request": request, "step": step, "opened": opened})
+    found = run(loaded.folder, jobs, exported(config))
+    runs = whole_runs(model, shown.source.ids, shown.path)
+    view = MachineView(shown, config, blocks)
+    assert_same(encode(view, runs, added_positions(model, runs[-1])), found[0], "the diagram")
+    for job, given in zip(jobs[1:], found[1:], strict=True):
+        opened, step = job["opened"], job["step"]
+        block = next(block for block in blocks if block.name == opened.block)
+        message = encode_details(block, opened, runs[step - 1 if step else -1], model, seq="", step=step)
+        assert_same(message, given, f"{opened} at step {step}")
+
+
+def test_an_edited_machine_shows_the_weights_of_the_edited_decoding() -> None:
+    folder, text = CHECKPOINTS / TOKENIZERS_OF, SENTENCES[TOKENIZERS_OF][0]
+    config = load_model(folder).model_config
+    [decoded] = run(folder, [{"do": "decode", "text": text, "request": {"edits": EDITS}}])
+    request = {"edits": EDITS, "path": decoded["path"]}
+    kinds = {block.name: (block.attention, block.layer) for block in blocks_of(config) if block.attention}
+    jobs = [{"do": "details", "text": text, "request": request, "step": 0, "opened": Opened(block)} for block in kinds]
+    for (kind, layer), details in zip(kinds.values(), run(folder, jobs, exported(config)), strict=True):
+        arrays = {name: numbers_of(shape, content) for name, shape, content in details["arrays"]}
+        weights = np.reshape(np.array(decoded["maps"][kind]["weights"], dtype=np.float32), (-1, *arrays["heads"].shape))
+        assert np.array_equal(weights[layer - 1], arrays["heads"]), (kind, layer)
+
+
+def test_what_does_not_exist_cannot_be_opened() -> None:
+    folder = CHECKPOINTS / TOKENIZERS_OF
+    words = exported(load_model(folder).model_config)
+    job = {"do": "details", "text": "I read", "request": {"path": [4, 2]}, "step": 0, "opened": Opened("x")}
+    with pytest.raises(AssertionError, match="There is no block x at step 0"):
+        run(folder, [job], words)
+
+
+def test_links_open_the_same_place_as_in_the_app() -> None:
+    loaded = load_model(CHECKPOINTS / TOKENIZERS_OF)
+    blocks, steps = blocks_of(loaded.model_config), 3
+    decoding = Decoding(random_trace(["a", "<eos>"], ["<sos>", "b", "c"]), "s", loaded.name)
+    view = MachineView(decoding, loaded.model_config, blocks)
+    texts = [
+        *(block.name for block in blocks),
+        *(f"decoder.1.cross_attn.h{head}{part}" for head in (0, 1, 4, 5, 99999) for part in ("", ".scores", ".x", ".")),
+        *(
+            "",
+            "x",
+            "logits.h1",
+            "decoder.1.cross_attn.scores",
+            "decoder.9.cross_attn.h1",
+            "<b>",
+            "decoder.1.norm1.h1.x",
+        ),
+    ]
+    jobs = [{"do": "place", "text": text, "step": step, "steps": steps} for text in texts for step in (0, 2, 9)]
+    for job, found in zip(jobs, run(loaded.folder, jobs, exported(loaded.model_config)), strict=True):
+        opened = opened_of(job["text"], blocks)
+        place = view.fitting(MachinePlace(opened.block, opened.head, opened.part, job["step"]))
+        assert found == {"place": vars(place), "text": text_of(place)}, job["text"]
