@@ -50,7 +50,10 @@ class GridShape:
 
 @dataclass(frozen=True)
 class SiteModel:
-    """A model that the page can compute; `limit` is the number of source tokens that it reads."""
+    """A model that the page can compute; `limit` is the number of source tokens that it reads.
+
+    `files` are those of its folder, `rules` those for words by language, `machine` the texts of its diagram.
+    """
 
     name: str
     title: str
@@ -63,6 +66,7 @@ class SiteModel:
     doubt: SiteDoubt
     files: dict[str, SiteFile]
     rules: dict[str, SiteFile]
+    machine: SiteFile
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from explorer.browser import assets, bundle, wire
+from explorer.browser.machine_model import exported
 from explorer.browser.site_structs import GridShape, SiteDoubt, SiteExample, SiteFile, SiteHeader, SiteModel
 from explorer.browser.word_rules import word_rules
 from explorer.decoding.domain import LOW
@@ -37,7 +38,7 @@ from model.data import TASKS, get_task
 from model.folder import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, summarize
 from model.user_error import UserError
 
-PAGES = ("translate", "attention")
+PAGES = ("translate", "attention", "inside")
 MOST_EXAMPLES = 8
 HERE = "The model runs in this browser; what you type stays here."
 _LEVEL = 6  # of compression, as in standalone_page.py
@@ -73,6 +74,8 @@ def live_model(folder: Path) -> LiveModel:
     files = {part: _file(f"models/{name}/{_FILES[part]}", content) for part, content in contents.items()}
     words = {lang: _file(f"models/words-{lang}.json", content) for lang, content in rules.items()}
     config = loaded.model.config
+    described = json.dumps(exported(config), separators=(",", ":"), default=vars).encode()
+    machine = _file(f"models/{name}/machine.json", described)
     card = SiteModel(
         name=name,
         title=printable(title(summary)),
@@ -85,12 +88,11 @@ def live_model(folder: Path) -> LiveModel:
         doubt=_doubt(summary, contents["tokenizer"]),
         files=files,
         rules=words,
+        machine=machine,
     )
-    return LiveModel(
-        card,
-        {files[part].address: content for part, content in contents.items()}
-        | {words[lang].address: content for lang, content in rules.items()},
-    )
+    parts = {files[part].address: content for part, content in contents.items()}
+    parts |= {words[lang].address: content for lang, content in rules.items()}
+    return LiveModel(card, parts | {machine.address: described})
 
 
 _FILES = {"config": CONFIG, "tokenizer": TOKENIZER, "weights": WEIGHTS}

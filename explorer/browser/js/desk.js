@@ -2,15 +2,12 @@
 // the app's query, so that a link of the app opens here and the other way round.
 
 import { drawControls, drawPlaceTools, listenToControls } from "./desk_controls.js";
+import { mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
 import { editsOf, readChanges, writeChanges } from "./head_changes.js";
-import { mountHeads } from "./heads.js";
 import { METHOD } from "./method.js";
-import { clamp } from "./numbers.js";
-import { liveSource } from "./source_live.js";
-import { mountStepper } from "./stepper.js";
 import { decodingOf, put } from "./store.js";
-import { formatView, parseView } from "./view_options.js";
+import { formatView } from "./view_options.js";
 
 /** @import { Position, SiteModel } from "./structs" */
 /** @import { Decoding } from "./types" */
@@ -25,7 +22,6 @@ import { formatView, parseView } from "./view_options.js";
 
 const MOST_KEPT = 40; // answers
 const MOST_TEXT = 4000; // characters of a sentence in a link
-const VIEWS = { translate: "stepper", attention: "heads" };
 
 /**
  * @param {HTMLElement} root
@@ -42,7 +38,7 @@ export function mountDesk(root, { engine, models, query, page = "translate", mov
     query: () => queryOf(D),
     page: () => D.page,
     /** Draws everything again, for another theme. */
-    redraw: () => D.opened && mountView(D, D.opened),
+    redraw: () => D.opened && mount(D, D.opened),
     ready: open(D, query, page),
     end: () => D.unmount(),
   };
@@ -70,16 +66,14 @@ const stateOf = (find, engine, models, moved) => ({
   kept: /** @type {Map<string, Kept>} */ (new Map()),
   own: /** @type {Kept | null} */ (null),
   opened: /** @type {Kept | null} */ (null),
+  machine: /** @type {import("./machine_link.js").Machine | null} */ (null),
   mounted: "",
   unmount: () => {},
 });
 
-/** The content of a template of the page. @param {string} id */
-const templateOf = (id) => /** @type {HTMLTemplateElement} */ (document.getElementById(id)).content.cloneNode(true);
-
 /** @param {DeskState} D @param {Query} query @param {string} page */
 async function open(D, query, page) {
-  const { model = "", text, path, edit, kind, layer, head, step, cell, view } = query;
+  const { model = "", text, path, edit, kind, layer, head, step, cell, view, block } = query;
   const card = D.models.find(({ name }) => name === model) ?? D.models[0];
   D.problems = [];
   if (model && card.name !== model)
@@ -91,7 +85,9 @@ async function open(D, query, page) {
   const isPath = /^\d{1,7}(-\d{1,7}){0,1999}$/.test(path ?? "");
   if (path && !isPath)
     D.problems.push("The link’s path is not a list of token ids such as 5-9-2; the model’s own choice is shown.");
-  const place = Object.fromEntries(Object.entries({ kind, layer, head, step, cell }).filter(([, value]) => value));
+  const place = Object.fromEntries(
+    Object.entries({ kind, layer, head, step, cell, block }).filter(([, value]) => value),
+  );
   Object.assign(D, {
     card,
     text: sentence,
@@ -143,12 +139,13 @@ async function show(D, isNew) {
     if (heard && call === D.calls) loading(D, "Computing …", null);
     const own = await answerTo(D, null);
     const opened = D.path ? await answerTo(D, D.path) : own;
+    await prepareView(D, opened);
     if (call !== D.calls) return;
     Object.assign(D, { own, opened });
     D.find(".opened").hidden = false;
     D.turn += 1;
     drawControls(D);
-    mountView(D, opened);
+    mount(D, opened);
     D.moved(queryOf(D), D.page, isNew);
   } catch (error) {
     if (call === D.calls) problem(D, [...D.problems, error instanceof Error ? error.message : `${error}`].join(" "));
@@ -177,70 +174,36 @@ async function answerTo(D, path) {
   return { ...answer, seq };
 }
 
-/** Mounts the page's view in a shadow tree of its own, or moves the mounted one. @param {DeskState} D @param {Kept} opened */
-function mountView(D, opened) {
-  const name = VIEWS[/** @type {keyof typeof VIEWS} */ (D.page)];
-  const box = D.find(".view");
-  if (D.mounted !== name) {
-    D.unmount();
-    box.replaceChildren(document.createElement("div"));
-    const host = /** @type {HTMLElement} */ (box.firstChild);
-    host.attachShadow({ mode: "open" }).append(templateOf(name));
-    D.mounted = name;
-  }
-  const root = /** @type {any} */ (/** @type {HTMLElement} */ (box.firstChild).shadowRoot);
-  const decoding = /** @type {Decoding} */ (decodingOf(opened.seq));
-  const start = positionOf(D, decoding);
-  const source = liveSource({
-    moved: (report) => {
-      if (report.seq === opened.seq) take(D, report.place);
+/** Mounts the page's view. @param {DeskState} D @param {Kept} opened */
+function mount(D, opened) {
+  const start = mountView(D, opened, {
+    moved: (at) => take(D, at),
+    opened: (place) => {
+      delete D.place.block;
+      Object.assign(D.place, place);
+      D.moved(queryOf(D), D.page, false);
     },
-    ask: (what, value) => {
-      if (what === "fork") fork(D, value.place.step, value.token_id);
-    },
+    fork: (step, token) => void fork(D, step, token),
+    go: (query, page) => void open(D, query, page === "cell" ? "attention" : page),
+    query: () => queryOf(D),
+    failed: (error) => problem(D, error.message),
   });
-  const data = { seq: opened.seq, turn: D.turn, start, explains: false, compact: false };
-  const view = { data, parentElement: root, source };
-  D.unmount = name === "stepper" ? mountStepper(view) : mountHeads(view);
-  take(D, { ...start, options: D.page === "attention" ? start.options : null }, false);
-}
-
-/** The position that the place of a query means in a decoding, as `place_in` of explorer/decoding/decoding.py. @param {DeskState} D @param {Decoding} decoding @returns {Position} */
-function positionOf({ place, view, card, text }, { order, shapes, target, alternatives }) {
-  const kind = order.find((each) => each === (place.kind ?? "cross")) ?? order[order.length - 1];
-  const { layers, heads, queries, keys } = shapes[kind];
-  const number = (/** @type {string | undefined} */ written) => Number(/^\d{1,6}$/.test(written ?? "") ? written : 0);
-  const [row, column] = (/^\d{1,6}-\d{1,6}$/.test(place.cell ?? "") ? place.cell : "0-0").split("-").map(Number);
-  const steps = target.tokens.length;
-  const word = card.examples.find(({ source }) => source === text)?.word ?? "";
-  let step = clamp(number(place.step) || openingStep(target.predicted, alternatives.probabilities, word), 1, steps);
-  if (row && kind !== "encoder") step = Math.min(row, queries);
-  return {
-    kind,
-    layer: clamp(number(place.layer) || layers, 1, layers),
-    head: clamp(number(place.head), 0, heads),
-    step,
-    row: kind === "encoder" ? clamp(row, 1, queries) : step,
-    column: column ? Math.min(column, keys) : null,
-    options: parseView(view),
-  };
-}
-
-/** The step that predicts the word, else the closest race between two tokens; as `step_worth_seeing`. @param {string[]} predicted @param {number[][]} probabilities @param {string} word */
-function openingStep(predicted, probabilities, word) {
-  if (word && predicted.includes(word)) return predicted.indexOf(word) + 1;
-  const leads = probabilities.map((row) => {
-    const [first, second = -1] = [...row].sort((a, b) => b - a);
-    return first - second;
-  });
-  const counted = leads.slice(0, Math.max(1, leads.length - 1));
-  return counted.indexOf(Math.min(...counted)) + 1;
+  if (start) take(D, { ...start, options: D.page === "attention" ? start.options : null }, false);
+  else drawPlaceTools(D);
 }
 
 /** Takes over where a view is. @param {DeskState} D @param {Position} at @param {boolean} [tell] */
 function take(D, { kind, layer, head, step, row, column, options }, tell = true) {
   const cell = column !== null ? `${row}-${column}` : kind === "encoder" && row > 1 ? `${row}-0` : "";
-  D.place = { kind, layer: `${layer}`, head: `${head}`, step: `${step}`, ...(cell && { cell }) };
+  const { block } = D.place; // what is open inside stays
+  D.place = {
+    kind,
+    layer: `${layer}`,
+    head: `${head}`,
+    step: `${step}`,
+    ...(cell && { cell }),
+    ...(block && { block }),
+  };
   if (options) D.view = formatView(options);
   drawPlaceTools(D);
   if (tell) D.moved(queryOf(D), D.page, false);

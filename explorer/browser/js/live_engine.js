@@ -15,7 +15,7 @@ const NO_WORKER =
 export function createLiveEngine(script, read) {
   /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
   const waiting = new Map();
-  /** @type {Map<string, Promise<void>>} */
+  /** What has been loaded, or is. @type {Map<string, Promise<any>>} */
   const opened = new Map();
   /** @type {Worker | null} */
   let worker = null;
@@ -71,17 +71,23 @@ export function createLiveEngine(script, read) {
     await ask("open", { name, trained, files: ours, rules: theirs });
   }
 
+  /** Does something once; after a failure, the next call tries again. @template T @param {string} name @param {() => Promise<T>} work @returns {Promise<T>} */
+  function once(name, work) {
+    let promise = opened.get(name);
+    if (!promise) {
+      promise = work();
+      opened.set(name, promise);
+      promise.catch(() => opened.delete(name));
+    }
+    return promise;
+  }
+
   return {
-    /** Opens a model once; after a failure, the next call tries again. @param {SiteModel} card @param {Progress} progress */
-    open(card, progress = () => {}) {
-      let promise = opened.get(card.name);
-      if (!promise) {
-        promise = load(card, progress);
-        opened.set(card.name, promise);
-        promise.catch(() => opened.delete(card.name));
-      }
-      return promise;
-    },
+    /** Opens a model. @param {SiteModel} card @param {Progress} [progress] */
+    open: (card, progress = () => {}) => once(card.name, () => load(card, progress)),
+    /** Loads what Python says of a model's machine, for its parts "machine" and "details". @param {SiteModel} card @returns {Promise<import("./machine_link.js").Machine>} */
+    describe: ({ name, machine: { address, sha256 } }) =>
+      once(`${name} machine`, async () => ask("describe", name, { bytes: await read(address, () => {}), sha256 })),
     /** @param {string} name @param {string} text @param {Request} request @returns {Promise<Answer>} */
     decode: (name, text, request) => ask("decode", name, text, request),
     /** Computes another part of a decoding. @param {string} what @param {any[]} args @returns {Promise<import("./types").Message>} */

@@ -14,7 +14,7 @@ import { readMessage } from "./wire.js";
 /** @typedef {Record<string, string>} Query */
 /** @typedef {{ __headlightPack?: Uint8Array, __headlightSite?: SiteHeader, __headlightWorker: string }} Given */
 
-const TITLES = { translate: "Translate", attention: "Attention" };
+const TITLES = { translate: "Translate", attention: "Attention", inside: "Inside" };
 
 /** An element of the page. @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));

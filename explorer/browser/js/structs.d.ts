@@ -350,6 +350,7 @@ export interface SiteModel {
   doubt: SiteDoubt;
   files: Record<string, SiteFile>;
   rules: Record<string, SiteFile>;
+  machine: SiteFile;
 }
 
 export interface SiteHeader {

@@ -2,6 +2,7 @@
 
 import { KINDS } from "../names.js";
 import { decode } from "./decode.js";
+import { detailsOf, machineOf } from "./machine.js";
 import { readModel } from "./model.js";
 import { sha256 } from "./sha256.js";
 import { readTokenizers } from "./tokenizer.js";
@@ -17,6 +18,8 @@ import { readTokenizers } from "./tokenizer.js";
 export function createEngine() {
   /** @type {Map<string, LiveModel>} */
   const models = new Map();
+  /** @type {Map<string, any>} what Python says of a model's machine */
+  const words = new Map();
   const find = (/** @type {string} */ name) => /** @type {LiveModel} */ (models.get(name));
   return {
     /** Reads the files of a model. @param {ModelFiles} given */
@@ -31,6 +34,18 @@ export function createEngine() {
       const model = readModel(config.model, weights.slice().buffer);
       models.set(name, { name, trained, model, tokenizers: readTokenizers(tokenizer, Object.fromEntries(words)) });
     },
+
+    /** Takes what Python says of a model's machine; returns its blocks. @param {string} name @param {ModelFile} file */
+    async describe(name, file) {
+      words.set(name, await parsed(file));
+      return words.get(name).machine;
+    },
+
+    /** The machine of a decoding, whose whole path is given. @param {string} name @param {string} text @param {Request} request @returns {Message} */
+    machine: (name, text, request) => machineOf(find(name), text, request, words.get(name)),
+
+    /** The numbers of an opened block. @param {string} name @param {string} text @param {Request} request @param {number} step @param {import("../structs").Opened} opened @returns {Message} */
+    details: (name, text, request, step, opened) => detailsOf(find(name), text, request, words.get(name), step, opened),
 
     /** Decodes a text: the message of the decoding, for the store, and its path and text. @param {string} name @param {string} text @param {Request} request @returns {Answer} */
     decode(name, text, request) {

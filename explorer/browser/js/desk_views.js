@@ -1,0 +1,140 @@
+// The views of the desk: each in a shadow tree of its own, with a source that answers by computing.
+
+import { mountHeads } from "./heads.js";
+import { editsOf } from "./head_changes.js";
+import { mountMachine } from "./machine.js";
+import { destinationOf, placeOf, textOf, wantedAt } from "./machine_link.js";
+import { clamp } from "./numbers.js";
+import { liveSource } from "./source_live.js";
+import { mountStepper } from "./stepper.js";
+import { decodingOf, put } from "./store.js";
+import { parseView } from "./view_options.js";
+
+/** @import { Position } from "./structs" */
+/** @import { Decoding } from "./types" */
+/** @typedef {import("./desk.js").DeskState} DeskState */
+/** @typedef {import("./desk.js").Kept} Kept */
+/** @typedef {import("./desk.js").Query} Query */
+/**
+ * What the views ask of the desk.
+ * @typedef {{ moved: (at: Position) => void, opened: (place: Query) => void, fork: (step: number, token: number) => void, go: (query: Query, page: string) => void, query: () => Query, failed: (error: Error) => void }} Desk
+ */
+
+/** The template of each page. @type {Record<string, string>} */
+export const VIEWS = { translate: "stepper", attention: "heads", inside: "machine" };
+const LINKS = ["attention", "cell", "translate"]; // of the machine; other pages need the app
+
+/** The content of a template of the page. @param {string} id */
+export const templateOf = (id) =>
+  /** @type {HTMLTemplateElement} */ (document.getElementById(id)).content.cloneNode(true);
+
+/** Computes what the page's view needs beside the decoding. @param {DeskState} D @param {Kept} opened */
+export async function prepareView(D, opened) {
+  if (D.page !== "inside") return;
+  D.machine = await D.engine.describe(D.card);
+  await bring(D, opened, "machine", "");
+  const wanted = wantedAt(placeInside(D, opened), isStepwise(D));
+  if (wanted) await bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened);
+}
+
+/** Whether the decoder computes all rows anew at every step. @param {DeskState} D */
+const isStepwise = ({ machine }) => /** @type {any} */ (machine).stepwise;
+
+/** Computes a part of a decoding and puts it into the store. @param {DeskState} D @param {Kept} opened @param {string} part @param {string} mark tells it from others @param {any[]} args */
+async function bring(D, { seq, path }, part, mark, ...args) {
+  const request = { path, edits: editsOf(D.changes) };
+  const message = await D.engine.part(part, D.card.name, D.text, request, ...args);
+  message.header.seq = seq;
+  put(message, `${seq} ${part} ${mark}`);
+}
+
+/** The open block and the step, as the query says. @param {DeskState} D @param {Kept} opened */
+function placeInside({ place, machine }, { seq }) {
+  const steps = /** @type {Decoding} */ (decodingOf(seq)).target.tokens.length;
+  const known = /** @type {import("./machine_link.js").Machine} */ (machine);
+  return placeOf(place.block ?? "", Number(place.step) || 1, steps, known);
+}
+
+/** Mounts the page's view, or moves the mounted one. @param {DeskState} D @param {Kept} opened @param {Desk} desk @returns {Position | null} where it starts */
+export function mountView(D, opened, desk) {
+  const name = VIEWS[D.page];
+  const box = D.find(".view");
+  if (D.mounted !== name) {
+    D.unmount();
+    box.replaceChildren(document.createElement("div"));
+    const host = /** @type {HTMLElement} */ (box.firstChild);
+    host.attachShadow({ mode: "open" }).append(templateOf(name));
+    D.mounted = name;
+  }
+  const parentElement = /** @type {any} */ (/** @type {HTMLElement} */ (box.firstChild).shadowRoot);
+  if (name === "machine") {
+    const data = { seq: opened.seq, turn: D.turn, start: placeInside(D, opened) };
+    D.unmount = mountMachine({ data, parentElement, source: machineSource(D, opened, desk) });
+    return null;
+  }
+  const start = positionOf(D, /** @type {Decoding} */ (decodingOf(opened.seq)));
+  const source = liveSource({
+    moved: (report) => report.seq === opened.seq && desk.moved(report.place),
+    ask: (what, value) => {
+      if (what === "fork") desk.fork(value.place.step, value.token_id);
+    },
+  });
+  const data = { seq: opened.seq, turn: D.turn, start, explains: false, compact: false };
+  D.unmount = (name === "stepper" ? mountStepper : mountHeads)({ data, parentElement, source });
+  return start;
+}
+
+/** @param {DeskState} D @param {Kept} opened @param {Desk} desk @returns {import("./types").Source} */
+function machineSource(D, opened, desk) {
+  const { turn } = D;
+  return {
+    ...liveSource({
+      moved: (report) => {
+        if (report.seq !== opened.seq || report.turn !== turn) return;
+        const block = textOf(report.place);
+        desk.opened({ step: `${report.place.step}`, ...(block && { block }) });
+        const wanted = wantedAt(report.place, isStepwise(D));
+        if (!wanted) return;
+        bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened).catch(desk.failed);
+      },
+      ask: (what, departure) => {
+        const known = /** @type {import("./machine_link.js").Machine} */ (D.machine);
+        const { page, query } = destinationOf(departure, known, desk.query());
+        if (what === "go") desk.go(query, page);
+      },
+    }),
+    leadsTo: (place) => LINKS.includes(place),
+  };
+}
+
+/** The position that the place of a query means in a decoding, as `place_in` of explorer/decoding/decoding.py. @param {DeskState} D @param {Decoding} decoding @returns {Position} */
+function positionOf({ place, view, card, text }, { order, shapes, target, alternatives }) {
+  const kind = order.find((each) => each === (place.kind ?? "cross")) ?? order[order.length - 1];
+  const { layers, heads, queries, keys } = shapes[kind];
+  const number = (/** @type {string | undefined} */ written) => Number(/^\d{1,6}$/.test(written ?? "") ? written : 0);
+  const [row, column] = (/^\d{1,6}-\d{1,6}$/.test(place.cell ?? "") ? place.cell : "0-0").split("-").map(Number);
+  const steps = target.tokens.length;
+  const word = card.examples.find(({ source }) => source === text)?.word ?? "";
+  let step = clamp(number(place.step) || openingStep(target.predicted, alternatives.probabilities, word), 1, steps);
+  if (row && kind !== "encoder") step = Math.min(row, queries);
+  return {
+    kind,
+    layer: clamp(number(place.layer) || layers, 1, layers),
+    head: clamp(number(place.head), 0, heads),
+    step,
+    row: kind === "encoder" ? clamp(row, 1, queries) : step,
+    column: column ? Math.min(column, keys) : null,
+    options: parseView(view),
+  };
+}
+
+/** The step that predicts the word, else the closest race between two tokens; as `step_worth_seeing`. @param {string[]} predicted @param {number[][]} probabilities @param {string} word */
+function openingStep(predicted, probabilities, word) {
+  if (word && predicted.includes(word)) return predicted.indexOf(word) + 1;
+  const leads = probabilities.map((row) => {
+    const [first, second = -1] = [...row].sort((a, b) => b - a);
+    return first - second;
+  });
+  const counted = leads.slice(0, Math.max(1, leads.length - 1));
+  return counted.indexOf(Math.min(...counted)) + 1;
+}
