@@ -186,11 +186,13 @@ def _service_worker(files: Mapping[str, bytes]) -> bytes:
 def _document(name: str, script: str, policy: str, links: str = "") -> bytes:
     boot = assets.read("standalone_boot.js")
     body = f"""<header>
-<div><b>Headlight</b></div>
+<h1>Headlight</h1>
 <nav id="pages" aria-label="Pages"></nav>
 {links}
+<div class="buttons">
 <button type="button" id="tour-button" hidden>Show me</button>
 <button type="button" id="theme" hidden></button>
+</div>
 </header>
 <main><div id="desk-place"></div></main>
 <div id="tour-place"></div>

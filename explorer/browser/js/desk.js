@@ -33,13 +33,13 @@ export function mountDesk(root, { engine, models, query, page = "translate", mov
   const D = stateOf(finder(root), engine, models, moved);
   listenToControls(D, { show: () => show(D, true), open: (model, text) => begin(D, model, text) });
   return {
-    /** Opens what a query says. @param {Query} to @param {string} [at] the page */
-    open: (to, at) => open(D, to, at ?? D.page),
+    /** Opens what a query says. @param {Query} to @param {string} [at] the page @param {boolean} [isNew] for the history */
+    open: (to, at, isNew = true) => open(D, to, at ?? D.page, isNew),
     query: () => queryOf(D),
     page: () => D.page,
     /** Draws everything again, for another theme. */
     redraw: () => D.opened && mount(D, D.opened),
-    ready: open(D, query, page),
+    ready: open(D, query, page, false),
     end: () => D.unmount(),
   };
 }
@@ -54,6 +54,7 @@ const stateOf = (find, engine, models, moved) => ({
   page: "translate",
   card: models[0],
   text: "",
+  written: "", // into the field of the sentence
   path: /** @type {number[] | null} */ (null),
   changes: /** @type {HeadChange[]} */ ([]),
   method: { ...METHOD },
@@ -71,8 +72,8 @@ const stateOf = (find, engine, models, moved) => ({
   unmount: () => {},
 });
 
-/** @param {DeskState} D @param {Query} query @param {string} page */
-async function open(D, query, page) {
+/** @param {DeskState} D @param {Query} query @param {string} page @param {boolean} isNew */
+async function open(D, query, page, isNew) {
   const { model = "", text, path, edit, kind, layer, head, step, cell, view, block } = query;
   const card = D.models.find(({ name }) => name === model) ?? D.models[0];
   D.problems = [];
@@ -97,7 +98,7 @@ async function open(D, query, page) {
     place,
     view: view ?? "",
   });
-  await show(D, false);
+  await show(D, isNew);
 }
 
 /** Opens a sentence of the user, or the first example of another model. @param {DeskState} D @param {string} model @param {string} text */
@@ -184,7 +185,7 @@ function mount(D, opened) {
       D.moved(queryOf(D), D.page, false);
     },
     fork: (step, token) => void fork(D, step, token),
-    go: (query, page) => void open(D, query, page === "cell" ? "attention" : page),
+    go: (query, page) => void open(D, query, page, true),
     query: () => queryOf(D),
     failed: (error) => problem(D, error.message),
   });

@@ -104,9 +104,11 @@ async function takeAway(D, what) {
 export function drawControls(D) {
   const { find, card, own, opened } = D;
   const text = /** @type {HTMLInputElement} */ (find("[name=text]"));
-  if (text.value !== D.text) text.value = D.text;
+  // What the user is typing meanwhile stays.
+  if (D.written !== D.text) text.value = D.written = D.text;
   /** @type {HTMLSelectElement} */ (find("[name=model]")).value = card.name;
-  say(find(".about"), [card.story, ...card.facts.slice(1)].join(" "));
+  say(find(".about summary"), card.story);
+  say(find(".about p"), card.facts.slice(1).join(" "));
   find(".examples").replaceChildren(
     ...card.examples.map(({ source }) => {
       const button = makeButton("", source);
@@ -142,7 +144,7 @@ function drawMethod(D) {
   const { find, box, method, own, opened } = D;
   say(find(".method summary"), `Next word: ${summary(method)}`);
   for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (box.querySelectorAll(".method [name]")))
-    field.value = `${method[/** @type {keyof typeof method} */ (field.name)]}`;
+    if (field !== document.activeElement) field.value = `${method[/** @type {keyof typeof method} */ (field.name)]}`;
   for (const part of /** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll(".method [data-for]")))
     part.hidden = part.dataset.for !== method.method;
   find(".hypotheses").replaceChildren(

@@ -47,7 +47,7 @@ export function start() {
     },
   });
   const go = (/** @type {string} */ page) => desk.open(desk.query(), page);
-  places.listen((query, page) => desk.open(query, page || header.page));
+  places.listen((query, page) => desk.open(query, page || header.page, false));
 
   /** @param {string[]} pages @param {string} page @param {Query} query */
   function drawNavigation(pages, page, query) {

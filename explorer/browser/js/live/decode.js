@@ -26,7 +26,7 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
   const { config } = model;
   const { source, target } = tokenizers;
   const encoded = source.encode(text);
-  if (!encoded.ids.length) throw new Error("Type a sentence.");
+  if (!encoded.ids.length || !text.trim()) throw new Error("Type a sentence.");
   if (encoded.ids.length + 1 > config.max_positions)
     throw new Error(
       `This model reads at most ${config.max_positions - 1} source tokens; this sentence has ${encoded.ids.length}.`,
