@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
+import { cellOf } from "../../explorer/browser/js/live/cell.js";
 import { decode, METHOD } from "../../explorer/browser/js/live/decode.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
 import { argmax, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
@@ -33,6 +34,8 @@ const JOBS = {
   },
   decode: ({ text, request }) =>
     decode({ name: basename(folder), trained: true, model, tokenizers: tokenizers() }, text, request),
+  cell: ({ text, request, at }) =>
+    cellOf({ name: basename(folder), trained: true, model, tokenizers: tokenizers() }, text, request, at),
   method: () => METHOD,
   encode: ({ text }) => tokenizers().source.encode(text),
   spell({ ids }) {

@@ -1,6 +1,7 @@
 // Copies the address of this page, which always describes the view on screen, or the markup that embeds the view.
 
-import { finder, make, say } from "./dom.js";
+import { copyText } from "./clipboard.js";
+import { finder, say } from "./dom.js";
 
 const LINK = "Copied: it opens this translation and this view.";
 const CODE = "Copied: it shows this view in pages of sites that HEADLIGHT_FRAMES names.";
@@ -12,13 +13,7 @@ export default function ({ parentElement: root, data }) {
   const embed = find("[value=embed]");
   /** @param {string} text @param {string} success @param {string} failure */
   const copy = async (text, success, failure) => {
-    let copied = true;
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      copied = copyFromField(text);
-    }
-    say(answer, copied ? success : failure);
+    say(answer, (await copyText(text)) ? success : failure);
     clearTimeout(root.__copyTimer);
     root.__copyTimer = setTimeout(() => say(answer, ""), 4000);
   };
@@ -29,21 +24,6 @@ export default function ({ parentElement: root, data }) {
     copy(code, CODE, code);
   };
   return () => clearTimeout(root.__copyTimer);
-}
-
-/**
- * Copies a text by selecting it in a field, for pages without a clipboard API: those served without https, except from
- * localhost.
- * @param {string} text
- */
-function copyFromField(text) {
-  const field = Object.assign(make("textarea"), { value: text });
-  Object.assign(field.style, { position: "fixed", opacity: "0" });
-  document.body.append(field);
-  field.select();
-  const copied = document.execCommand("copy");
-  field.remove();
-  return copied;
 }
 
 /**

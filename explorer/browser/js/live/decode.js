@@ -120,7 +120,7 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
 }
 
 /** @param {import("./edits.js").HeadEdit[]} edits @param {import("./live.d.ts").ModelConfig} config @returns {Tap} */
-const tapOf = (edits, config) =>
+export const tapOf = (edits, config) =>
   editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
 
 /** An edit as on screen, counted from 1. @param {import("./edits.js").HeadEdit} edit */
