@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from explorer.browser import wire
 from tests.e2e.bench import NASTY, Bench, pixels
+from tests.e2e.test_accessibility import findings
 
 SIZE = 8
 HEADER = {
@@ -85,6 +86,7 @@ def test_it_says_how_the_winner_wins(shown: Bench) -> None:
         "weight is 55 times as large. Dimensions 3 (+3.00) and 5 (+1.00) contribute most to this lead; the other 6 "
         "together bring +0.00."
     )
+    assert shown(".heads > :nth-child(2) .ticks b").all_inner_texts() == ["3", "5"]
     assert shown(".key").count() == len(TOKENS)
     assert shown.text(".key:nth-child(2)").split() == ["2", "read", "10.3137", "3.6464", "0.9317", "heaviest"]
     assert "heaviest" not in shown.text(".key:nth-child(1)")
@@ -161,6 +163,24 @@ def test_masked_keys_and_those_that_did_not_exist_are_hatched_and_said(cell: Ben
     assert cell.text(".key:nth-child(1) .share") == "0.0171", "what was masked in another row is not here"
 
 
+def test_edits_of_the_head_are_said(cell: Bench) -> None:
+    cell.prepare()
+    header, arrays = wire.read(planted())
+    even = np.full(len(TOKENS), 0.2, dtype=np.float32)
+    cell.show(wire.write(header, arrays | {"weights": even, "output": even @ arrays["values"]}))
+    assert cell.text(".wins") == (
+        "A head edit replaced the weights of this row, so its scores do not decide. By its scores, 2 read would be "
+        "heaviest, with 0.9317."
+    )
+    assert "heaviest" not in cell.text(".body")
+    assert cell.text(".sums") == "Σ weight × value = output of the head"
+    cell.show(wire.write(header, arrays | {"output": np.zeros(SIZE, dtype=np.float32)}))
+    assert "2 read is heaviest" in cell.text(".wins")
+    assert cell.text(".sums") == "output of the head, replaced by an edit"
+    click_product(cell, 2, 3)
+    assert "An edit of this head replaced its output: it is 0.00000." in cell.text(".chain")
+
+
 def test_the_table_and_the_file_have_the_numbers_on_screen(shown: Bench) -> None:
     assert shown("tbody tr").count() == 0, "closed by default"
     shown.click("summary")
@@ -201,3 +221,12 @@ def test_a_hundred_strange_keys_scroll_with_their_labels(cell: Bench, width: int
     assert heads["y"] + heads["height"] <= last["y"] + 1 <= sums["y"] - last["height"] + 2
     assert cell.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert cell("img, script").count() == 0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_is_legible_and_named_for_a_screen_reader(cell: Bench, dark: bool) -> None:
+    cell.prepare(dark=dark)
+    cell.show(planted(["<sos>", "je", "lis", "livres", "rouges"], exists=4, mask=(0,), kind="decoder", row=4))
+    cell.click("summary")
+    rules = ("color-contrast", "button-name", "scrollable-region-focusable", "aria-allowed-attr", "aria-allowed-role")
+    assert findings(cell.page, *rules) == set()

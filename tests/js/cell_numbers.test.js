@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { contributions, explainWinner, fixed, heaviest, numbersOf } from "../../explorer/browser/js/cell_numbers.js";
+import {
+  contributions,
+  explainWinner,
+  fixed,
+  heaviest,
+  namedDimensions,
+  numbersOf,
+} from "../../explorer/browser/js/cell_numbers.js";
 import { csvOf, keyCells } from "../../explorer/browser/js/cell_text.js";
 
 /** Numbers that look random and are the same in every run. @param {number} seed */
@@ -99,6 +106,7 @@ test("the sentence names the winner, its lead and the dimensions that bring it",
   const n = numbersOf(message);
   assert.deepEqual(heaviest(n), [1]);
   assert.deepEqual(contributions(n, 1, 0), [1, 2, 0, -0.5]);
+  assert.deepEqual(namedDimensions(n), [1, 0]);
 });
 
 test("a distance that decides is said", () => {

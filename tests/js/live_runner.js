@@ -36,6 +36,14 @@ const JOBS = {
     decode({ name: basename(folder), trained: true, model, tokenizers: tokenizers() }, text, request),
   cell: ({ text, request, at }) =>
     cellOf({ name: basename(folder), trained: true, model, tokenizers: tokenizers() }, text, request, at),
+  // The sentence with which a cell is refused.
+  refusal(job) {
+    try {
+      return JOBS.cell(job);
+    } catch (error) {
+      return /** @type {Error} */ (error).message;
+    }
+  },
   method: () => METHOD,
   encode: ({ text }) => tokenizers().source.encode(text),
   spell({ ids }) {

@@ -1,7 +1,7 @@
 // One cell, from q·k to the head's output: a row for each key, with its products by dimension as colours.
 
 import { paper } from "./canvas.js";
-import { explainWinner, fixed, heaviest, numbersOf } from "./cell_numbers.js";
+import { explainWinner, fixed, heaviest, namedDimensions, numbersOf } from "./cell_numbers.js";
 import { chainOf, csvOf, keyCells, keyColumns } from "./cell_text.js";
 import { copyText } from "./clipboard.js";
 import { readTheme } from "./colours.js";
@@ -28,13 +28,14 @@ export default function ({ data, parentElement: root, setStateValue }) {
 }
 
 /**
- * Shows a row of a head, opened at one key; `moved` is told which key the reader moved to, once he pauses.
+ * Shows a row of a head, opened at one key. `moved` is told which key the reader moved to, after a pause; the page
+ * answers by showing the row opened at that key.
  * @param {ParentNode & { __cell?: CellState }} root with the markup of the component
  * @param {Message} message as written by explorer/browser/cell.py or computed by live/cell.js
- * @param {(report: object) => void} [moved]
+ * @param {(report: import("./structs").CellReport) => void} [moved]
  * @returns {() => void} ends the view
  */
-export function showCell(root, message, moved = () => {}) {
+export function showCell(root, message, moved) {
   const S = (root.__cell ??= create(root));
   Object.assign(S, { moved, theme: readTheme(S.box) });
   const before = S.key;
@@ -105,16 +106,13 @@ function build(S) {
   const key = (/** @type {number} */ at) => numbered(tokens, at, asked);
   sayAll(find(".wins"), ...explainWinner(numbers).map((piece) => (typeof piece === "string" ? piece : key(piece.key))));
   const scale = `÷ ${scaled ? `√${numbers.size}` : "1 (not scaled)"}${numbers.bias ? " + distance" : ""}`;
-  fill(find(".heads"), [
-    "key",
-    "query × key, by dimension",
-    "sum",
-    scale,
-    "softmax → weight",
-    "weight × value, by dimension",
-  ]);
+  const named = namedDimensions(numbers);
+  const byDimension = (/** @type {string} */ title) => make("span", "", title, ticksOf(numbers.size, named));
+  const titles = [byDimension("query × key, by dimension"), "sum", scale, "softmax → weight"];
+  fill(find(".heads"), ["key", ...titles, byDimension("weight × value, by dimension")]);
   fill(find(".asks"), [make("span", "", "query ", tokenAt(query, row - 1, asking)), make("canvas"), "", "", "", ""]);
-  fill(find(".sums"), [make("span", "", "Σ weight × value = output of the head"), make("canvas")]);
+  const output = numbers.replaced ? "output of the head, replaced by an edit" : "Σ weight × value = output of the head";
+  fill(find(".sums"), [output, make("canvas")]);
   const best = heaviest(numbers);
   S.lines = children(find(".body"), numbers.keys.length, makeLine).map((box, at) => {
     const [name, products, sum, score, weight, weighted] = /** @type {HTMLElement[]} */ ([...box.children]);
@@ -140,6 +138,22 @@ function build(S) {
   say(find("summary"), `Table: ${plural(numbers.keys.length, "key")} with product, score and weight`);
   say(find("output"), "");
   drawTable(S);
+}
+
+/** The numbers of the first dimension, of the last one and of those that the sentence names. @param {number} size @param {number[]} named */
+function ticksOf(size, named) {
+  const apart = Math.ceil(size / 8); // dimensions between two numbers, at least
+  const ticks = named.reduce(
+    (/** @type {number[]} */ all, i) => (all.every((other) => Math.abs(other - i) >= apart) ? [...all, i] : all),
+    [],
+  );
+  for (const end of [0, size - 1]) if (ticks.every((other) => Math.abs(other - end) >= apart)) ticks.push(end);
+  const marks = ticks.map((i) => {
+    const mark = make(named.includes(i) ? "b" : "span", "", `${i + 1}`);
+    mark.style.left = `${(100 * (i + 0.5)) / size}%`;
+    return mark;
+  });
+  return make("span", "ticks", ...marks);
 }
 
 /** @param {string} token @param {number} at @param {string} side */
@@ -241,9 +255,10 @@ function paintStrip(canvas, wide, values, { colour, ink, mark, own }) {
     ctx.fillRect(i * step, value < 0 ? DROP : 0, step - gap, HIGH - DROP);
   });
   if (mark === null) return;
-  Object.assign(ctx, { strokeStyle: ink, lineWidth: own ? 2 : 1, globalAlpha: own ? 1 : 0.55 });
-  const inset = own ? 1 : 0.5;
-  ctx.strokeRect(mark * step + inset, inset, Math.max(step - gap - 2 * inset, 1), HIGH - 2 * inset);
+  Object.assign(ctx, { strokeStyle: ink, lineWidth: own && gap ? 2 : 1, globalAlpha: own ? 1 : 0.55 });
+  const inset = ctx.lineWidth / 2;
+  const out = gap ? 0 : 1; // around narrow dimensions, so that their colour stays
+  ctx.strokeRect(mark * step + inset - out, inset, step - gap - 2 * inset + 2 * out, HIGH - 2 * inset);
   ctx.globalAlpha = 1;
 }
 
@@ -265,10 +280,12 @@ function goTo(S, key, dimension) {
   if (!moves) return;
   reveal(S);
   clearTimeout(S.reporting);
+  const { moved } = S;
+  if (!moved) return;
   S.reporting = setTimeout(() => {
     const { seq, kind, layer, head, row } = S.header;
     S.pending.push(S.key + 1);
-    S.moved({ seq, kind, layer, head, row, column: S.key + 1 });
+    moved({ seq, kind, layer, head, row, column: S.key + 1 });
   }, PAUSE);
 }
 

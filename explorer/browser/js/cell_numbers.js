@@ -153,7 +153,7 @@ export function explainWinner(numbers) {
   const lead = scores[first] - scores[second];
   const equal = order.filter((key) => scores[key] === scores[second]).length;
   const even = order.length > 2 && weights[first] * order.length < SPREAD;
-  const decimals = lead < 0.1 ? digits.score : 2;
+  const decimals = decimalsOf(lead, digits.score);
   return [
     ...(even
       ? [`The weight is spread out: each of ${order.length} keys would have ${say(1 / order.length)} if it were even. `]
@@ -180,19 +180,38 @@ function timesAsLarge(lead) {
 export const contributions = ({ products, divisor }, first, second) =>
   products[first].map((product, i) => (product - products[second][i]) / divisor);
 
-/** Which dimensions bring most of the lead. @param {CellNumbers} numbers @param {number} first @param {number} second @param {number} decimals */
-function shareOfLead(numbers, first, second, decimals) {
-  const { bias, scores, size } = numbers;
+/**
+ * The dimensions that contribute most to the lead of one key's score over another's, the largest first.
+ * @param {CellNumbers} numbers @param {number} first @param {number} second @param {number} decimals
+ */
+function leading(numbers, first, second, decimals) {
   const shares = contributions(numbers, first, second);
-  const lead = round(scores[first] - scores[second], decimals);
-  const distance = bias ? round(bias[first] - bias[second], decimals) : 0;
-  const nearer = distance ? ` The distance (ALiBi) brings ${signed(distance, decimals)}.` : "";
   const largest = Math.max(...shares);
-  const named = shares
+  return shares
     .map((share, i) => ({ i, share: round(share, decimals) }))
     .filter(({ share }) => share > 0 && share >= largest / 4)
     .sort((a, b) => b.share - a.share)
     .slice(0, NAMED);
+}
+
+/** The dimensions that the sentence on the winner names; none if no key wins. @param {CellNumbers} numbers */
+export function namedDimensions(numbers) {
+  const { scores, edited, digits } = numbers;
+  const [first, second] = ranked(numbers);
+  if (edited || second === undefined || heaviest(numbers).length > 1) return [];
+  return leading(numbers, first, second, decimalsOf(scores[first] - scores[second], digits.score)).map(({ i }) => i);
+}
+
+/** The decimals with which a lead is written. @param {number} lead @param {number} digits */
+const decimalsOf = (lead, digits) => (lead < 0.1 ? digits : 2);
+
+/** What the dimensions bring to the lead, and the distance. @param {CellNumbers} numbers @param {number} first @param {number} second @param {number} decimals */
+function shareOfLead(numbers, first, second, decimals) {
+  const { bias, scores, size } = numbers;
+  const lead = round(scores[first] - scores[second], decimals);
+  const distance = bias ? round(bias[first] - bias[second], decimals) : 0;
+  const nearer = distance ? ` The distance (ALiBi) brings ${signed(distance, decimals)}.` : "";
+  const named = leading(numbers, first, second, decimals);
   if (!named.length) return `No single dimension brings this lead.${nearer}`;
   const together = sumOf(named.map(({ share }) => share));
   const others = size - named.length;

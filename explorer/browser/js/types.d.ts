@@ -4,6 +4,7 @@
 import type {
   Block as MachineBlock,
   CellMessage,
+  CellReport,
   DecodingHeader,
   FilmHeader,
   ForkReport,
@@ -441,8 +442,8 @@ export interface CellState {
   key: number;
   dimension: number | null;
   lines: CellLine[];
-  /** Reports the chosen key; the keys reported that no message has answered. */
-  moved: (report: object) => void;
+  /** Reports the chosen key, if the page wants to know; the keys reported that no message has answered. */
+  moved: ((report: CellReport) => void) | undefined;
   reporting: number;
   pending: number[];
   observer: ResizeObserver;

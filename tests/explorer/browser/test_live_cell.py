@@ -11,7 +11,7 @@ import pytest
 
 from explorer.browser import wire
 from explorer.browser.cell import encode
-from explorer.decoding.coordinates import Place
+from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.translator import Translation, Translator
 from model.checkpoint import load_model
 from model.config import ATTENTION_KINDS, DecodeConfig
@@ -47,7 +47,7 @@ def places(shown: Translation) -> list[Place]:
 
 
 def message(translator: Translator, shown: Translation, at: Place) -> tuple[dict[str, Any], dict[str, Any]]:
-    explained = translator.explain(shown, (at.kind, at.layer - 1, at.head - 1), at.row - 1)
+    explained = translator.explain(shown, (at.kind, *at.index), at.row - 1)
     header, arrays = wire.read(encode(explained.details, shown.trace, at, shown.seq))
     assert (header.pop("part"), header.pop("seq")) == ("cell", shown.seq)
     return header, arrays
@@ -88,3 +88,16 @@ def test_a_cell_of_a_shipped_model(name: str) -> None:
 def test_a_cell_of_a_variant(variant: str, tmp_path: Path) -> None:
     save_toy(tmp_path / "toy", "reverse", **VARIANTS[variant])
     assert_cells_agree(tmp_path / "toy", ["cabal"], [{}, {"edits": ON_OUTPUT}])
+
+
+def test_a_cell_that_is_not_there_is_refused_in_the_words_of_python() -> None:
+    translator = Translator(load_model(CHECKPOINTS / "reverse"))
+    shown = translator.translate("abc", DecodeConfig())
+    wanted, jobs = [], []
+    for at in (Place("decoder", 1, 1, 2, 3), Place("cross", 1, 1, 99, 1), Place("encoder", 2, 0, 1, 1)):
+        name = {"kind": at.kind, "layer": at.layer, "head": at.head, "query": at.row, "key": at.column}
+        jobs.append({"do": "refusal", "text": "abc", "request": {}, "at": name})
+        with pytest.raises((ValueError, NoSingleHead)) as refused:
+            message(translator, shown, at)
+        wanted.append(str(refused.value))
+    assert run(CHECKPOINTS / "reverse", jobs) == wanted

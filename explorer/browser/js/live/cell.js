@@ -1,9 +1,8 @@
 // One row of one head with its vectors, scores and weights, as the message that cell.js draws. As explorer/browser/cell.py.
 
 import { plural } from "../numbers.js";
-import { decode, tapOf } from "./decode.js";
+import { decode } from "./decode.js";
 import { alibiSlope } from "./positions.js";
-import { EOS, SOS } from "./search.js";
 
 /** @import { Kind, Message } from "../types" */
 /** @typedef {import("./decode.js").LiveModel} LiveModel */
@@ -18,9 +17,17 @@ const SCOPES = { encoder: "encoder.N.self_attn", decoder: "decoder.N.self_attn",
  * @returns {Message} without the name of the decoding, which the page gives
  */
 export function cellOf(live, text, request, { kind, layer, head, query, key }) {
-  const { model, tokenizers } = live;
-  const { config } = model;
-  const { path, maps, header } = decode(live, text, request);
+  const { config } = live.model;
+  const scope = SCOPES[kind].replace("N", `${layer - 1}`);
+  /** @type {Record<string, any>} the intermediates of the block, when it computed the row */
+  const points = {};
+  let calls = 0; // a decoder computes a row in each call
+  const { maps, header } = decode(live, text, request, (point, value) => {
+    if (point === `${scope}.query`) calls++;
+    if (point.startsWith(`${scope}.`) && (kind === "encoder" || calls === query))
+      points[point.slice(scope.length + 1)] = value;
+    return value;
+  });
   const map = maps[kind];
   if (!head) throw new Error("The mean over heads is in view. Choose one head to see where its numbers come from.");
   if (!(layer >= 1 && layer <= map.layers && head >= 1 && head <= map.heads))
@@ -31,22 +38,8 @@ export function cellOf(live, text, request, { kind, layer, head, query, key }) {
   if (!(key >= 1 && key <= seen))
     throw new Error(`Row ${query} can see ${plural(seen, "key")}; key ${key} did not exist yet when it was computed.`);
 
-  // The decoding's own steps again, up to the row; the newest intermediates of the block are those of the row.
-  const scope = SCOPES[kind].replace("N", `${layer - 1}`);
-  const heads = kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads;
+  const heads = map.heads;
   const size = config.d_model / heads;
-  /** @type {Record<string, any>} */
-  const points = {};
-  const edit = tapOf(request.edits ?? [], config);
-  const tap = (/** @type {string} */ point, /** @type {any} */ value) => {
-    const changed = edit(point, value);
-    if (point.startsWith(`${scope}.`)) points[point.slice(scope.length + 1)] = changed;
-    return changed;
-  };
-  let state = model.start([...tokenizers.source.encode(text).ids, EOS], tap);
-  const read = kind === "encoder" ? [] : [SOS, ...path].slice(0, query);
-  for (const token of read) state = model.step(token, state, tap).state;
-
   const row = kind === "encoder" ? query - 1 : points.query.length - 1;
   const part = (/** @type {Vector} */ vector) => vector.slice((head - 1) * size, head * size);
   const list = (/** @type {Vector} */ values) => ({ values, shape: [values.length] });
