@@ -86,6 +86,11 @@ def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Vis
     expect(page.locator(".cell")).to_contain_text(f"{trace.cross[1, 2, 2, 1]:.4f}")
     expect(page.get_by_text("as key and").first).to_contain_text("“read”")
     expect(rows).to_be_focused()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(page.locator(".onecell .chain")).to_contain_text("dimension 2:")
+    expect(page.locator(".walk output")).to_contain_text("3 of")
+    wait_for(page, cell="3-2", step="3")
     click_cell(page.locator("figure.cross canvas"), 2, 0)
     wait_for(page, cell="3-1")
     expect(page.locator(".onecell .chosen")).to_contain_text("i")

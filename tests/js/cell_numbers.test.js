@@ -146,7 +146,19 @@ test("ties are said as ties, and weights that are nearly even as spread out", ()
       [0, 0, 0, 0],
     ],
   });
-  assert.match(words(even), /^The weight is spread out: each of 3 keys would have 0\.3333.*only just heaviest/);
+  assert.match(
+    words(even),
+    /^The weight is spread out: each of 3 keys would have 0\.3333 if it were even\. \[1\] is heaviest/,
+  );
+  const halves = row({
+    query: QUERY,
+    keys: [
+      [2, 0, 0, 0],
+      [1.8, 0, 0, 0],
+      [-2, 0, 0, 0],
+    ],
+  });
+  assert.match(words(halves), /^\[1\] is heaviest, with 0\.4/, "two of three keys are not all");
 });
 
 test("masked keys have no part in it; a single key or none is said", () => {

@@ -5,7 +5,7 @@
 
 const WEIGHT_DIGITS = [4, 5, 3]; // decimals of weights, in the order in which they are tried
 const EDITED = 1e-5; // weights further than this from the softmax of their scores come from an edit
-const SPREAD = 1.5; // a heaviest weight below this many times the even share is no winner's
+const SPREAD = 0.9; // effective keys, as a share of the visible ones, from which the weight is called spread out
 const NAMED = 3; // dimensions that the sentence names, at most
 
 /** @param {number} value @param {number} digits */
@@ -152,14 +152,15 @@ export function explainWinner(numbers) {
   const [first, second] = order;
   const lead = scores[first] - scores[second];
   const equal = order.filter((key) => scores[key] === scores[second]).length;
-  const even = order.length > 2 && weights[first] * order.length < SPREAD;
+  const effective = Math.exp(-sumOf(order.map((key) => (weights[key] ? weights[key] * Math.log(weights[key]) : 0))));
+  const even = order.length > 2 && effective >= SPREAD * order.length;
   const decimals = decimalsOf(lead, digits.score);
   return [
     ...(even
       ? [`The weight is spread out: each of ${order.length} keys would have ${say(1 / order.length)} if it were even. `]
       : []),
     { key: first },
-    ` is ${even ? "only just " : ""}heaviest, with ${say(weights[first])}: its score leads that of `,
+    ` is heaviest, with ${say(weights[first])}: its score leads that of `,
     { key: second },
     `${equal > 1 ? `, one of ${equal} that tie for second,` : ", the second,"} by ${fixed(lead, decimals)}, so its weight is ${timesAsLarge(lead)}. `,
     shareOfLead(numbers, first, second, decimals),

@@ -18,11 +18,12 @@ from model.config import ATTENTION_KINDS, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
 from tests.explorer.browser.test_live import EDITS as SHORT_EDITS
-from tests.explorer.browser.test_live import NODE, SENTENCES, VARIANTS, run
+from tests.explorer.browser.test_live import SENTENCES, VARIANTS, run
+from tests.explorer.browser.test_live import pytestmark as NEEDS_NODE
 from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="no Node.js is installed")
+pytestmark = NEEDS_NODE
 ON_OUTPUT: tuple[dict[str, Any], ...] = (
     {"kind": "encoder", "layer": 0, "head": 1, "op": "zero"},
     {"kind": "decoder", "layer": 0, "head": 0, "op": "uniform"},
