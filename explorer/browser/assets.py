@@ -36,7 +36,7 @@ _FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_ke
 # The components that are fetched together: those of the frame in one pack, each larger one in a pack of its own.
 _PACKS: dict[str, tuple[str, ...]] = {
     "frame": _FRAME,
-    **{entry: (entry,) for entry in ("film", "heads", "machine", "role_grid", "stepper", "tour")},
+    **{entry: (entry,) for entry in ("cell", "film", "heads", "machine", "role_grid", "stepper", "tour")},
 }
 _PACK_OF = {entry: name for name, entries in _PACKS.items() for entry in entries}
 
@@ -44,6 +44,7 @@ _PACK_OF = {entry: name for name, entries in _PACKS.items() for entry in entries
 _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "arrival": (("arrival",), "arrival"),
     "carrier": ((), ""),
+    "cell": (("views", "cell"), "cell"),
     "copy_link": (("copy_link",), "copy_link"),
     "desk": (("desk",), "desk"),
     "film": (("views", "film"), "film"),

@@ -13,7 +13,7 @@ from explorer.browser import assets
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.\.?/[\w./-]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) )(\[[^\]]*\]|\w+)", re.MULTILINE)
-_VIEWS = ("desk", "stepper", "heads", "machine", "tour")
+_VIEWS = ("desk", "stepper", "heads", "machine", "cell", "tour")
 _COMPONENT = "export default function ("  # for Streamlit; a bundle has no use for it
 _LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 

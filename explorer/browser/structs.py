@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from explorer.browser.cell_structs import CellHeader as CellHeader
+from explorer.browser.cell_structs import CellMessage as CellMessage
+from explorer.browser.cell_structs import CellReport as CellReport
 from explorer.decoding.coordinates import Place
 from explorer.decoding.model_diagram import Block, ModelDiagram
 from explorer.decoding.view_options import ViewOptions

@@ -20,7 +20,7 @@ from model.trace import AttentionTrace, kinds_of
 from tests.explorer.planted import planted_trace
 from tests.paths import ROOT
 
-Look = Literal["stepper", "heads"]
+Look = Literal["stepper", "heads", "cell"]
 MOUNT = """async ({look, pack, frame, variables, width}) => {
   delete globalThis.__headlightModules; // a new page has no modules and no decodings
   document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;
@@ -40,7 +40,11 @@ MOUNT = """async ({look, pack, frame, variables, width}) => {
   const [views, bring] = [await link(pack, look), await link(frame, "carrier")];
   window.calls = [];
   const say = (name, value) => calls.push({ name, value: JSON.parse(JSON.stringify(value)) });
-  window.carry = (text) => bring.default({ data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) });
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  window.carry = (text) => bring.default({ data: bytes(text) });
+  window.showMessage = (text) => {
+    window.unmount = views.default({ data: bytes(text), parentElement: root, setStateValue: say });
+  };
   window.show = (data) => {
     window.unmount = views.default({ data: [data], parentElement: root, setStateValue: say, setTriggerValue: say });
   };
@@ -122,12 +126,21 @@ class Bench:
         self, trace: AttentionTrace | None = None, *, dark: bool = False, width: int = 1000, **changes: Any
     ) -> None:
         """Show a trace in a new page; all its kinds are delivered at once, unless `kinds` names fewer."""
+        self.prepare(dark=dark, width=width)
+        self.send(trace, **changes)
+
+    def prepare(self, *, dark: bool = False, width: int = 1000) -> None:
+        """Make a new page with the code of the view, which shows nothing yet."""
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
         parts = {"pack": json.loads(assets.pack(self.look)), "frame": json.loads(assets.pack("frame"))}
         parts |= {"look": self.look, "variables": theme("dark" if dark else "light"), "width": f"{width}px"}
         self.page.evaluate(MOUNT, parts)
         self.seq = ""
-        self.send(trace, **changes)
+
+    def show(self, message: bytes) -> None:
+        """Do what the server does for a view that receives its own message."""
+        self.page.evaluate("text => showMessage(text)", base64.b64encode(message).decode())
+        self.frame()
 
     def send(self, trace: AttentionTrace | None = None, **changes: Any) -> None:
         """Do what the server does for a decoding; the same one starts no new turn."""

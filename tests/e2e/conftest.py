@@ -186,6 +186,12 @@ def heads(page: Page) -> Bench:
     return Bench(page, "heads")
 
 
+@pytest.fixture
+def cell(page: Page) -> Bench:
+    """One cell, alone in a page."""
+    return Bench(page, "cell")
+
+
 @pytest.fixture(params=["stepper", "heads"])
 def either(page: Page, request: pytest.FixtureRequest) -> Bench:
     """One and then the other, for what they have in common."""

@@ -72,6 +72,30 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     assert query(other) == query(page)
 
 
+def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Visit, trace: AttentionTrace) -> None:
+    page = visit(f"{ADDRESS}&view=head&layer=2&head=3&cell=3-4&panel=cell")
+    drawn(page)
+    rows = page.locator(".onecell [role=application]")
+    expect(page.locator(".onecell .chosen")).to_contain_text("books")
+    expect(page.get_by_text("as key and").first).to_contain_text("“books”")
+    rows.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowUp")
+    wait_for(page, cell="3-2", step="3")
+    expect(page.locator(".onecell .chosen")).to_contain_text("read")
+    expect(page.locator(".cell")).to_contain_text(f"{trace.cross[1, 2, 2, 1]:.4f}")
+    expect(page.get_by_text("as key and").first).to_contain_text("“read”")
+    expect(rows).to_be_focused()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(page.locator(".onecell .chain")).to_contain_text("dimension 2:")
+    expect(page.locator(".walk output")).to_contain_text("3 of")
+    wait_for(page, cell="3-2", step="3")
+    click_cell(page.locator("figure.cross canvas"), 2, 0)
+    wait_for(page, cell="3-1")
+    expect(page.locator(".onecell .chosen")).to_contain_text("i")
+
+
 def test_captions_and_tables_say_what_was_computed(visit: Visit, trace: AttentionTrace) -> None:
     page = visit(f"{ADDRESS}&view=head&layer=2&head=1&step=3")
     drawn(page)

@@ -29,6 +29,12 @@ def decoding(at: AppTest) -> dict[str, Any]:
     return {"seq": header["seq"], **header["decoding"]}
 
 
+def one_cell(at: AppTest) -> Message:
+    """The message of the panel One cell."""
+    (found,) = [message for message in messages(at) if message[0].get("part") == "cell"]
+    return found
+
+
 def mount(at: AppTest, view: str) -> dict[str, Any]:
     """The data that a view ("stepper", "heads", "machine") is mounted with."""
     (data,) = [

@@ -27,7 +27,8 @@ test("a button that was clicked leaves the space bar to the view, one that was r
 });
 
 test("arrows stay with what they move: cells and thumbnails always, tabs if they were reached by Tab", () => {
-  for (const own of ["canvas", ".tiles", "[role=slider]"]) assert.ok(!isFree("ArrowLeft", path([], [own]), true), own);
+  for (const own of ["canvas", ".tiles", "[role=slider]", "[role=application]"])
+    assert.ok(!isFree("ArrowLeft", path([], [own]), true), own);
   assert.ok(isFree("ArrowLeft", path(["[role=radio]"]), true));
   assert.ok(!isFree("ArrowLeft", path(["[role=radio]"]), false));
   assert.ok(isFree("f", path(["canvas"]), true));

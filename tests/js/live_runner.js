@@ -5,6 +5,7 @@ import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
+import { cellOf } from "../../explorer/browser/js/live/cell.js";
 import { decode } from "../../explorer/browser/js/live/decode.js";
 import { detailsOf, machineOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
@@ -52,6 +53,15 @@ const JOBS = {
   place({ text, step, steps }) {
     const place = placeOf(text, step, steps, words.machine);
     return { place, text: textOf(place) };
+  },
+  cell: ({ text, request, at }) => cellOf(live(), text, request, at),
+  // The sentence with which a cell is refused.
+  refusal(job) {
+    try {
+      return JOBS.cell(job);
+    } catch (error) {
+      return /** @type {Error} */ (error).message;
+    }
   },
   method: () => METHOD,
   encode: ({ text }) => tokenizers().source.encode(text),

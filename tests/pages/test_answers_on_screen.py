@@ -17,6 +17,7 @@ from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.running_models import FOLDER
 from explorer.web import runtime
+from tests.explorer.sent import one_cell
 from tests.pages.on_screen import HeadsOnScreen, Screen
 from tests.pages.page import as_read, new_app
 
@@ -131,7 +132,7 @@ LOOK: dict[str, tuple[Look, ...]] = {
         lambda s: str(len(swap_map(s, "encoder").header["columns"])),
         lambda s: s.number(r"(sinusoidal|learned|none|rope|alibi) positions", s.facts),
         lambda s: str(heads_in_facts(s.facts)),
-        lambda s: str(len(swap_cell(s).table("dimension"))),
+        lambda s: str(len(one_cell(swap_cell(s).at)[1]["query"])),
         lambda s: str((swap_map(s, "decoder").mask[:3, :3] != 0).sum()),
         lambda s: str(s.open("translate", model=SWAP, text=SENTENCE).stepper()["target"]["tokens"][3]),
     ),
@@ -155,8 +156,8 @@ LOOK: dict[str, tuple[Look, ...]] = {
     ),
     "queries": (
         lambda s: s.heads("cross").looks_at(2, 3, 3),
-        lambda s: str(len(swap_cell(s).table("dimension"))),
-        lambda s: str(swap_cell(s).table("score")["score"].iloc[3]),
+        lambda s: str(len(one_cell(swap_cell(s).at)[1]["query"])),
+        lambda s: f"{one_cell(swap_cell(s).at)[1]['scores'][3]:.4f}",
         lambda s: "Yes, like its score" if s.heads("cross").row(2, 3, 3)[1] < 0 else "No, it is tiny but not negative",
         lambda s: s.heads("cross").looks_at(2, 3, 4),
         lambda s: longest(s, kind="cross", layer="2", head="3", cell="3-4"),

@@ -22,7 +22,7 @@ from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer import sent
 from tests.explorer.attention_files import npz, tokens, weights_of
-from tests.explorer.sent import decoding, decodings, mount
+from tests.explorer.sent import decoding, decodings, mount, one_cell
 from tests.pages.page import address, maps, plotted, run, table_with, visit, words
 
 TEXT = "I read red books"
@@ -204,23 +204,19 @@ def test_the_other_text_is_left_out_of_a_link_if_it_is_too_long_or_unused() -> N
 
 @pytest.mark.parametrize("model", ["adjective-swap", "other", "unscaled"])
 @pytest.mark.parametrize(("kind", "cell"), [("cross", "2-3"), ("encoder", "1-5"), ("decoder", "3-2")])
-def test_the_cells_numbers_on_screen_give_the_weight(toys: Path, model: str, kind: str, cell: str) -> None:
+def test_the_numbers_of_a_cell_give_the_weight(toys: Path, model: str, kind: str, cell: str) -> None:
     at = panel("cell", model=model, kind=kind, cell=cell)
     row, column = map(int, cell.split("-"))
-    weight = translation(toys, model).trace.weights(kind)[0, 1, row - 1, column - 1]
-    by_key, dimensions = table_with(at, "weight"), table_with(at, "query × key")
-    shown = by_key[by_key[""] == "→"].iloc[0]
-    digits = len(shown["weight"].partition(".")[2])
-    assert shown["weight"] == f"{weight:.{digits}f}"
-    # From the displayed digits alone, as with a calculator.
-    score = sum(float(q) * float(k) for q, k in zip(dimensions["query"], dimensions["key"], strict=True))
-    score /= 1.0 if model == "unscaled" else np.sqrt(len(dimensions))
-    assert score == pytest.approx(float(shown["score"]), abs=2e-4)
-    raised = [float(x) for x in by_key["e^(score − highest)"] if x != "masked"]
-    own = float(shown["e^(score − highest)"])
-    assert f"{own / sum(raised):.{digits}f}" == shown["weight"]
-    assert shown["weight"] in words(at)
-    assert ("not scaled" in words(at)) == (model == "unscaled")
+    header, arrays = one_cell(at)
+    assert [header[name] for name in ("kind", "layer", "head", "row", "column")] == [kind, 1, 2, row, column]
+    scores = arrays["keys"] @ arrays["query"] / (1.0 if model == "unscaled" else np.sqrt(len(arrays["query"])))
+    np.testing.assert_allclose(arrays["scores"], scores, atol=1e-5)
+    raised = np.exp(scores - scores.max())
+    np.testing.assert_allclose(raised / raised.sum(), arrays["weights"], atol=1e-5)
+    weights = translation(toys, model).trace.weights(kind)[0, 1, row - 1]
+    np.testing.assert_allclose(arrays["weights"], weights[: len(scores)], atol=1e-6)
+    assert header["scaled"] == (model != "unscaled")
+    assert "Why does it look there?" in words(at)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 // Copies the address of this page, which always describes the view on screen, or the markup that embeds the view.
 
-import { finder, make, say } from "./dom.js";
+import { copyText } from "./clipboard.js";
+import { finder, say } from "./dom.js";
 
 const LINK = "Copied: it opens this translation and this view.";
 const CODE = "Copied: it shows this view in pages of sites that HEADLIGHT_FRAMES names.";
@@ -23,31 +24,6 @@ export default function ({ parentElement: root, data }) {
     copy(code, CODE, code);
   };
   return () => clearTimeout(root.__copyTimer);
-}
-
-/** Copies a text; returns whether that succeeded. @param {string} text */
-export async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return copyFromField(text);
-  }
-}
-
-/**
- * Copies a text by selecting it in a field, for pages without a clipboard API: those served without https, except from
- * localhost.
- * @param {string} text
- */
-function copyFromField(text) {
-  const field = Object.assign(make("textarea"), { value: text });
-  Object.assign(field.style, { position: "fixed", opacity: "0" });
-  document.body.append(field);
-  field.select();
-  const copied = document.execCommand("copy");
-  field.remove();
-  return copied;
 }
 
 /**

@@ -2,7 +2,7 @@
 // the app's query, so that a link of the app opens here and the other way round.
 
 import { drawControls, drawPlaceTools, listenToControls } from "./desk_controls.js";
-import { mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
+import { drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
 import { editsOf, readChanges, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
@@ -31,7 +31,11 @@ const MOST_TEXT = 4000; // characters of a sentence in a link
 export function mountDesk(root, { engine, models, query, page = "translate", moved = () => {} }) {
   root.append(templateOf("desk"));
   const D = stateOf(finder(root), engine, models, moved);
-  listenToControls(D, { show: () => show(D, true), open: (model, text) => begin(D, model, text) });
+  listenToControls(D, {
+    show: () => show(D, true),
+    open: (model, text) => begin(D, model, text),
+    closeCell: () => explain(D, ""),
+  });
   return {
     /** Opens what a query says. @param {Query} to @param {string} [at] the page @param {boolean} [isNew] for the history */
     open: (to, at, isNew = true) => open(D, to, at ?? D.page, isNew),
@@ -61,6 +65,8 @@ const stateOf = (find, engine, models, moved) => ({
   forks: /** @type {Fork[]} */ ([]),
   place: /** @type {Query} */ ({}),
   view: "",
+  panel: "",
+  cell: "", // the one that is shown
   problems: /** @type {string[]} */ ([]),
   calls: 0,
   turn: 0,
@@ -74,7 +80,7 @@ const stateOf = (find, engine, models, moved) => ({
 
 /** @param {DeskState} D @param {Query} query @param {string} page @param {boolean} isNew */
 async function open(D, query, page, isNew) {
-  const { model = "", text, path, edit, kind, layer, head, step, cell, view, block } = query;
+  const { model = "", text, path, edit, kind, layer, head, step, cell, view, block, panel } = query;
   const card = D.models.find(({ name }) => name === model) ?? D.models[0];
   D.problems = [];
   if (model && card.name !== model)
@@ -97,6 +103,7 @@ async function open(D, query, page, isNew) {
     page: page in VIEWS ? page : "translate",
     place,
     view: view ?? "",
+    panel: panel ?? "",
   });
   await show(D, isNew);
 }
@@ -185,13 +192,32 @@ function mount(D, opened) {
       D.moved(queryOf(D), D.page, false);
     },
     fork: (step, token) => void fork(D, step, token),
+    explain: () => explain(D, "cell"),
     go: (query, page) => void open(D, query, page, true),
     query: () => queryOf(D),
     failed: (error) => problem(D, error.message),
   });
   if (start) take(D, { ...start, options: D.page === "attention" ? start.options : null }, false);
   else drawPlaceTools(D);
+  void showCellOf(D);
 }
+
+/** Opens or closes the explanation of one cell. @param {DeskState} D @param {string} panel */
+function explain(D, panel) {
+  D.panel = panel;
+  void showCellOf(D).then(() => panel && D.find(".cell-panel").scrollIntoView({ block: "nearest" }));
+  D.moved(queryOf(D), D.page, false);
+}
+
+/** @param {DeskState} D */
+const showCellOf = (D) =>
+  drawCell(D, (key) => {
+    const [row] = (D.place.cell ?? "").split("-");
+    D.place.cell = `${row}-${key}`;
+    D.turn += 1;
+    if (D.opened) mount(D, D.opened);
+    D.moved(queryOf(D), D.page, false);
+  });
 
 /** Takes over where a view is. @param {DeskState} D @param {Position} at @param {boolean} [tell] */
 function take(D, { kind, layer, head, step, row, column, options }, tell = true) {
@@ -207,6 +233,7 @@ function take(D, { kind, layer, head, step, row, column, options }, tell = true)
   };
   if (options) D.view = formatView(options);
   drawPlaceTools(D);
+  void showCellOf(D);
   if (tell) D.moved(queryOf(D), D.page, false);
 }
 
@@ -231,13 +258,14 @@ async function fork(D, step, token) {
 }
 
 /** What is on screen, as the parameters of the app's addresses. @param {DeskState} D @returns {Query} */
-function queryOf({ card, text, path, changes, place, view, page }) {
+function queryOf({ card, text, path, changes, place, view, panel, page }) {
   /** @type {Query} */
   const query = { model: card.name };
   if (text.length <= MOST_TEXT) query.text = text;
   if (path) query.path = path.join("-");
   for (const [name, value] of Object.entries(place)) if (value !== "0" && value !== "cross") query[name] = value;
   if (page === "attention" && view) query.view = view;
+  if (page === "attention" && panel) query.panel = panel;
   if (changes.length) query.edit = writeChanges(changes);
   return query;
 }

@@ -1,6 +1,6 @@
 // The controls of the desk: model, sentence, examples, method, changed heads, paths, and what can be taken away.
 
-import { copyText } from "./copy_link.js";
+import { copyText } from "./clipboard.js";
 import { mapAsTable, saveFile } from "./desk_files.js";
 import { make, makeButton, say } from "./dom.js";
 import { doubtOf } from "./doubt.js";
@@ -11,7 +11,7 @@ import { decodingOf } from "./store.js";
 
 /** @import { Decoding, Kind } from "./types" */
 /** @typedef {import("./desk.js").DeskState} DeskState */
-/** @typedef {{ show: () => void, open: (model: string, text: string) => void }} Actions */
+/** @typedef {{ show: () => void, open: (model: string, text: string) => void, closeCell: () => void }} Actions */
 
 /** @type {WeakMap<DeskState, Actions>} */
 const actions = new WeakMap();
@@ -32,6 +32,7 @@ export function listenToControls(D, wanted) {
   find(".back").onclick = () => choosePath(D, null);
   for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (D.box.querySelectorAll(".method [name]")))
     field.onchange = () => changeMethod(D, field);
+  find(".close").onclick = wanted.closeCell;
   find(".again").onclick = () => {
     D.method.seed += 1;
     choosePath(D, null);

@@ -1,5 +1,7 @@
 // The views of the desk: each in a shadow tree of its own, with a source that answers by computing.
 
+import { showCell } from "./cell.js";
+import { say } from "./dom.js";
 import { mountHeads } from "./heads.js";
 import { editsOf } from "./head_changes.js";
 import { mountMachine } from "./machine.js";
@@ -17,7 +19,7 @@ import { parseView } from "./view_options.js";
 /** @typedef {import("./desk.js").Query} Query */
 /**
  * What the views ask of the desk.
- * @typedef {{ moved: (at: Position) => void, opened: (place: Query) => void, fork: (step: number, token: number) => void, go: (query: Query, page: string) => void, query: () => Query, failed: (error: Error) => void }} Desk
+ * @typedef {{ moved: (at: Position) => void, opened: (place: Query) => void, fork: (step: number, token: number) => void, explain: () => void, go: (query: Query, page: string) => void, query: () => Query, failed: (error: Error) => void }} Desk
  */
 
 /** The template of each page. @type {Record<string, string>} */
@@ -77,9 +79,10 @@ export function mountView(D, opened, desk) {
     moved: (report) => report.seq === opened.seq && desk.moved(report.place),
     ask: (what, value) => {
       if (what === "fork") desk.fork(value.place.step, value.token_id);
+      else if (value === "cell") desk.explain();
     },
   });
-  const data = { seq: opened.seq, turn: D.turn, start, explains: false, compact: false };
+  const data = { seq: opened.seq, turn: D.turn, start, explains: true, compact: false };
   D.unmount = (name === "stepper" ? mountStepper : mountHeads)({ data, parentElement, source });
   return start;
 }
@@ -105,6 +108,53 @@ function machineSource(D, opened, desk) {
     }),
     leadsTo: (place) => LINKS.includes(place),
   };
+}
+
+/**
+ * Shows where one weight comes from, below the views of heads, if the query asks for it.
+ * @param {DeskState} D @param {(key: number) => void} moved is told which key the reader moved to
+ */
+export async function drawCell(D, moved) {
+  const { page, place, panel, opened, card, text, changes } = D;
+  const box = D.find(".cell-panel");
+  box.hidden = page !== "attention" || !panel.startsWith("cell") || !opened;
+  if (box.hidden || !opened) return;
+  const { kind, layer, head, step, cell = "" } = place;
+  const [row, key] = cell.split("-").map(Number);
+  const at = {
+    kind,
+    layer: Number(layer),
+    head: Number(head),
+    query: kind === "encoder" ? row || 1 : Number(step),
+    key,
+  };
+  const asked = JSON.stringify([opened.seq, at]);
+  if (asked === D.cell) return;
+  D.cell = asked;
+  if (!key)
+    return void sayOrHide(
+      box,
+      "Choose a cell first: click one in the map of a head, or move to it with the arrow keys.",
+    );
+  try {
+    const answer = await D.engine.part("cell", card.name, text, { path: opened.path, edits: editsOf(changes) }, at);
+    if (asked !== D.cell) return;
+    Object.assign(answer.header, { part: "cell", seq: opened.seq });
+    sayOrHide(box, "");
+    const host = /** @type {HTMLElement} */ (box.lastElementChild);
+    if (!host.shadowRoot) host.attachShadow({ mode: "open" }).append(templateOf("cell"));
+    showCell(/** @type {any} */ (host.shadowRoot), answer, (report) => moved(report.column));
+  } catch (error) {
+    if (asked === D.cell) sayOrHide(box, error instanceof Error ? error.message : `${error}`);
+  }
+}
+
+/** Says why there is no cell, or shows it. @param {HTMLElement} box @param {string} reason */
+function sayOrHide(box, reason) {
+  const [, text, host] = /** @type {HTMLElement[]} */ ([...box.children]);
+  say(text, reason);
+  text.hidden = !reason;
+  host.hidden = !!reason;
 }
 
 /** The position that the place of a query means in a decoding, as `place_in` of explorer/decoding/decoding.py. @param {DeskState} D @param {Decoding} decoding @returns {Position} */

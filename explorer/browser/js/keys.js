@@ -17,7 +17,7 @@ export const STEPPING_HELP = [
 const TYPING = "textarea,select,[contenteditable],input:not([type=range],[type=checkbox],[type=radio],[type=button])";
 const POPUPS = "dialog,[role=dialog],[role=menu],[role=listbox]";
 const SLIDERS = "[type=range],[role=slider]";
-const ARROWED = "canvas,.tiles,[role=grid]"; // arrow keys move inside these, also after a click
+const ARROWED = "canvas,.tiles,[role=grid],[role=application]"; // arrow keys move inside these, also after a click
 const CHOICES = "[role=tab],[role=radio],[type=radio],[role=toolbar]";
 const PRESSED = "button,a,summary,[type=checkbox],[type=radio],[role=button],[role=tab],[role=radio]";
 const FIELD = ".st-key-sentence_row input"; // the sentence, on every page

@@ -1,5 +1,32 @@
 // Generated from explorer/browser/structs.py and site_structs.py by `python -m explorer.browser.typescript`. Do not edit.
 
+export interface CellHeader {
+  kind: "encoder" | "decoder" | "cross";
+  layer: number;
+  head: number;
+  row: number;
+  column: number;
+  query: string;
+  predicted: string;
+  tokens: string[];
+  scaled: boolean;
+  gated: boolean;
+}
+
+export interface CellMessage extends CellHeader {
+  part: "cell";
+  seq: string;
+}
+
+export interface CellReport {
+  seq: string;
+  kind: "encoder" | "decoder" | "cross";
+  layer: number;
+  head: number;
+  row: number;
+  column: number;
+}
+
 export interface Place {
   kind: "encoder" | "decoder" | "cross";
   layer: number;

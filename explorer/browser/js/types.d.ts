@@ -3,6 +3,8 @@
 
 import type {
   Block as MachineBlock,
+  CellMessage,
+  CellReport,
   DecodingHeader,
   Departure,
   FilmHeader,
@@ -396,6 +398,66 @@ export interface FilmState extends Pick, ViewState {
   cell: { query: number; key: number } | null;
   thumb: number;
   thumbs: { layer: number; head: number; button: HTMLButtonElement; canvas: HTMLCanvasElement }[];
+}
+
+// One cell
+
+/** The numbers of one row of a head as on screen; see cell_numbers.js. Keys and dimensions count from 0. */
+export interface CellNumbers {
+  /** Decimals of weights, of scores, and of everything else. */
+  digits: { weight: number; score: number; rest: number };
+  /** d_head. */
+  size: number;
+  query: number[];
+  /** [key][dimension], as `values`, `products` and `weighted`. */
+  keys: number[][];
+  values: number[][];
+  bias: number[] | null;
+  /** Which keys are visible. */
+  open: boolean[];
+  divisor: number;
+  products: number[][];
+  sums: number[];
+  scores: number[];
+  exponentials: number[];
+  total: number;
+  /** The weights that follow from the scores, and those that were used: they differ if an edit replaced the row. */
+  softmax: number[];
+  weights: number[];
+  weighted: number[][];
+  output: number[];
+  edited: boolean;
+  /** Whether an edit replaced the output. */
+  replaced: boolean;
+  /** Whether the numbers on screen give the weights that the model used. */
+  reproduced: boolean;
+}
+/** A piece of a sentence: words, or a key by its index. */
+export type CellText = string | { key: number };
+export interface CellState {
+  find: Find;
+  box: HTMLElement;
+  theme: Theme;
+  header: CellMessage;
+  numbers: CellNumbers;
+  mask: Uint8Array;
+  /** The chosen key and dimension; no dimension while the sum is shown. */
+  key: number;
+  dimension: number | null;
+  lines: CellLine[];
+  /** Reports the chosen key, if the page wants to know; the keys reported that no message has answered. */
+  moved: ((report: CellReport) => void) | undefined;
+  reporting: number;
+  pending: number[];
+  observer: ResizeObserver;
+  width: number;
+  frame: number;
+}
+/** The elements of the row of one key. */
+export interface CellLine {
+  box: HTMLElement;
+  products: HTMLCanvasElement;
+  weighted: HTMLCanvasElement;
 }
 
 // Tour

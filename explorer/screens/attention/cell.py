@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from explorer.charts.bars import product_figure
+from explorer.browser.cell import cell_view
 from explorer.charts.score_terms import terms_plot
-from explorer.decoding import cell as cells
 from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.score_parts import score_table
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Explanation, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.web import page_parts, runtime
-from explorer.web.figures import draw_figure, draw_table
+from explorer.web import page_parts, runtime, session
+from model.trace import VISIBLE
 
 
 def draw(selection: Selection, translation: Translation, at: Place) -> None:
-    """Draw the computation of the chosen cell's weight; each number follows from those before it."""
+    """Draw the row of the chosen cell from queries and keys to the head's output, and the terms of the cell's score."""
     del selection
     st.markdown(f"##### {t('Where does this weight come from?')}")
     if at.column is None:
@@ -27,29 +28,19 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     try:
         layer, head = at.index
         explanation = runtime.explanation(translation, at.kind, layer, head, at.row - 1)
-        computed = cells.cell(explanation.details, at.row - 1, at.column - 1)
+        cell_view(
+            explanation.details, translation.trace, at, translation.seq, key="one_cell", on_move=partial(_move, at.row)
+        )
     except (NoSingleHead, runtime.NotTheModels, ValueError) as missing:
         st.info(plain(str(missing)))
         return
-    query, key = cells.tokens_at(translation.trace, at)
-    st.markdown(f"**{plain(at.title)}**: {plain(cells.cell_caption(computed, query, key))}")
-    if not computed.reproduced:
-        st.warning(
-            t("The numbers on screen are rounded too much to reproduce the recorded weights of this row exactly.")
-        )
-    left, right = st.columns(2)
-    with left:
-        draw_figure(product_figure(computed))
-    with right:
-        st.markdown(f"**{t('Softmax over the row')}**")
-        rows = cells.softmax_table(computed, translation.trace, at)
-        draw_table(rows, t("Score, exponential and weight by key"), file="softmax")
-        st.caption(plain(cells.softmax_line(computed)))
-    st.markdown(f"**{t('Every dimension of the head')}**")
-    about = t("Query, key, product, value and output by dimension")
-    draw_table(computed.dimensions, about, file="dimensions")
-    st.caption(plain(cells.output_line(computed)))
-    _draw_terms(explanation, translation, at, masked=computed.masked)
+    masked = translation.trace.mask(at.kind)[at.row - 1, at.column - 1] != VISIBLE
+    _draw_terms(explanation, translation, at, masked=bool(masked))
+
+
+def _move(row: int, column: int) -> None:
+    """Choose another key of the row; the views of heads follow."""
+    session.move(cell=(row, column))
 
 
 def _draw_terms(explanation: Explanation, translation: Translation, at: Place, *, masked: bool) -> None:

@@ -21,8 +21,14 @@ const BY = /** @type {const} */ ({ greedy: "chosen", sample: "drawn at random", 
 /**
  * Decode a text after the target ids of `path`, recording every head. A path that ends with <eos> is the whole target.
  * @param {LiveModel} live @param {string} text @param {Request} request
+ * @param {Tap} watch receives every intermediate, edited as it goes on
  */
-export function decode({ name, trained, model, tokenizers }, text, { path = [], method = {}, edits = [] } = {}) {
+export function decode(
+  { name, trained, model, tokenizers },
+  text,
+  { path = [], method = {}, edits = [] } = {},
+  watch = (_, value) => value,
+) {
   const { config } = model;
   const { source, target } = tokenizers;
   const encoded = source.encode(text);
@@ -50,7 +56,7 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
   const recorder = recording();
   const edit = tapOf(edits, config);
   /** @type {Tap} */
-  const tap = (point, value) => recorder.tap(point, edit(point, value));
+  const tap = (point, value) => recorder.tap(point, watch(point, edit(point, value)));
   const choose = how.method === "sample" ? sampler(how.seed, how.temperature, how.top_k, how.top_p) : argmax;
   const steps = [
     ...walk((token, state) => model.step(token, state, tap), model.start(src, tap), rules, limit, given, choose),

@@ -1,6 +1,7 @@
 // The models of a page, and what can be asked of them. The worker runs it (worker.js), and so do tests.
 
 import { KINDS } from "../names.js";
+import { cellOf } from "./cell.js";
 import { decode } from "./decode.js";
 import { detailsOf, machineOf } from "./machine.js";
 import { readModel } from "./model.js";
@@ -46,6 +47,9 @@ export function createEngine() {
 
     /** The numbers of an opened block. @param {string} name @param {string} text @param {Request} request @param {number} step @param {import("../structs").Opened} opened @returns {Message} */
     details: (name, text, request, step, opened) => detailsOf(find(name), text, request, words.get(name), step, opened),
+
+    /** The numbers from which one weight follows. @param {string} name @param {string} text @param {Request} request @param {Parameters<typeof cellOf>[3]} at @returns {Message} */
+    cell: (name, text, request, at) => cellOf(find(name), text, request, at),
 
     /** Decodes a text: the message of the decoding, for the store, and its path and text. @param {string} name @param {string} text @param {Request} request @returns {Answer} */
     decode(name, text, request) {

@@ -1,0 +1,348 @@
+// One cell, from q·k to the head's output: a row for each key, with its products by dimension as colours.
+
+import { paper } from "./canvas.js";
+import { explainWinner, fixed, heaviest, namedDimensions, numbersOf } from "./cell_numbers.js";
+import { chainOf, csvOf, keyCells, keyColumns } from "./cell_text.js";
+import { copyText } from "./clipboard.js";
+import { readTheme } from "./colours.js";
+import { children, finder, make, say, sayAll } from "./dom.js";
+import { diverging } from "./machine_pictures.js";
+import { SIDES, headTitle } from "./names.js";
+import { clamp, plural } from "./numbers.js";
+import { PAUSE } from "./view.js";
+import { readMessage } from "./wire.js";
+import { WHY_MASKED, numbered, tokenName } from "./wording.js";
+
+/** @import { CellState, Content, Message } from "./types" */
+
+const HIGH = 22; // height of a strip, in pixels
+const DROP = 6; // how far numbers below zero are lowered, so that the sign needs no colour
+const GAPPED = 5; // width of a dimension above which there are gaps, in pixels
+
+/**
+ * Streamlit calls this again whenever the data or the theme changes; it calls the returned function once, at unmount.
+ * @param {import("./types").Mount<Uint8Array, "__cell", CellState>} mount
+ */
+export default function ({ data, parentElement: root, setStateValue }) {
+  return showCell(root, readMessage(data), (report) => setStateValue("at", report));
+}
+
+/**
+ * Shows a row of a head, opened at one key. `moved` is told which key the reader moved to, after a pause; the page
+ * answers by showing the row opened at that key.
+ * @param {ParentNode & { __cell?: CellState }} root with the markup of the component
+ * @param {Message} message as written by explorer/browser/cell.py or computed by live/cell.js
+ * @param {(report: import("./structs").CellReport) => void} [moved]
+ * @returns {() => void} ends the view
+ */
+export function showCell(root, message, moved) {
+  const S = (root.__cell ??= create(root));
+  Object.assign(S, { moved, theme: readTheme(S.box) });
+  const before = S.key;
+  load(S, message);
+  draw(S);
+  if (S.key !== before) reveal(S);
+  return () => {
+    S.observer.disconnect();
+    clearTimeout(S.reporting);
+    cancelAnimationFrame(S.frame);
+    delete root.__cell;
+  };
+}
+
+/** The state before the first message arrives; `load` adds the rest. @param {ParentNode} root */
+function create(root) {
+  const find = finder(root);
+  const S = /** @type {CellState} */ (
+    /** @type {unknown} */ ({ find, box: find(".onecell"), pending: [], dimension: null, frame: 0, width: 0 })
+  );
+  const rows = find(".rows");
+  rows.onkeydown = (event) => onKey(S, event);
+  rows.onclick = (event) => onClick(S, event);
+  /** @type {HTMLDetailsElement} */ (find("details")).ontoggle = () => drawTable(S);
+  find(".copy").onclick = async () => {
+    const copied = await copyText(csvOf(S.header, S.numbers, S.mask));
+    say(find("output"), copied ? "Copied." : "This browser does not let the page copy; select the table instead.");
+  };
+  S.observer = new ResizeObserver(() => {
+    if (S.width !== S.box.clientWidth) redraw(S);
+  });
+  S.observer.observe(S.box);
+  return S;
+}
+
+/** What a row is, apart from the chosen key. @param {CellState["header"] | undefined} header */
+const rowOf = (header) => header && [header.seq, header.kind, header.layer, header.head, header.row].join(" ");
+
+/**
+ * Loads a row. The chosen key stays if the page only answers a report of this view.
+ * @param {CellState} S
+ * @param {Message} message
+ */
+function load(S, message) {
+  const { header, arrays } = message;
+  const answered = S.pending.indexOf(header.column);
+  const same = rowOf(S.header) === rowOf(header);
+  if (!same || (S.header.column !== header.column && answered < 0)) {
+    clearTimeout(S.reporting);
+    S.key = header.column - 1;
+    if (!same) S.dimension = null;
+  }
+  S.pending = same ? S.pending.slice(answered + 1) : [];
+  S.header = header;
+  S.mask = /** @type {Uint8Array} */ (arrays.mask.values);
+  S.numbers = numbersOf(message);
+  build(S);
+}
+
+/** Writes everything that does not depend on the chosen key and dimension. @param {CellState} S */
+function build(S) {
+  const { find, header, numbers, mask } = S;
+  const { kind, layer, head, row, query, predicted, tokens, scaled } = header;
+  const [asking, asked] = SIDES[kind];
+  const from = tokenAt(query, row - 1, asking);
+  const leads = predicted ? [" → predicts ", tokenName(predicted, "target")] : [];
+  sayAll(find(".title"), `${headTitle(kind, layer, head)}: `, predicted ? "reads " : "query ", from, ...leads);
+  const key = (/** @type {number} */ at) => numbered(tokens, at, asked);
+  sayAll(find(".wins"), ...explainWinner(numbers).map((piece) => (typeof piece === "string" ? piece : key(piece.key))));
+  const scale = `÷ ${scaled ? `√${numbers.size}` : "1 (not scaled)"}${numbers.bias ? " + distance" : ""}`;
+  const named = namedDimensions(numbers);
+  const byDimension = (/** @type {string} */ title) => make("span", "", title, ticksOf(numbers.size, named));
+  const titles = [byDimension("query × key, by dimension"), "sum", scale, "softmax → weight"];
+  fill(find(".heads"), ["key", ...titles, byDimension("weight × value, by dimension")]);
+  fill(find(".asks"), [make("span", "", "query ", tokenAt(query, row - 1, asking)), make("canvas"), "", "", "", ""]);
+  const output = numbers.replaced ? "output of the head, replaced by an edit" : "Σ weight × value = output of the head";
+  fill(find(".sums"), [output, make("canvas")]);
+  const best = heaviest(numbers);
+  S.lines = children(find(".body"), numbers.keys.length, makeLine).map((box, at) => {
+    const [name, products, sum, score, weight, weighted] = /** @type {HTMLElement[]} */ ([...box.children]);
+    box.classList.toggle("masked", !numbers.open[at]);
+    sayAll(name, key(at));
+    say(sum, fixed(numbers.sums[at], numbers.digits.score));
+    say(score, fixed(numbers.scores[at], numbers.digits.score));
+    const share = numbers.weights[at];
+    weight.style.setProperty("--share", `${100 * share}%`);
+    weight.title = WHY_MASKED[mask[at]] ?? "";
+    const named = best.length < 2 ? "heaviest" : "tied";
+    const tag = best.includes(at) && numbers.open.length > 1 && best.length < 5 ? make("small", "", named) : "";
+    weight.replaceChildren(make("b", "", numbers.open[at] ? fixed(share, numbers.digits.weight) : "masked"), tag);
+    const [left, right] = [products.firstChild, weighted.firstChild];
+    return {
+      box,
+      products: /** @type {HTMLCanvasElement} */ (left),
+      weighted: /** @type {HTMLCanvasElement} */ (right),
+    };
+  });
+  writeFuture(find(".future"), numbers.keys.length, tokens.length);
+  find(".swatch").hidden = numbers.open.every(Boolean) && numbers.keys.length === tokens.length;
+  say(find("summary"), `Table: ${plural(numbers.keys.length, "key")} with product, score and weight`);
+  say(find("output"), "");
+  drawTable(S);
+}
+
+/** The numbers of the first dimension, of the last one and of those that the sentence names. @param {number} size @param {number[]} named */
+function ticksOf(size, named) {
+  const apart = Math.ceil(size / 8); // dimensions between two numbers, at least
+  const ticks = named.reduce(
+    (/** @type {number[]} */ all, i) => (all.every((other) => Math.abs(other - i) >= apart) ? [...all, i] : all),
+    [],
+  );
+  for (const end of [0, size - 1]) if (ticks.every((other) => Math.abs(other - end) >= apart)) ticks.push(end);
+  const marks = ticks.map((i) => {
+    const mark = make(named.includes(i) ? "b" : "span", "", `${i + 1}`);
+    mark.style.left = `${(100 * (i + 0.5)) / size}%`;
+    return mark;
+  });
+  return make("span", "ticks", ...marks);
+}
+
+/** @param {string} token @param {number} at @param {string} side */
+const tokenAt = (token, at, side) =>
+  make("span", "named", make("span", "place", `${at + 1}`), "\u2009", tokenName(token, side));
+
+/** @param {Element} line @param {Content[]} cells */
+const fill = (line, cells) => line.replaceChildren(...cells.map((cell) => make("span", "", cell)));
+
+function makeLine() {
+  const [products, weighted] = [make("canvas"), make("canvas")];
+  const cells = [make("span"), make("span", "", products), make("span"), make("span")];
+  return make("div", "line key", ...cells, make("span", "share"), make("span", "", weighted));
+}
+
+/** The keys that did not exist yet, in one hatched line. @param {HTMLElement} line @param {number} first @param {number} count */
+function writeFuture(line, first, count) {
+  line.hidden = first === count;
+  const which = count - first > 1 ? `${first + 1}–${count}` : `${count}`;
+  fill(line, [which, make("em", "", `masked (future): ${plural(count - first, "later position")} not read yet`)]);
+}
+
+/** Draws at the next frame. @param {CellState} S */
+const redraw = (S) => (S.frame ||= requestAnimationFrame(() => draw(S)));
+
+/** Draws the strips, marks the chosen key and dimension, and writes their numbers. @param {CellState} S */
+function draw(S) {
+  S.frame = 0;
+  const { numbers, lines, find, header, theme, key, dimension } = S;
+  S.width = S.box.clientWidth;
+  const dark = S.box.dataset.theme === "dark";
+  const scale = largest(numbers.products.filter((_, k) => numbers.open[k]));
+  const painter = (/** @type {number} */ most) => {
+    const colour = diverging(theme, dark, most);
+    return (
+      /** @type {HTMLCanvasElement} */ canvas,
+      /** @type {number} */ wide,
+      /** @type {number[]} */ values,
+      /** @type {boolean} */ own,
+    ) => paintStrip(canvas, wide, values, { colour, ink: theme.ink, mark: dimension, own });
+  };
+  // Measured before anything is painted: a measurement between two paintings would lay out the page again.
+  const [wide, narrow] = [lines[0].products, lines[0].weighted].map(
+    (canvas) => /** @type {HTMLElement} */ (canvas.parentElement).clientWidth,
+  );
+  const products = painter(scale);
+  const weighted = painter(largest(numbers.weighted));
+  lines.forEach((line, at) => {
+    const chosen = at === key;
+    line.box.classList.toggle("chosen", chosen);
+    products(line.products, wide, numbers.products[at], chosen);
+    weighted(line.weighted, narrow, numbers.weighted[at], chosen);
+  });
+  painter(largest([numbers.query]))(
+    /** @type {HTMLCanvasElement} */ (find(".asks canvas")),
+    wide,
+    numbers.query,
+    false,
+  );
+  painter(largest([numbers.output]))(
+    /** @type {HTMLCanvasElement} */ (find(".sums canvas")),
+    narrow,
+    numbers.output,
+    false,
+  );
+  const [least, bar, most] = /** @type {HTMLElement[]} */ ([...find(".ramp").children]);
+  const colour = diverging(theme, dark, 1);
+  bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((value) => css(colour(value))).join()})`;
+  say(least, fixed(-scale, 2));
+  say(most, fixed(scale, 2));
+  const chain = chainOf(header, numbers, S.mask, key, dimension);
+  find(".chain").replaceChildren(
+    ...chain.map(([name, ...content]) => make("li", "", make("b", "", name), " ", ...content)),
+  );
+  const where = dimension === null ? "" : `, dimension ${dimension + 1} of ${numbers.size}`;
+  const about = `Key ${key + 1} of ${numbers.keys.length}, ${header.tokens[key]}${where}. Arrow up and down: key; left and right: dimension.`;
+  find(".rows").setAttribute("aria-label", about);
+}
+
+/** @param {number[][]} rows */
+const largest = (rows) => Math.max(...rows.flat().map(Math.abs), 0) || 1;
+
+/** A pixel as a CSS colour. @param {number} pixel */
+const css = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
+
+/**
+ * Paints numbers side by side: raised above zero, lowered below, the stronger the larger.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} wide
+ * @param {number[]} values
+ * @param {{ colour: (value: number) => number, ink: string, mark: number | null, own: boolean }} look `mark` is a dimension with a frame; a strong one in its `own` row
+ */
+function paintStrip(canvas, wide, values, { colour, ink, mark, own }) {
+  const ctx = paper(canvas, wide, HIGH);
+  const step = wide / values.length;
+  const gap = step > GAPPED ? 1 : 0;
+  values.forEach((value, i) => {
+    ctx.fillStyle = css(colour(value));
+    ctx.fillRect(i * step, value < 0 ? DROP : 0, step - gap, HIGH - DROP);
+  });
+  if (mark === null) return;
+  Object.assign(ctx, { strokeStyle: ink, lineWidth: own && gap ? 2 : 1, globalAlpha: own ? 1 : 0.55 });
+  const inset = ctx.lineWidth / 2;
+  const out = gap ? 0 : 1; // around narrow dimensions, so that their colour stays
+  ctx.strokeRect(mark * step + inset - out, inset, step - gap - 2 * inset + 2 * out, HIGH - 2 * inset);
+  ctx.globalAlpha = 1;
+}
+
+/** Scrolls the list, and not the page, to the chosen key. @param {CellState} S */
+function reveal({ find, lines, key }) {
+  const [rows, heads, sums] = [find(".rows"), find(".heads"), find(".sums")];
+  const { offsetTop: top, offsetHeight: high } = lines[key].box;
+  const above = top - heads.offsetHeight;
+  const below = top + high + sums.offsetHeight - rows.clientHeight;
+  if (rows.scrollTop > above) rows.scrollTop = above;
+  else if (rows.scrollTop < below) rows.scrollTop = below;
+}
+
+/** Goes to a key and a dimension, and reports the key after a pause. @param {CellState} S @param {number} key @param {number | null} dimension */
+function goTo(S, key, dimension) {
+  const moves = key !== S.key;
+  Object.assign(S, { key, dimension });
+  redraw(S);
+  if (!moves) return;
+  reveal(S);
+  clearTimeout(S.reporting);
+  const { moved } = S;
+  if (!moved) return;
+  S.reporting = setTimeout(() => {
+    const { seq, kind, layer, head, row } = S.header;
+    S.pending.push(S.key + 1);
+    moved({ seq, kind, layer, head, row, column: S.key + 1 });
+  }, PAUSE);
+}
+
+/** @param {CellState} S @param {KeyboardEvent} event */
+function onKey(S, event) {
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  const { key, dimension, numbers } = S;
+  const [last, end] = [numbers.keys.length - 1, numbers.size - 1];
+  const best = () => {
+    const sizes = numbers.products[key].map(Math.abs);
+    return sizes.indexOf(Math.max(...sizes));
+  };
+  /** @type {Record<string, () => [number, number | null]>} */
+  const moves = {
+    ArrowUp: () => [Math.max(0, key - 1), dimension],
+    ArrowDown: () => [Math.min(last, key + 1), dimension],
+    ArrowLeft: () => [key, clamp((dimension ?? numbers.size) - 1, 0, end)],
+    ArrowRight: () => [key, clamp((dimension ?? -1) + 1, 0, end)],
+    Home: () => [0, dimension],
+    End: () => [last, dimension],
+    Enter: () => [key, dimension === null ? best() : null],
+  };
+  const move = moves[event.key];
+  if (!move) return;
+  event.preventDefault();
+  goTo(S, ...move());
+}
+
+/** @param {CellState} S @param {MouseEvent} event */
+function onClick(S, event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  const at = S.lines.findIndex(({ box }) => box.contains(target));
+  const key = at < 0 ? S.key : at;
+  if (target.tagName !== "CANVAS") {
+    if (at >= 0) goTo(S, key, S.dimension);
+    return;
+  }
+  const { left, width } = target.getBoundingClientRect();
+  const dimension = clamp(Math.floor(((event.clientX - left) / width) * S.numbers.size), 0, S.numbers.size - 1);
+  goTo(S, key, key === S.key && dimension === S.dimension ? null : dimension);
+}
+
+/** Writes the table, if it is open. @param {CellState} S */
+function drawTable(S) {
+  const { find, header, numbers, mask } = S;
+  if (!(/** @type {HTMLDetailsElement} */ (find("details")).open)) return;
+  const side = SIDES[header.kind][1];
+  const head = (/** @type {string} */ name) => Object.assign(make("th", "", name), { scope: "col" });
+  find("thead tr").replaceChildren(...["key", ...keyColumns(header, numbers)].map(head));
+  find("tbody").replaceChildren(
+    ...numbers.keys.map((_, at) =>
+      make(
+        "tr",
+        "",
+        make("td", "", numbered(header.tokens, at, side)),
+        ...keyCells(numbers, mask, at).map((cell) => make("td", "", cell)),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,226 @@
+// The numbers of one row of a head as on paper: each follows from those on screen before it, with as few decimals as
+// give the weights that the model used. And which key wins, by how much, and which dimensions bring it there.
+
+/** @import { CellNumbers, CellText, Message } from "./types" */
+
+const WEIGHT_DIGITS = [4, 5, 3]; // decimals of weights, in the order in which they are tried
+const EDITED = 1e-5; // weights further than this from the softmax of their scores come from an edit
+const SPREAD = 0.9; // effective keys, as a share of the visible ones, from which the weight is called spread out
+const NAMED = 3; // dimensions that the sentence names, at most
+
+/** @param {number} value @param {number} digits */
+const round = (value, digits) => Math.round(value * 10 ** digits) / 10 ** digits;
+
+/** A number with this many decimals; what rounds to 0 has no sign. @param {number} value @param {number} digits */
+export const fixed = (value, digits) => {
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) ? `−${text}` : text;
+};
+
+/** A number with its sign: "+0.90", "−0.12". @param {number} value */
+const signed = (value, digits = 2) => (value < 0 ? "" : "+") + fixed(value, digits);
+
+/** @param {number[]} values */
+const sumOf = (values) => values.reduce((sum, value) => sum + value, 0);
+
+/**
+ * The computation of a row, step by step. Products, sums and exponentials have `rest` decimals.
+ * @param {Message} message @returns {CellNumbers}
+ */
+export function numbersOf(message) {
+  /** @type {CellNumbers | undefined} */
+  let numbers;
+  for (const weight of WEIGHT_DIGITS)
+    for (let score = weight; score < weight + 5; score++)
+      for (let rest = score + 1; rest < score + 3; rest++) {
+        numbers = withDigits(message, { weight, score, rest });
+        if (numbers.reproduced) return numbers;
+      }
+  return /** @type {CellNumbers} */ (numbers);
+}
+
+/** @param {Message} message @param {CellNumbers["digits"]} digits @returns {CellNumbers} */
+function withDigits({ header, arrays }, digits) {
+  const all = (/** @type {string} */ name, /** @type {number} */ decimals) =>
+    Array.from(arrays[name]?.values ?? [], (value) => round(value, decimals));
+  const query = all("query", digits.rest);
+  const size = query.length;
+  const rows = (/** @type {string} */ name) => {
+    const flat = all(name, digits.rest);
+    return Array.from({ length: flat.length / size }, (_, k) => flat.slice(k * size, (k + 1) * size));
+  };
+  const [keys, values] = [rows("keys"), rows("values")];
+  const bias = arrays.bias ? all("bias", digits.score) : null;
+  const open = Array.from(arrays.mask.values, (code) => !code);
+  const divisor = header.scaled ? round(Math.sqrt(size), digits.rest) : 1;
+  const products = keys.map((key) => key.map((value, i) => round(query[i] * value, digits.rest)));
+  const sums = products.map((row) => round(sumOf(row), digits.rest));
+  const scores = sums.map((sum, k) => round(sum / divisor + (bias?.[k] ?? 0), digits.score));
+  const exponentials = softened(scores, open).map((value) => round(value, digits.rest));
+  const total = round(sumOf(exponentials), digits.rest);
+  const softmax = exponentials.map((value) => (total ? round(value / total, digits.weight) : 0));
+  const recorded = all("weights", digits.weight);
+  const edited = isEdited(arrays, open);
+  const weights = edited ? recorded : softmax;
+  const weighted = values.map((row, k) => row.map((value) => round(weights[k] * value, digits.rest)));
+  const output = all("output", digits.rest);
+  return {
+    digits,
+    size,
+    query,
+    keys,
+    values,
+    bias,
+    open,
+    divisor,
+    products,
+    sums,
+    scores,
+    exponentials,
+    total,
+    softmax,
+    weights,
+    weighted,
+    output,
+    edited,
+    replaced: isReplaced(arrays, size),
+    reproduced: weights.every((weight, k) => fixed(weight, digits.weight) === fixed(recorded[k], digits.weight)),
+  };
+}
+
+/** e^(score − highest score) of each key; 0 where masked. @param {number[]} scores @param {boolean[]} open */
+function softened(scores, open) {
+  const highest = Math.max(...scores.filter((_, k) => open[k]));
+  return scores.map((score, k) => (open[k] ? Math.exp(score - highest) : 0));
+}
+
+/** Whether the weights are not the softmax of the scores. @param {Message["arrays"]} arrays @param {boolean[]} open */
+function isEdited({ scores, weights }, open) {
+  const raised = softened([...scores.values], open);
+  const total = sumOf(raised) || 1;
+  return raised.some((value, k) => Math.abs(value / total - weights.values[k]) > EDITED);
+}
+
+/** Whether the output is not the sum of the weighted values. @param {Message["arrays"]} arrays @param {number} size */
+function isReplaced({ weights, values, output }, size) {
+  const largest = Math.max(1, ...values.values.map(Math.abs));
+  return output.values.some((value, i) => {
+    const sum = sumOf(Array.from(weights.values, (weight, k) => weight * values.values[k * size + i]));
+    return Math.abs(sum - value) > 1e-4 * largest;
+  });
+}
+
+/** The visible keys, the highest score first. @param {CellNumbers} numbers */
+const ranked = ({ scores, open }) =>
+  scores
+    .map((_, key) => key)
+    .filter((key) => open[key])
+    .sort((a, b) => scores[b] - scores[a]);
+
+/**
+ * The keys with the largest weight: one, or all that tie in the decimals on screen; none if every key is masked.
+ * @param {CellNumbers} numbers
+ */
+export function heaviest({ weights, open }) {
+  const seen = weights.map((_, key) => key).filter((key) => open[key]);
+  const most = Math.max(...seen.map((key) => weights[key]));
+  return most > 0 ? seen.filter((key) => weights[key] === most) : [];
+}
+
+/** How the winner wins, or why there is none; keys are given by their index. @param {CellNumbers} numbers @returns {CellText[]} */
+export function explainWinner(numbers) {
+  const { weights, scores, digits, edited } = numbers;
+  const order = ranked(numbers);
+  const best = heaviest(numbers);
+  const say = (/** @type {number} */ weight) => fixed(weight, digits.weight);
+  if (!order.length) return ["Every key is masked: there is nothing to see, and the weights are 0."];
+  if (edited)
+    return [
+      "A head edit replaced the weights of this row, so its scores do not decide. By its scores, ",
+      ...(numbers.softmax[order[0]] > (numbers.softmax[order[1]] ?? 0)
+        ? [{ key: order[0] }, ` would be heaviest, with ${say(numbers.softmax[order[0]])}.`]
+        : ["no key would be alone at the top."]),
+    ];
+  if (order.length < 2) return [{ key: order[0] }, " is the only visible key: its weight is 1, whatever its score."];
+  if (best.length > 1) {
+    const each = `${say(weights[best[0]])} each`;
+    if (best.length === order.length) return [`No key wins: all ${best.length} visible keys have ${each}.`];
+    if (best.length > 4) return [`No key wins alone: ${best.length} keys tie, with ${each}.`];
+    const names = best.flatMap((key, i) => [i ? (i < best.length - 1 ? ", " : " and ") : "", { key }]);
+    return ["No key wins alone: ", ...names.slice(1), ` tie, with ${each}.`];
+  }
+  const [first, second] = order;
+  const lead = scores[first] - scores[second];
+  const equal = order.filter((key) => scores[key] === scores[second]).length;
+  const effective = Math.exp(-sumOf(order.map((key) => (weights[key] ? weights[key] * Math.log(weights[key]) : 0))));
+  const even = order.length > 2 && effective >= SPREAD * order.length;
+  const decimals = decimalsOf(lead, digits.score);
+  return [
+    ...(even
+      ? [`The weight is spread out: each of ${order.length} keys would have ${say(1 / order.length)} if it were even. `]
+      : []),
+    { key: first },
+    ` is heaviest, with ${say(weights[first])}: its score leads that of `,
+    { key: second },
+    `${equal > 1 ? `, one of ${equal} that tie for second,` : ", the second,"} by ${fixed(lead, decimals)}, so its weight is ${timesAsLarge(lead)}. `,
+    shareOfLead(numbers, first, second, decimals),
+  ];
+}
+
+/** e^lead in words. @param {number} lead */
+function timesAsLarge(lead) {
+  const ratio = Math.exp(lead);
+  if (ratio >= 1000) return "more than 1,000 times as large";
+  return `${ratio < 2 ? ratio.toFixed(ratio < 1.005 ? 4 : 2) : ratio.toPrecision(2)} times as large`;
+}
+
+/**
+ * What each dimension adds to the lead of one key's score over another's, after the division.
+ * @param {CellNumbers} numbers @param {number} first @param {number} second
+ */
+export const contributions = ({ products, divisor }, first, second) =>
+  products[first].map((product, i) => (product - products[second][i]) / divisor);
+
+/**
+ * The dimensions that contribute most to the lead of one key's score over another's, the largest first.
+ * @param {CellNumbers} numbers @param {number} first @param {number} second @param {number} decimals
+ */
+function leading(numbers, first, second, decimals) {
+  const shares = contributions(numbers, first, second);
+  const largest = Math.max(...shares);
+  return shares
+    .map((share, i) => ({ i, share: round(share, decimals) }))
+    .filter(({ share }) => share > 0 && share >= largest / 4)
+    .sort((a, b) => b.share - a.share)
+    .slice(0, NAMED);
+}
+
+/** The dimensions that the sentence on the winner names; none if no key wins. @param {CellNumbers} numbers */
+export function namedDimensions(numbers) {
+  const { scores, edited, digits } = numbers;
+  const [first, second] = ranked(numbers);
+  if (edited || second === undefined || heaviest(numbers).length > 1) return [];
+  return leading(numbers, first, second, decimalsOf(scores[first] - scores[second], digits.score)).map(({ i }) => i);
+}
+
+/** The decimals with which a lead is written. @param {number} lead @param {number} digits */
+const decimalsOf = (lead, digits) => (lead < 0.1 ? digits : 2);
+
+/** What the dimensions bring to the lead, and the distance. @param {CellNumbers} numbers @param {number} first @param {number} second @param {number} decimals */
+function shareOfLead(numbers, first, second, decimals) {
+  const { bias, scores, size } = numbers;
+  const lead = round(scores[first] - scores[second], decimals);
+  const distance = bias ? round(bias[first] - bias[second], decimals) : 0;
+  const nearer = distance ? ` The distance (ALiBi) brings ${signed(distance, decimals)}.` : "";
+  const named = leading(numbers, first, second, decimals);
+  if (!named.length) return `No single dimension brings this lead.${nearer}`;
+  const together = sumOf(named.map(({ share }) => share));
+  const others = size - named.length;
+  const each = named.map(({ i, share }) => `${i + 1} (${signed(share, decimals)})`);
+  const list = each.length > 1 ? `${each.slice(0, -1).join(", ")} and ${each[each.length - 1]}` : each[0];
+  const rest = others
+    ? `; ${others > 1 ? `the other ${others} together bring` : "the other one brings"} ${signed(lead - distance - together, decimals)}`
+    : "";
+  const [noun, verb] = each.length > 1 ? ["Dimensions", "contribute"] : ["Dimension", "contributes"];
+  return `${noun} ${list} ${verb} most to this lead${rest}.${nearer}`;
+}

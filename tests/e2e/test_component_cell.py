@@ -1,0 +1,240 @@
+"""One cell in a real browser: a row for each key, its numbers on demand, by mouse and keyboard."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from explorer.browser import wire
+from tests.e2e.bench import NASTY, Bench, pixels
+from tests.e2e.test_accessibility import findings
+
+SIZE = 8
+HEADER = {
+    "part": "cell",
+    "seq": "s",
+    "kind": "cross",
+    "layer": 1,
+    "head": 2,
+    "row": 2,
+    "column": 3,
+    "query": "je",
+    "predicted": "lis",
+    "scaled": True,
+    "gated": False,
+}
+TOKENS = ["i", "read", "red", "books", "<eos>"]
+
+
+def planted(
+    tokens: list[str] = TOKENS, *, exists: int = 0, mask: tuple[int, ...] = (), winner: int = 1, **changes: Any
+) -> bytes:
+    """A row in which one key wins by 4, of which dimension 3 brings 3 and dimension 5 brings 1."""
+    n = exists or len(tokens)
+    query = np.ones(SIZE, dtype=np.float32)
+    keys = np.zeros((n, SIZE), dtype=np.float32)
+    keys[:, 0] = -1
+    keys[winner, [2, 4]] = 3 * np.sqrt(SIZE), np.sqrt(SIZE)
+    values = np.arange(n * SIZE, dtype=np.float32).reshape(n, SIZE) / 10
+    scores = keys @ query / np.sqrt(SIZE)
+    codes = np.zeros(n, dtype=np.uint8)
+    codes[list(mask)] = 2
+    raised = np.where(codes, 0, np.exp(scores - scores[codes == 0].max()))
+    weights = (raised / raised.sum()).astype(np.float32)
+    arrays = {"query": query, "keys": keys, "values": values, "scores": scores.astype(np.float32)}
+    arrays |= {"weights": weights, "mask": codes, "output": weights @ values}
+    return wire.write(HEADER | {"tokens": tokens} | changes, arrays)
+
+
+@pytest.fixture
+def shown(cell: Bench) -> Bench:
+    cell.prepare()
+    cell.show(planted())
+    return cell
+
+
+def strip(cell: Bench, key: int, dimension: int, *, y: float = 11) -> tuple[int, ...]:
+    """The colour of a product, at a height from the top of its strip."""
+    canvas = cell(f".key:nth-child({key}) canvas").first
+    width = float(canvas.evaluate("(c) => parseFloat(c.style.width)"))
+    return pixels(canvas, [{"x": (dimension - 0.5) * width / SIZE, "y": y}])[0]
+
+
+def box(cell: Bench, selector: str) -> dict[str, float]:
+    found = cell(selector).bounding_box()
+    assert found
+    return dict(found)
+
+
+def click_product(cell: Bench, key: int, dimension: int) -> None:
+    canvas = cell(f".key:nth-child({key}) canvas").first
+    box = canvas.bounding_box()
+    assert box
+    canvas.click(position={"x": (dimension - 0.5) * box["width"] / SIZE, "y": 10})
+    cell.frame()
+
+
+def test_it_says_how_the_winner_wins(shown: Bench) -> None:
+    assert shown.text(".title") == "Cross-attention, layer 1, head 2: reads 2 je → predicts lis"
+    assert shown.text(".wins") == (
+        "2 read is heaviest, with 0.9317: its score leads that of 1 i, one of 4 that tie for second, by 4.00, so its "
+        "weight is 55 times as large. Dimensions 3 (+3.00) and 5 (+1.00) contribute most to this lead; the other 6 "
+        "together bring +0.00."
+    )
+    assert shown(".heads > :nth-child(2) .ticks b").all_inner_texts() == ["3", "5"]
+    assert shown(".key").count() == len(TOKENS)
+    assert shown.text(".key:nth-child(2)").split() == ["2", "read", "10.3137", "3.6464", "0.9317", "heaviest"]
+    assert "heaviest" not in shown.text(".key:nth-child(1)")
+    assert "chosen" in str(shown(".key:nth-child(3)").get_attribute("class")), "the key that the message names"
+
+
+def test_the_sign_of_a_product_shows_in_its_place_and_its_colour(shown: Bench) -> None:
+    largest, negative, zero = (strip(shown, *at) for at in ((2, 3), (2, 1), (2, 2)))
+    assert largest[0] > largest[2] + 80, "orange"
+    assert negative[2] > negative[0], "blue"
+    assert max(zero[:3]) - min(zero[:3]) < 12
+    assert strip(shown, 2, 3, y=2)[3] == 255
+    assert strip(shown, 2, 3, y=20)[3] == 0, "above zero is raised"
+    assert strip(shown, 2, 1, y=2)[3] == 0, "below zero is lowered"
+    assert strip(shown, 2, 1, y=20)[3] == 255
+
+
+def test_a_click_on_a_product_gives_its_numbers_and_another_the_sum(shown: Bench) -> None:
+    assert "the products of all 8 dimensions sum to −1.00000" in shown.text(".chain")
+    click_product(shown, 2, 3)
+    chain = shown.text(".chain")
+    assert "query · key 2 read: dimension 3: 1.00000 × 8.48528 = 8.48528" in chain
+    assert "score 10.31371 ÷ √8 = 10.31371 ÷ 2.82843 = 3.6464" in chain
+    assert "e^(3.6464 − 3.6464) = 1.00000" in chain
+    assert "÷ 1.07328, the sum over 5 visible keys, = 0.9317" in chain
+    assert "weight × value dimension 3: 0.9317 × 1.00000 = 0.93170" in chain
+    assert "output dimension 3: 0.9317 × 1.00000 (2 read) + 0.0171 × 3.40000 (5 <eos>)" in chain
+    click_product(shown, 2, 3)
+    assert "dimension 3" not in shown.text(".chain")
+
+
+def test_arrow_keys_move_between_keys_and_dimensions_and_the_key_is_reported(shown: Bench) -> None:
+    shown("[role=application]").focus()
+    shown.press("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight")
+    assert "query · key 2 read: dimension 3: 1.00000 × 8.48528" in shown.text(".chain")
+    label = "Key 2 of 5, read, dimension 3 of 8."
+    assert str(shown("[role=application]").get_attribute("aria-label")).startswith(label)
+    shown.press("Enter")
+    assert "dimension" not in str(shown("[role=application]").get_attribute("aria-label")).partition(".")[0]
+    shown.press("Enter")
+    assert "dimension 3: 1.00000" in shown.text(".chain"), "the largest product"
+    shown.press("End", "ArrowDown")
+    assert "query · key 5 <eos>" in shown.text(".chain")
+    shown.page.wait_for_timeout(400)
+    place = {"seq": "s", "kind": "cross", "layer": 1, "head": 2, "row": 2}
+    assert shown.page.evaluate("() => calls") == [{"name": "at", "value": place | {"column": 5}}]
+
+
+def test_the_answer_to_a_report_moves_nothing_and_another_place_does(shown: Bench) -> None:
+    shown("[role=application]").focus()
+    shown.press("ArrowDown")
+    shown.page.wait_for_timeout(400)
+    shown.press("ArrowDown")
+    shown.show(planted(column=4))  # answers the first move, after the second
+    assert "query · key 5 <eos>" in shown.text(".chain")
+    shown.show(planted(column=1))
+    assert "query · key 1 i" in shown.text(".chain")
+    shown.show(planted(column=2, row=3, query="lis"))
+    assert "query · key 2 read" in shown.text(".chain")
+    assert "reads 3 lis" in shown.text(".title")
+
+
+def test_masked_keys_and_those_that_did_not_exist_are_hatched_and_said(cell: Bench) -> None:
+    cell.prepare()
+    cell.show(planted(["<sos>", "je", "lis", "livres", "rouges"], exists=3, mask=(0,), kind="decoder", row=3, column=1))
+    assert cell.text(".key:nth-child(1) .share") == "masked"
+    assert "repeating-linear-gradient" in cell(".key:nth-child(1) .share").evaluate(
+        "(e) => getComputedStyle(e).background"
+    )
+    assert cell.text(".future") == "4–5 masked (future): 2 later positions not read yet"
+    assert "masked (padding): filler, not a word; whatever the score, the weight is exactly 0" in cell.text(".chain")
+    cell.show(planted(column=1))
+    assert not cell(".future").is_visible()
+    assert cell.text(".key:nth-child(1) .share") == "0.0171", "what was masked in another row is not here"
+
+
+def test_edits_of_the_head_are_said(cell: Bench) -> None:
+    cell.prepare()
+    header, arrays = wire.read(planted())
+    even = np.full(len(TOKENS), 0.2, dtype=np.float32)
+    cell.show(wire.write(header, arrays | {"weights": even, "output": even @ arrays["values"]}))
+    assert cell.text(".wins") == (
+        "A head edit replaced the weights of this row, so its scores do not decide. By its scores, 2 read would be "
+        "heaviest, with 0.9317."
+    )
+    assert "heaviest" not in cell.text(".body")
+    assert cell.text(".sums") == "Σ weight × value = output of the head"
+    cell.show(wire.write(header, arrays | {"output": np.zeros(SIZE, dtype=np.float32)}))
+    assert "2 read is heaviest" in cell.text(".wins")
+    assert cell.text(".sums") == "output of the head, replaced by an edit"
+    click_product(cell, 2, 3)
+    assert "An edit of this head replaced its output: it is 0.00000." in cell.text(".chain")
+
+
+def test_the_table_and_the_file_have_the_numbers_on_screen(shown: Bench) -> None:
+    assert shown("tbody tr").count() == 0, "closed by default"
+    shown.click("summary")
+    shown("tbody tr").first.wait_for()
+    header = "key query · key score (÷ √8) e^(score − highest) weight"
+    assert shown.text("thead").split() == header.split()
+    assert shown.text("tbody tr:nth-child(2)").split() == ["2", "read", "10.31371", "3.6464", "1.00000", "0.9317"]
+    shown.page.evaluate(
+        """() => {
+          const value = { writeText: async (text) => { window.copied = text; } };
+          Object.defineProperty(navigator, "clipboard", { value });
+        }"""
+    )
+    shown.click("button.copy")
+    expect(shown("output")).to_have_text("Copied.")
+    lines = list(csv.reader(io.StringIO(shown.page.evaluate("() => copied"))))
+    assert [line[1] for line in lines[1:]] == ["2 je", *(f"{i} {token}" for i, token in enumerate(TOKENS, start=1))]
+    assert {len(line) for line in lines} == {6 + 3 * SIZE}
+    numbers = dict(zip(lines[0], lines[3], strict=True))
+    assert numbers["query × key 3"] == "8.48528"
+    assert numbers["query × key 1"] == "-1.00000"
+
+
+@pytest.mark.parametrize("width", [1000, 358])
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_hundred_strange_keys_scroll_with_their_labels(cell: Bench, width: int, dark: bool) -> None:
+    tokens = (NASTY * 10)[:100]
+    cell.prepare(dark=dark, width=width)
+    cell.show(planted(tokens, winner=49, column=50))
+    rows = cell(".rows")
+    assert rows.evaluate("(e) => e.scrollHeight > e.clientHeight && e.scrollWidth <= e.clientWidth")
+    chosen, list_box = box(cell, ".chosen"), box(cell, ".rows")
+    assert list_box["y"] < chosen["y"] < list_box["y"] + list_box["height"] - 20, "the chosen key is in view"
+    rows.focus()
+    cell.press("End")
+    heads, sums, last = box(cell, ".heads"), box(cell, ".sums"), box(cell, ".key:last-child")
+    assert abs(heads["y"] - list_box["y"]) < 3, "the names of the columns stay"
+    assert heads["y"] + heads["height"] <= last["y"] + 1 <= sums["y"] - last["height"] + 2
+    assert cell.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert cell("img, script").count() == 0
+
+
+def test_on_a_phone_the_query_is_named_in_full(cell: Bench) -> None:
+    cell.prepare(width=358)
+    cell.show(planted(query="beautiful"))
+    name, strip_box = box(cell, ".asks bdi"), box(cell, ".asks canvas")
+    assert name["x"] + name["width"] <= strip_box["x"]
+    assert cell(".asks > :first-child").evaluate("(e) => e.scrollWidth <= e.clientWidth")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_is_legible_and_named_for_a_screen_reader(cell: Bench, dark: bool) -> None:
+    cell.prepare(dark=dark)
+    cell.show(planted(["<sos>", "je", "lis", "livres", "rouges"], exists=4, mask=(0,), kind="decoder", row=4))
+    cell.click("summary")
+    rules = ("color-contrast", "button-name", "scrollable-region-focusable", "aria-allowed-attr", "aria-allowed-role")
+    assert findings(cell.page, *rules) == set()

@@ -1,0 +1,107 @@
+"""One cell: the message has the vectors and numbers of the model, and reports of a browser are not trusted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.browser import wire
+from explorer.browser.cell import column_from, encode
+from explorer.decoding.coordinates import Place
+from explorer.decoding.translator import Explanation, Translation, Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from model.trace import FUTURE
+from tests.paths import CHECKPOINTS
+
+AT = Place("decoder", 2, 3, 3, 2, 3)
+
+
+@pytest.fixture(scope="module")
+def shown() -> tuple[Translation, Explanation]:
+    translator = Translator(load_model(CHECKPOINTS / "adjective-swap"))
+    translation = translator.translate("I read red books", DecodeConfig())
+    return translation, translator.explain(translation, ("decoder", 1, 2), 2)
+
+
+def test_the_message_has_the_row_of_the_head(shown: tuple[Translation, Explanation]) -> None:
+    translation, explained = shown
+    trace = translation.trace
+    header, arrays = wire.read(encode(explained.details, trace, AT, translation.seq))
+    assert header == {
+        "kind": "decoder",
+        "layer": 2,
+        "head": 3,
+        "row": 3,
+        "column": 2,
+        "query": trace.read_tokens[2],
+        "predicted": trace.predicted_tokens[2],
+        "tokens": list(trace.read_tokens),
+        "scaled": True,
+        "gated": False,
+        "part": "cell",
+        "seq": translation.seq,
+    }
+    np.testing.assert_allclose(arrays["weights"], trace.decoder[1, 2, 2, :3], atol=1e-6)
+    np.testing.assert_allclose(arrays["keys"] @ arrays["query"] / 4, arrays["scores"], atol=1e-4)
+    np.testing.assert_allclose(arrays["weights"] @ arrays["values"], arrays["output"], atol=1e-5)
+    assert {name: array.shape for name, array in arrays.items()} == {
+        "query": (16,),
+        "keys": (3, 16),
+        "values": (3, 16),
+        "scores": (3,),
+        "weights": (3,),
+        "mask": (3,),
+        "output": (16,),
+    }
+    assert not arrays["mask"].any()
+
+
+def test_what_the_row_could_not_see_is_masked(shown: tuple[Translation, Explanation]) -> None:
+    translation, explained = shown
+    mask = translation.trace.decoder_mask.copy()
+    mask[2, 0] = FUTURE
+    trace = replace(translation.trace, decoder_mask=mask)
+    _, arrays = wire.read(encode(explained.details, trace, AT, "s"))
+    assert arrays["mask"].tolist() == [FUTURE, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"row": 99}, r"This map has \d+ rows; there is no row 99\."),
+        ({"column": 4}, "Row 3 can see 3 keys; key 4 did not exist yet when it was computed."),
+        ({"column": None}, "did not exist yet"),
+    ],
+)
+def test_a_cell_that_is_not_there_is_refused(
+    shown: tuple[Translation, Explanation], changes: dict[str, Any], sentence: str
+) -> None:
+    translation, explained = shown
+    with pytest.raises(ValueError, match=sentence):
+        encode(explained.details, translation.trace, replace(AT, **changes), "s")
+
+
+REPORT = {"seq": "s", "kind": "decoder", "layer": 2, "head": 3, "row": 3, "column": 1}
+
+
+@pytest.mark.parametrize(
+    ("message", "column"),
+    [
+        (REPORT, 1),
+        (REPORT | {"column": 3}, 3),
+        (REPORT | {"column": 4}, None),
+        (REPORT | {"column": 0}, None),
+        (REPORT | {"column": "1"}, None),
+        (REPORT | {"row": 2}, None),
+        (REPORT | {"seq": "another"}, None),
+        (REPORT | {"kind": "else"}, None),
+        ("nonsense", None),
+        (None, None),
+    ],
+)
+def test_only_a_report_about_this_row_moves(message: object, column: int | None) -> None:
+    assert column_from(message, AT, "s", 3) == column

@@ -1,0 +1,104 @@
+"""One cell as the browser computes it (js/live/cell.js) against the message that Python writes, by Node.js."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.browser import wire
+from explorer.browser.cell import encode
+from explorer.decoding.coordinates import NoSingleHead, Place
+from explorer.decoding.translator import Translation, Translator
+from model.checkpoint import load_model
+from model.config import ATTENTION_KINDS, DecodeConfig
+from model.edits import HeadEdit, HeadEdits
+from model.trace import kinds_of
+from tests.explorer.browser.test_live import EDITS as SHORT_EDITS
+from tests.explorer.browser.test_live import SENTENCES, VARIANTS, run
+from tests.explorer.browser.test_live import pytestmark as NEEDS_NODE
+from tests.explorer.toy_models import save_toy
+from tests.paths import CHECKPOINTS
+
+pytestmark = NEEDS_NODE
+ON_OUTPUT: tuple[dict[str, Any], ...] = (
+    {"kind": "encoder", "layer": 0, "head": 1, "op": "zero"},
+    {"kind": "decoder", "layer": 0, "head": 0, "op": "uniform"},
+)
+# One pass over the whole target needs weights for all of its keys.
+EDITS = tuple(each | {"values": each["values"] + [0.0] * 60} if "values" in each else each for each in SHORT_EDITS)
+
+
+def edits_of(given: Sequence[dict[str, Any]]) -> HeadEdits | None:
+    edits = [HeadEdit(**({**each, "values": np.array(each["values"])} if "values" in each else each)) for each in given]
+    return HeadEdits(tuple(edits)) if edits else None
+
+
+def places(shown: Translation) -> list[Place]:
+    """In each kind: the first head at its first row, the last at its last, and one in the middle."""
+    found = []
+    for kind in kinds_of(shown.trace):
+        layers, heads, rows, keys = shown.trace.weights(kind).shape
+        for layer, head, row in ((1, 1, 1), (layers, heads, rows), (layers, 1, (rows + 1) // 2)):
+            found.append(Place(kind, layer, head, row, row if kind == "decoder" else keys))
+    return found
+
+
+def message(translator: Translator, shown: Translation, at: Place) -> tuple[dict[str, Any], dict[str, Any]]:
+    explained = translator.explain(shown, (at.kind, *at.index), at.row - 1)
+    header, arrays = wire.read(encode(explained.details, shown.trace, at, shown.seq))
+    assert (header.pop("part"), header.pop("seq")) == ("cell", shown.seq)
+    return header, arrays
+
+
+def assert_cells_agree(folder: Path, texts: Sequence[str], requests: Sequence[dict[str, Any]]) -> None:
+    translator = Translator(load_model(folder))
+    wanted, jobs = [], []
+    for text in texts:
+        for request in requests:
+            edit = edits_of(request.get("edits", ()))
+            shown = translator.translate(text, DecodeConfig(), prefix=request.get("path", ()), edit=edit)
+            for at in places(shown):
+                wanted.append(message(translator, shown, at))
+                name = {"kind": at.kind, "layer": at.layer, "head": at.head, "query": at.row, "key": at.column}
+                jobs.append({"do": "cell", "text": text, "request": request, "at": name})
+    assert {job["at"]["kind"] for job in jobs} == set(ATTENTION_KINDS)
+    for job, (header, arrays), found in zip(jobs, wanted, run(folder, jobs), strict=True):
+        assert found["header"] == header, job
+        assert found["arrays"].keys() == arrays.keys(), job
+        for name, array in arrays.items():
+            given = found["arrays"][name]
+            assert given["shape"] == list(array.shape), (job, name)
+            error = np.abs(np.reshape(given["values"], array.shape) - array).max()
+            assert error <= 1e-5 * max(1.0, float(np.abs(array).max())), (job, name, error)
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_cell_of_a_shipped_model(name: str) -> None:
+    causal = load_model(CHECKPOINTS / name).model_config.causal
+    requests: list[dict[str, Any]] = [{}, {"path": [5, 6]}]
+    # A decoder that is not causal reads all rows again at each step, so the weights of one row never fit.
+    requests.append({"edits": EDITS if causal else ON_OUTPUT})
+    assert_cells_agree(CHECKPOINTS / name, SENTENCES[name], requests)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_cell_of_a_variant(variant: str, tmp_path: Path) -> None:
+    save_toy(tmp_path / "toy", "reverse", **VARIANTS[variant])
+    assert_cells_agree(tmp_path / "toy", ["cabal"], [{}, {"edits": ON_OUTPUT}])
+
+
+def test_a_cell_that_is_not_there_is_refused_in_the_words_of_python() -> None:
+    translator = Translator(load_model(CHECKPOINTS / "reverse"))
+    shown = translator.translate("abc", DecodeConfig())
+    wanted, jobs = [], []
+    for at in (Place("decoder", 1, 1, 2, 3), Place("cross", 1, 1, 99, 1), Place("encoder", 2, 0, 1, 1)):
+        name = {"kind": at.kind, "layer": at.layer, "head": at.head, "query": at.row, "key": at.column}
+        jobs.append({"do": "refusal", "text": "abc", "request": {}, "at": name})
+        with pytest.raises((ValueError, NoSingleHead)) as refused:
+            message(translator, shown, at)
+        wanted.append(str(refused.value))
+    assert run(CHECKPOINTS / "reverse", jobs) == wanted
