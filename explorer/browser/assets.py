@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 _IMPORTED = re.compile(r'^(?:import|\}) [^;]*?from "(\.\.?/[\w./-]+\.js)";$', re.MULTILINE)
-# Comments of the JavaScript: whole lines, and types within a line. Strings have nothing of the kind.
+# Comments of the JavaScript: whole lines, types within a line, and what follows a statement. No string looks like one.
 _COMMENTS = re.compile(
-    r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/[ \t]*\n|//[^\n]*\n)|/\*\* @type (?:(?!\*/).)*\*/ ?", re.MULTILINE | re.DOTALL
+    r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/[ \t]*\n|//[^\n]*\n)|/\*\* @type (?:(?!\*/).)*\*/ ?|(?<=[;,{(\[]) // [^\n\"'`]*$",
+    re.MULTILINE | re.DOTALL,
 )
+_CSS_COMMENTS = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
+_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 _LINK, _MOUNT = "module_linker.js", "mount.js"
 _CACHED = "public, max-age=31536000, immutable"
 
@@ -137,7 +140,7 @@ def as_json(value: object) -> bytes:
 
 def style(*sheets: str) -> str:
     """Style sheets of css/ joined into one; a later one takes precedence."""
-    return "".join(_read("css", f"{name}.css") for name in sheets)
+    return "".join(_CSS_COMMENTS.sub("", _read("css", f"{name}.css")) for name in sheets)
 
 
 def has_styles(entry: str) -> bool:
@@ -192,8 +195,8 @@ def read(file: str) -> str:
 
 
 def without_comments(script: str) -> str:
-    """A script as it travels: without comments, which are two fifths of it."""
-    return _COMMENTS.sub("", script)
+    """A script as it travels: without comments and indentation, which are nearly half of it."""
+    return _INDENTATION.sub("", _COMMENTS.sub("", script))
 
 
 def _read(folder: str, file: str) -> str:

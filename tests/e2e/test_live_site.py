@@ -127,6 +127,16 @@ def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
     edited = model.translate(sentence, DecodeConfig(), edit=HeadEdits((HeadEdit(kind, 0, 0, "zero"),)))
     assert_same(page, edited)
     assert f"edit={kind}.1.1.zero" in page.url
+
+    visit(page, f"{site}attention/", model=name, text=sentence, kind=kind, layer="1", head="1", view="head", cell="1-1")
+    page.get_by_role("button", name="Where does this number come from?").click()
+    shown = re.compile(r"= (?:[<>] )?(\d(?:\.\d+)?)$")
+    line = page.locator(".cell-panel li", has_text=re.compile("^weight"))
+    expect(line).to_have_text(shown)
+    found = shown.search(line.inner_text())
+    assert found
+    assert float(found[1]) == pytest.approx(own.trace.weights(kind)[0, 0, 0, 0], abs=1e-4)
+    assert "panel=cell" in page.url
     assert watch.taken() == []
 
 
