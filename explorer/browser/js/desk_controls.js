@@ -201,6 +201,7 @@ function drawPaths(D) {
 export function drawPlaceTools(D) {
   const { kind, layer, head, cell = "" } = D.place;
   const tools = D.find(".edit");
+  for (const what of ["csv", "png"]) D.find(`.export [value=${what}]`).hidden = D.page === "inside";
   tools.hidden = D.page !== "attention" || !Number(head);
   if (tools.hidden) return;
   say(D.find(".which-head"), `${headTitle(/** @type {Kind} */ (kind), Number(layer), Number(head))}:`);

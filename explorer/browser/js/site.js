@@ -32,13 +32,15 @@ export function start() {
   listenToTheme(() => desk.redraw());
   listenToTerms(byId("tip"), header.terms);
   const first = places.read();
+  const { embed } = first.query;
+  if (embed) document.documentElement.dataset.embed = embed;
   const desk = mountDesk(byId("desk-place"), {
     engine,
     models: header.models,
     query: { ...header.query, ...first.query },
     page: first.page || header.page,
     moved: (query, page, isNew) => {
-      places.write(query, page, isNew);
+      places.write(embed ? { ...query, embed } : query, page, isNew);
       const { text = "" } = query;
       document.title = [text, TITLES[/** @type {keyof typeof TITLES} */ (page)], "Headlight"]
         .filter(Boolean)
