@@ -160,11 +160,9 @@ def test_the_commands_of_the_image(tmp_path: Path) -> None:
                     ["cp", "-r", str(ROOT / source.lstrip("/")), str(folder / source.lstrip("/"))], check=True
                 )
         elif name == "RUN":
-            command = moved(arguments)
-            done = subprocess.run(
-                ["/bin/sh", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True
-            )
-            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+            shell = ["/bin/sh", "-euc", moved(arguments)]
+            done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, text=True)
+            assert done.returncode == 0, f"{shell[-1]}\n{done.stdout}\n{done.stderr}"
             ran += 1
     assert ran >= 5
     assert (image / "data").is_dir()

@@ -137,8 +137,8 @@ class Watched(model_queue.Queue):
         self.most = self._held = 0
         self._count = threading.Lock()
 
-    def acquire(self, tell: model_queue.Tell | None = None) -> None:
-        super().acquire(tell)
+    def acquire(self, announce: model_queue.Announce | None = None) -> None:
+        super().acquire(announce)
         with self._count:
             self._held += 1
             self.most = max(self.most, self._held)

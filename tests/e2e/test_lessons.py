@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, expect
 
 from explorer.lessons.answers import Solution, solve
 from explorer.lessons.lesson import Lesson
@@ -157,7 +157,12 @@ def offline(browser: Browser) -> Iterator[tuple[Page, list[str], list[str]]]:
     asked: list[str] = []
     dialogs: list[str] = []
     page.on("request", lambda request: None if request.url.startswith("file:") else asked.append(request.url))
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+    def dismiss(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", dismiss)
     yield page, asked, dialogs
     context.close()
 
