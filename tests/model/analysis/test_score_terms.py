@@ -38,9 +38,9 @@ def test_the_terms_add_up_to_every_score_of_every_head(norm_first: bool, positio
                     assert not table[-1, :-1].any()
                     assert not table[:-1, -1].any()
                 assert table.sum() == pytest.approx(found.scores[query, key], abs=1e-5)
-                small, rows, columns = grouped(table, found.query_parts, found.key_parts)
-                assert small.shape == (len(rows), len(columns))
-                assert small.sum() == pytest.approx(table.sum())
+        small, rows, columns = grouped(table, found.query_parts, found.key_parts)
+        assert small.shape == (len(rows), len(columns))
+        assert small.sum() == pytest.approx(table.sum())
 
 
 def test_the_parts_are_all_that_was_written_before() -> None:
