@@ -29,15 +29,15 @@ def test_the_terms_add_up_to_every_score_of_every_head(norm_first: bool, positio
     for head in heads_of(model.config):
         found = head_terms(model, SRC, TGT, head)
         assert set(found.query_parts) >= {Part("word"), Part("position"), Part("bias")}
-        for query in range(found.scores.shape[0]):
-            for key in range(found.scores.shape[1]):
-                table = found.table(query, key)
-                if positions == "alibi" and head[0] != "cross":
-                    slope = 2 ** (-8 * (head[2] + 1) / model.config.n_heads(head[0]))
-                    assert table[-1, -1] == pytest.approx(-slope * abs(query - key))
-                    assert not table[-1, :-1].any()
-                    assert not table[:-1, -1].any()
-                assert table.sum() == pytest.approx(found.scores[query, key], abs=1e-5)
+        cells = list(np.ndindex(found.scores.shape))
+        tables = [found.table(*cell) for cell in cells]
+        np.testing.assert_allclose([table.sum() for table in tables], found.scores.ravel(), rtol=1e-6, atol=1e-5)
+        if positions == "alibi" and head[0] != "cross":
+            slope = 2 ** (-8 * (head[2] + 1) / model.config.n_heads(head[0]))
+            distances = [table[-1, -1] for table in tables]
+            assert distances == pytest.approx([-slope * abs(query - key) for query, key in cells])
+            assert not any(table[-1, :-1].any() or table[:-1, -1].any() for table in tables)
+        table = tables[-1]
         small, rows, columns = grouped(table, found.query_parts, found.key_parts)
         assert small.shape == (len(rows), len(columns))
         assert small.sum() == pytest.approx(table.sum())
