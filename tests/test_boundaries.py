@@ -58,23 +58,19 @@ UNSAFE_CALLS = {
     "torch.lo" + "ad",
     "pickle.lo" + "ad",
     "pickle.lo" + "ads",
+    "joblib.lo" + "ad",
     "ev" + "al",
     "ex" + "ec",
-    "joblib.lo" + "ad",
 }
 UNSAFE_WORDS = ("unsafe_allow_" + "html", "unsafe_allow_" + "javascript", "inner" + "HTML", "outer" + "HTML")
 UNSAFE_IMPORTS = {"pickle", "dill", "joblib", "shelve", "marshal"}
-UNSAFE_SCRIPT = re.compile(
-    "|".join(
-        (
-            *UNSAFE_WORDS,
-            "insertAdjacent" + "HTML",
-            r"document\.wri" + "te",
-            r"\bev" + r"al\(",
-            r"https?://(?!www\.w3\.org)",
-        )
-    )
+UNSAFE_IN_SCRIPTS = (
+    "insertAdjacent" + "HTML",
+    r"document\.wri" + "te",
+    r"\bev" + r"al\(",
+    r"https?://(?!www\.w3\.org)",
 )
+UNSAFE_SCRIPT = re.compile("|".join((*UNSAFE_WORDS, *UNSAFE_IN_SCRIPTS)))
 
 
 @pytest.fixture(scope="module", autouse=True)
