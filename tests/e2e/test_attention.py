@@ -7,23 +7,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from explorer.decoding.translator import Translator
-from model.checkpoint import load_model
-from model.config import DecodeConfig
 from model.trace import AttentionTrace
 from tests.browser import click_cell
-from tests.e2e.address import Visit, query, type_sentence, wait_for
-from tests.paths import ROOT
+from tests.e2e.address import TEXT, Visit, query, type_sentence, wait_for
 
-TEXT = "I read red books"
 ADDRESS = f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}"
-
-
-@pytest.fixture(scope="module")
-def trace() -> AttentionTrace:
-    """What the page must show."""
-    loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
-    return Translator(loaded).translate(TEXT, DecodeConfig()).trace
 
 
 def drawn(page: Page, kinds: str = "cross") -> None:

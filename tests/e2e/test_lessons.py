@@ -14,7 +14,7 @@ from explorer.lessons.lesson import Lesson
 from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.running_models import evaluate, start_of
 from explorer.web import runtime
-from tests.browser import SCREEN, Server, download, rest, settle
+from tests.browser import SCREEN, Server, box_of, download, rest, settle
 from tests.e2e.address import Visit
 from tests.paths import ROOT
 
@@ -125,8 +125,7 @@ def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit
     rest(page)
     canvas.scroll_into_view_if_needed()
     left, top, cell, *_ = (float(number) for number in (canvas.get_attribute("data-plot") or "").split(","))
-    box = canvas.bounding_box()
-    assert box
+    box = box_of(canvas)
     assert box["x"] + box["width"] <= SCREEN["width"]
     page.mouse.click(box["x"] + larger * (left + 4.5 * cell), box["y"] + larger * (top + 0.5 * cell))
     rest(page)
@@ -145,6 +144,7 @@ def test_the_lesson_stays_open_on_another_page(visit: Visit) -> None:
     settle(page)
     side.get_by_role("button", name="Check what I did").click()
     expect(side.locator("p", has_text=re.compile(r"\bDone\.$"))).to_be_visible()
+    settle(page)
     side.locator(".st-key-lesson_onward button").click()
     on_step(page, LESSONS["masks"], 5)
 
