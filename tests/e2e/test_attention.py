@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from model.trace import AttentionTrace
@@ -58,19 +57,6 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     for part in (".cell", ".caption", "figure.encoder figcaption"):
         assert other.locator(part).inner_text() == page.locator(part).inner_text()
     assert query(other) == query(page)
-
-
-def test_captions_and_tables_say_what_was_computed(visit: Visit, trace: AttentionTrace) -> None:
-    page = visit(f"{ADDRESS}&view=head&layer=2&head=1&step=3")
-    drawn(page)
-    page.locator(".explorer summary").click()
-    expect(page.locator(".explorer tbody tr")).to_have_count(trace.cross.shape[-1])
-    row = trace.cross[1, 0, 2]
-    cells = [line.split("\t") for line in page.locator(".explorer tbody tr").all_inner_texts()]
-    assert [float(weight) for _, weight, _ in cells] == pytest.approx(row.tolist(), abs=5e-5)
-    assert [int(rank) for *_, rank in cells] == [int((row > weight).sum()) + 1 for weight in row]
-    best = int(row.argmax())
-    expect(page.locator(".caption")).to_contain_text(re.compile(rf"{trace.src_tokens[best]}\s{round(100 * row[best])}"))
 
 
 def test_one_kind_is_sent_at_first_and_another_when_it_is_opened(visit: Visit) -> None:

@@ -64,20 +64,6 @@ def on_step(page: Page, lesson: Lesson, at: int) -> None:
     settle(page)
 
 
-def test_a_lesson_begins_by_mouse(visit: Visit) -> None:
-    lesson = LESSONS["attention"]
-    page = visit("/lessons")
-    page.locator(f".st-key-lesson_start_{lesson.name} button").click()
-    on_step(page, lesson, 1)
-    solution = solution_of(lesson, 1)
-    assert solution
-    page.get_by_test_id("stForm").get_by_role("textbox").fill(solution.text)
-    page.get_by_role("button", name="Check the answer").click()
-    expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
-    page.locator(NEXT).click()
-    on_step(page, lesson, 2)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["attention", "machine", "translate"])
 def test_a_lesson_by_keyboard_in_large_type(visit: Visit, name: str) -> None:
