@@ -27,6 +27,7 @@ FOLDERS = (
 FILES = ("pages/test_every_page.py", "test_boundaries.py")
 # … except these, which take seconds each: whole commands, whole data sets, every bundled model.
 LONG = (
+    "explorer/lessons/test_checks.py",
     "explorer/lessons/test_shipped.py",
     "explorer/decoding/test_domain.py",
     "explorer/decoding/test_head_edits.py",
