@@ -17,14 +17,11 @@ RED_BOOKS = "/?model=adjective-swap&text=I+read+red+books"
 BLUE_CARS = "/?model=adjective-swap&text=They+buy+blue+cars"
 
 
-def counter(page: Page) -> str:
-    return page.locator(".controls output").inner_text()
-
-
 def steps(page: Page) -> tuple[int, int]:
     """(this step, how many there are)."""
-    expect(page.locator(".controls output")).to_have_text(re.compile(r"^step \d+ of \d+$"))
-    step, last = re.findall(r"\d+", counter(page))
+    counter = page.locator(".controls output")
+    expect(counter).to_have_text(re.compile(r"^step \d+ of \d+$"))
+    step, last = re.findall(r"\d+", counter.inner_text())
     return int(step), int(last)
 
 
