@@ -164,8 +164,8 @@ def test_every_command_says_how_it_is_started(monkeypatch: pytest.MonkeyPatch, i
         train.parser, translate.parser, evaluate.parser, relabel.parser, reproduce.parser, import_translator.parser,
         experiments.parser, site.parser,
     ]  # fmt: skip
-    for module in (commands, command):
-        monkeypatch.setattr(module, "INSTALLED", installed)
+    monkeypatch.setattr(commands, "INSTALLED", installed)
+    monkeypatch.setattr(command, "INSTALLED", installed)
     for (name, subcommand), parser in zip(commands.SUBCOMMANDS.items(), parsers, strict=True):
         module, usage = subcommand.module, parser().format_help()
         words = f"headlight {name}" if installed else f"python -m {module}"

@@ -15,15 +15,18 @@ from explorer.launch import start, window
 from explorer.launch.window import AppWindow, NoWindowError
 
 
-class Event(list[Callable[[], Any]]):
+class Event:
     """An event as pywebview has them: handlers are added with +=."""
 
-    def __iadd__(self, handler: Any) -> Event:
-        self.append(handler)
+    def __init__(self) -> None:
+        self.handlers: list[Callable[[], Any]] = []
+
+    def __iadd__(self, handler: Callable[[], Any]) -> Event:
+        self.handlers.append(handler)
         return self
 
     def set(self) -> list[Any]:
-        return [handler() for handler in self]
+        return [handler() for handler in self.handlers]
 
 
 class FakeWindow:

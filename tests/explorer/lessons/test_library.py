@@ -9,6 +9,7 @@ import pytest
 
 from explorer.lessons import library as library_module
 from explorer.lessons.lesson import Lesson, Step
+from explorer.lessons.lesson_file import read_lesson
 from explorer.lessons.library import Library, lesson_files, read_library
 from explorer.lessons.progress import (
     MAX_KEPT,
@@ -18,6 +19,7 @@ from explorer.lessons.progress import (
     read_position,
     read_progress,
 )
+from model import faults
 from tests.explorer.lessons.examples import lesson_of
 
 
@@ -49,15 +51,15 @@ def test_no_file_in_the_folder_keeps_the_other_lessons_away(tmp_path: Path, monk
     assert [lesson.name for lesson in library.lessons] == ["good"]
     assert {problem.split()[0] for problem in library.problems} == {start.split()[0] for start in expected}
     assert all(problem.startswith(tuple(expected)) for problem in library.problems)
-    read, reported = library_module.read_lesson, list[Exception]()
+    reported: list[Exception] = []
 
     def fail(path: Path) -> Lesson:
         if path.name == "digits.md":
             raise AttributeError("unforeseen")
-        return read(path)
+        return read_lesson(path)
 
     monkeypatch.setattr(library_module, "read_lesson", fail)
-    monkeypatch.setattr(library_module.faults, "report", reported.append)
+    monkeypatch.setattr(faults, "report", reported.append)
     again = read_library(lesson_files(tmp_path))
     assert again.lessons == library.lessons
     assert "digits.md cannot be read because of a fault in Headlight." in again.problems

@@ -19,9 +19,10 @@ from explorer.lessons.expressions import TermError, as_number
 from explorer.lessons.handout import html_of
 from explorer.lessons.lesson import IN_PLACE, Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
+from explorer.lessons.library import FOLDER
 from explorer.screens.inside.machine import LEDGER
 from explorer.screens.lessons.downloads import make_handout
-from explorer.screens.lessons.running_models import FOLDER, broken_claims, evaluate, fill, library, start_of
+from explorer.screens.lessons.running_models import broken_claims, evaluate, fill, library, start_of
 from explorer.web import runtime
 from model.config import DecodeConfig
 from tests.paths import CHECKPOINTS, ROOT

@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.lessons.answers import is_right, solve
 from explorer.lessons.lesson_file import read_lesson
-from explorer.screens.lessons.running_models import FOLDER, evaluate, fill, start_of
+from explorer.lessons.library import FOLDER
+from explorer.screens.lessons.running_models import evaluate, fill, start_of
 from explorer.web import runtime
 from model.config import DecodeConfig
 from model.importing.import_folder import import_folder

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from unittest.mock import MagicMock
 
 import pytest
 
+from explorer.probing.reporting import Report
 from explorer.web import long_work, measurements
-from explorer.web.measurements import Report, Store
+from explorer.web.measurements import Store
 from tests.explorer.probed import quiet
 
 SECONDS = 20  # after which a thread that has not answered counts as stuck
@@ -59,10 +61,14 @@ def begun(kept: Store, parts: Parts) -> None:
 
 
 def test_the_store_makes_each_result_once_and_forgets_the_oldest() -> None:
-    kept, made = Store(limit=500), []
+    kept, made = Store(limit=500), list[str]()
+
+    def work(name: str, report: Report) -> str:
+        made.append(name)
+        return name
 
     def make(name: str) -> str:
-        return kept.get((name,), lambda report: made.append(name) or name, quiet)
+        return kept.get((name,), partial(work, name), quiet)
 
     assert [make(name) for name in "aab"] == ["a", "a", "b"]
     make("a")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from explorer.web import warm_up as server
+from model import faults
 from tests import loop
 from tests.paths import ROOT
 
@@ -122,7 +123,7 @@ def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(monkeypatch: pytest
 
         return prepare
 
-    monkeypatch.setattr(server.faults, "report", lambda fault: reported.append(type(fault).__name__))
+    monkeypatch.setattr(faults, "report", lambda fault: reported.append(type(fault).__name__))
     server.get_ready([part("first"), part("broken"), part("last")], rest=0.0)
     assert prepared == ["first", "broken", "last"]
     assert gc.isenabled()
