@@ -37,9 +37,6 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(places.VARIABLE, raising=False)
 
 
-# Options
-
-
 def test_options_are_ours_or_streamlits(monkeypatch: pytest.MonkeyPatch) -> None:
     given = "--window --port 8600 --model dates --viewer --server.address 0.0.0.0 --client.toolbarMode=viewer"
     options = parse(given.split())
@@ -120,9 +117,6 @@ def test_starting_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-# The folder of models
-
-
 def test_an_installed_headlight_uses_the_data_folder_and_brings_its_models(tmp_path: Path) -> None:
     folder = places.models_folder(installed=True)
     assert folder == tmp_path / "data" / "headlight" / "checkpoints"
@@ -187,9 +181,6 @@ def test_our_folder_is_the_first_on_the_path_of_imports(tmp_path: Path, monkeypa
     assert "HEADLIGHT_VIEWER" not in made
 
 
-# Running servers
-
-
 LISTEN = """
 import socket, sys, time
 listener = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
@@ -237,9 +228,6 @@ def test_a_second_start_finds_what_it_would_have_started(tmp_path: Path) -> None
     assert not server.is_alive(running)
     assert server.find_server(options, wished) is None
     assert server.wait_until_ready(running, options) == ""
-
-
-# The server
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows ends a process at once")

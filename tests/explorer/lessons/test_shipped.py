@@ -27,19 +27,7 @@ from explorer.web import runtime
 from model.config import DecodeConfig
 from tests.paths import CHECKPOINTS, ROOT
 
-TITLES = [
-    "What is attention?",
-    "The whole machine",
-    "How does it translate, word by word?",
-    "Train one yourself",
-    "Queries, keys and values",
-    "Why a mask?",
-    "Where is the word order?",
-    "What do heads do?",
-    "Why does it look there?",
-    "What attention does not tell you",
-    "Transformer or LSTM?",
-]
+NAMES = "attention machine translate train queries masks order heads why limits lstm"
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
 STEPS = [(lesson, at, step) for lesson in LESSONS for at, step in enumerate(lesson.steps, start=1)]
 
@@ -63,7 +51,7 @@ def here(lesson: Lesson, at: int) -> tuple[Step, Selection]:
 
 
 def test_the_lessons_are_there_in_reading_order_and_none_is_broken() -> None:
-    assert [lesson.title for lesson in library().lessons] == TITLES
+    assert " ".join(lesson.name for lesson in library().lessons) == NAMES
     assert not library().problems
     assert sum(step.link is not None and bool(step.link.tab) for _, _, step in STEPS) >= 10
     assert sum(step.done is not None for _, _, step in STEPS) >= 20
