@@ -12,11 +12,7 @@ from explorer.lessons.answers import Solution, feedback, is_right, solve, with_a
 from explorer.lessons.exercises import ReaderState, is_done
 from explorer.lessons.expressions import Expression, Term, TermError, read_expression
 from explorer.lessons.lesson import Choice, Question
-from explorer.lessons.progress import (
-    Answer,
-    Outcome,
-    StepRecord,
-)
+from explorer.lessons.progress import Answer, Outcome, StepRecord
 from tests.explorer.lessons.examples import asked
 
 

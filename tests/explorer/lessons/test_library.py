@@ -11,14 +11,7 @@ from explorer.lessons import library as library_module
 from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
 from explorer.lessons.library import Library, lesson_files, read_library
-from explorer.lessons.progress import (
-    MAX_KEPT,
-    LessonPosition,
-    Outcome,
-    Progress,
-    read_position,
-    read_progress,
-)
+from explorer.lessons.progress import MAX_KEPT, LessonPosition, Outcome, Progress, read_position, read_progress
 from model import faults
 from tests.explorer.lessons.examples import lesson_of
 
