@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -90,10 +92,11 @@ def test_greedy_takes_the_likeliest_tokens_and_each_sentence_of_a_batch_ends_on_
 
 def test_steps_are_lazy_and_immutable() -> None:
     model = TableModel([GARDEN_PATH])
-    for walk in (
+    walks: list[Iterator[Any]] = [
         greedy(model.step, model.start(), limit=9),
         beam_search(model.step, model.start(), limit=9, config=beam()),
-    ):
+    ]
+    for walk in walks:
         model.calls.clear()
         first = next(walk)
         assert len(model.calls) == 1
