@@ -38,7 +38,8 @@ def fresh() -> Iterator[None]:
 
 def asked() -> str:
     """What PyTorch's products of float32 numbers may be made of at the moment."""
-    return str(torch.backends.mkldnn.matmul.fp32_precision)
+    settings = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]  # an attribute made on access
+    return str(settings.fp32_precision)
 
 
 @pytest.mark.parametrize(
