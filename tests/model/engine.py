@@ -65,14 +65,7 @@ def string_setup(
     """A run on the strings, or another task; `changes` are fields of TrainConfig, and some of ModelConfig."""
     task = task or string_task()
     of_model = {name: changes.pop(name) for name in ("dropout", "architecture", "positions") if name in changes}
-    training = {
-        "max_steps": 12,
-        "max_tokens": 64,
-        "warmup_steps": 4,
-        "eval_every": 4,
-        "save_every": 3,
-        "log_every": 2,
-    }
+    training = {"max_steps": 12, "max_tokens": 64, "warmup_steps": 4, "eval_every": 4, "save_every": 3, "log_every": 2}
     model = ModelConfig(
         d_model=d_model,
         d_ff=2 * d_model,

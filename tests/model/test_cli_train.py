@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 
 from model import evaluate, train
+from model.data.number_words import number_words
 from model.folder import read_json, write_json
 from model.training import device
 from model.training.trainer import Trainer
@@ -105,7 +106,7 @@ def test_own_data_is_kept_with_the_run(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_the_tokens_of_own_data_follow_from_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = own_data.write_tsv(own_data.number_words(40), tmp_path / "numbers.tsv")
+    data = own_data.write_tsv(number_words(40), tmp_path / "numbers.tsv")
     where = ["--checkpoints", str(tmp_path / "models")]
     own = ["--task", "files", "--name", "mine", "--data", str(data), *where]
     assert train.main([*own, "--valid-share", "0.2", "--set", *SMALL, "max_steps=2"]) == 0
