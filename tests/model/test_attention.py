@@ -19,11 +19,7 @@ PARITY = {"rtol": 1.3e-6, "atol": 4e-5}  # float32 against another order of summ
 
 
 def random_qkv(batch: int = 2, heads: int = 3, queries: int = 5, keys: int = 7, d_head: int = 4) -> tuple[Tensor, ...]:
-    return (
-        torch.randn(batch, heads, queries, d_head),
-        torch.randn(batch, heads, keys, d_head),
-        torch.randn(batch, heads, keys, d_head),
-    )
+    return tuple(torch.randn(batch, heads, length, d_head) for length in (queries, keys, keys))
 
 
 def some_mask(batch: int = 2, queries: int = 5, keys: int = 7) -> Tensor:

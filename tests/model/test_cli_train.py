@@ -34,12 +34,6 @@ def test_a_trained_model_can_be_used_at_once(tmp_path: Path, capsys: pytest.Capt
     assert "python -m model.train --task adjective-swap --name mine --preset" in card
     assert "d_model=16 d_ff=16" in card
 
-    assert "there is a model 'mine' already" in failure(
-        train.main, ["--task", "adjective-swap", "--name", "mine", *where], capsys
-    )
-    assert train.main(["--resume", "mine", *where]) == 0
-    assert "nothing to resume" in capsys.readouterr().out
-
     again = ["--task", "adjective-swap", "--name", "next", "--init", "mine", *where]
     assert train.main([*again, "--set", "max_steps=2", "eval_every=2", "learning_rate=1e-9", "snapshots=2"]) == 0
     capsys.readouterr()
@@ -99,10 +93,8 @@ def test_own_data_is_kept_with_the_run(tmp_path: Path, capsys: pytest.CaptureFix
     told = json.loads(capsys.readouterr().out)
     assert told["sentences"] == 3
     assert "valid" in told["on"]
-    assert "--task files" in failure(
-        train.main, ["--task", "copy", "--name", "x", "--data", "pairs.tsv", *where], capsys
-    )
-    assert "--data FILE" in failure(train.main, ["--task", "files", "--name", "x", *where], capsys)
+    elsewhere = ["--task", "copy", "--name", "x", "--data", "pairs.tsv", *where]
+    assert "--task files" in failure(train.main, elsewhere, capsys)
 
 
 def test_the_tokens_of_own_data_follow_from_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,8 +14,6 @@ from model.transformer import Transformer
 from tests.tiny import tiny_model
 
 SENTENCES = ("a b c d", "b d", "c", "d a b")
-
-
 WORDS = build_tokenizers(DataConfig(tokenizer="whitespace"), SENTENCES, SENTENCES)[0]
 EXAMPLES = [Example(text, " ".join(reversed(text.split()))) for text in SENTENCES]
 STACKS = {"encoder": ("encoder", "self_attn"), "decoder": ("decoder", "self_attn"), "cross": ("decoder", "cross_attn")}

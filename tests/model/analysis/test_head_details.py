@@ -15,8 +15,6 @@ from tests.explorer.decoding.test_aggregates import PATH, SOURCE, TARGET, encodi
 from tests.tiny import tiny_model
 
 SITES = [("encoder", 1, 1), ("decoder", 2, 3), ("cross", 0, 0)]
-
-
 EDIT = HeadEdits((HeadEdit("decoder", 0, 1, "uniform"), HeadEdit("cross", 0, 0, "zero")))
 
 

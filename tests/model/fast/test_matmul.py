@@ -80,21 +80,17 @@ def test_a_processor_that_would_round_is_left_to_mkl(monkeypatch: pytest.MonkeyP
     )
     assert onednn_keeps_float32() == torch.backends.mkldnn.is_available()
 
-    def refused() -> bool:
-        onednn_keeps_float32.cache_clear()
-        return not onednn_keeps_float32()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(torch.cpu, "get_capabilities", lambda: here | {"amx_bf16": True})
-        assert refused()
-    with monkeypatch.context() as patch:
-        patch.setattr(matmul, "_rounds", lambda batch: batch > 0)
-        assert refused()
-        with fast_matmul():
-            assert asked() == "none"
-    with monkeypatch.context() as patch:
-        patch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
-        assert refused()
+    for where, name, value in (
+        (torch.cpu, "get_capabilities", lambda: here | {"amx_bf16": True}),
+        (torch.backends.cpu, "get_cpu_capability", lambda: "AVX2"),
+        (matmul, "_rounds", lambda batch: batch > 0),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, name, value)
+            onednn_keeps_float32.cache_clear()
+            assert not onednn_keeps_float32()
+            with fast_matmul():
+                assert asked() == "none"
 
 
 def test_the_permission_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,17 +10,16 @@ from pathlib import Path
 
 import psutil
 import pytest
-import torch
 
 from model import train
 from model.checkpoint import load_model
 from model.commands import run_command
 from model.folder import METRICS, STATUS, CheckpointError, read_json
 from model.training.runfolder import is_alive, read_metrics, refuse_running
-from model.training.state import load_state
 from tests.chance import chance
 from tests.forked import Forked
 from tests.model.engine import SMALL, pairs_file
+from tests.model.training.test_resume import assert_same_run
 
 resource = pytest.importorskip("resource", reason="limits of a process are set through the resource module")
 
@@ -83,11 +82,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
 
     for checkpoints in (tmp_path, whole.parent):
         assert train.main(command(checkpoints, "--resume", "run")) == 0
-    (one, one_tensors), (other, other_tensors) = load_state(folder) or ({}, {}), load_state(whole) or ({}, {})
-    assert vars(one) | {"seconds": 0} == vars(other) | {"seconds": 0}
-    assert one_tensors.keys() == other_tensors.keys()
-    assert all(torch.equal(one_tensors[name], other_tensors[name]) for name in one_tensors)
-    assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    assert_same_run(folder, whole)
     steps = [line["step"] for line in read_metrics(folder / METRICS) if line["kind"] == "train"]
     assert steps == list(range(1, 161)), "each step once"
 

@@ -36,12 +36,11 @@ class Joined(Corpus):
     """The same updates, with one batch per process each."""
 
     def _updates(self, epoch: int) -> tuple[Update, ...]:
+        def joined(share: tuple[MicroBatch, ...]) -> tuple[MicroBatch, ...]:
+            return (MicroBatch(tuple(i for batch in share for i in batch.indices)),)
+
         apart = super()._updates(epoch)
-        return tuple(replace(update, shares=tuple((join(share),) for share in update.shares)) for update in apart)
-
-
-def join(share: tuple[MicroBatch, ...]) -> MicroBatch:
-    return MicroBatch(tuple(i for batch in share for i in batch.indices))
+        return tuple(replace(update, shares=tuple(map(joined, update.shares))) for update in apart)
 
 
 def trained(setup: Setup) -> dict[str, torch.Tensor]:
