@@ -37,7 +37,6 @@ LONG = (
     "model/test_cli.py",
     "model/test_cli_shipped.py",
     "model/test_cli_train.py",
-    "model/test_lstm_run.py",
 )
 # In these, only tests with the mark.
 BY_MARK = ("pages/test_every_page.py",)

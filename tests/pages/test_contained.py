@@ -23,8 +23,8 @@ from model import faults
 from model.folder import UNFORESEEN, CheckpointError
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run, write_status
-from tests.fuzz.inputs import _TIMES
-from tests.fuzz.strange_folders import Strange, replaced, strange_files
+from tests.fuzz.inputs import _TIMES, replaced
+from tests.fuzz.strange_folders import Strange, strange_files
 from tests.fuzz.test_strange_folders import changed
 from tests.pages.page import PAGES, assert_shows_something, choose, click, run, visit, words
 
