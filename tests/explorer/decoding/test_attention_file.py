@@ -10,11 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding.attention_file import (
-    UNKNOWN,
-    labels_and_words,
-    read_own,
-)
+from explorer.decoding.attention_file import UNKNOWN, labels_and_words, read_own
 from model.trace import FUTURE, VISIBLE, kinds_of
 from tests.explorer.attention_files import HOSTILE, as_json, npz, tokens, weights_of
 from tests.explorer.planted import planted_trace

@@ -14,12 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from explorer.decoding.attention_file import (
-    MAX_BYTES,
-    MAX_TOKENS,
-    OwnAttentionError,
-    read_own,
-)
+from explorer.decoding.attention_file import MAX_BYTES, MAX_TOKENS, OwnAttentionError, read_own
 from explorer.decoding.decoding import Decoding
 from model.trace import kinds_of
 from tests.explorer.attention_files import as_json, npz, tokens, weights_of

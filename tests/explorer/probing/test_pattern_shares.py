@@ -96,10 +96,7 @@ def test_duplicates_are_other_copies_and_earlier_ones_in_the_decoder() -> None:
 
 
 def test_punctuation_and_rare_words() -> None:
-    item = random_observed(
-        src_tokens=("Yes", ",", "it", "is", "…", "."),
-        counts=(9, 30, 2, 8, 2, 40),
-    )
+    item = random_observed(src_tokens=("Yes", ",", "it", "is", "…", "."), counts=(9, 30, 2, 8, 2, 40))
     assert punctuation(item.trace.src_tokens).tolist() == [False, True, False, False, True, True, False]
     assert punctuation(("<eos>", "don't", "?!", "$", "")).tolist() == [False, False, True, False, False]
     assert rarest(item).tolist() == [False, False, True, False, True, False, False]

@@ -17,7 +17,7 @@ from explorer.locale.text import why
 from explorer.runs import lifecycle
 from explorer.runs.archive import export, import_zip
 from explorer.runs.lifecycle import Runs
-from explorer.runs.process import LAUNCHES, Launch, RunError, start_process
+from explorer.runs.process import LAUNCHES, RunError
 from explorer.runs.status import age, read_status
 from explorer.runs.uploads import store
 from model.checkpoint import load_model
@@ -52,8 +52,13 @@ def test_a_file_an_import_and_an_upload_are_whole_whenever_their_writer_is_kille
     packed.unlink()
     checkpoints.mkdir()
     write_json(path, {"text": "x" * 10})
+
+    def write_twice() -> None:
+        for length in (10, 900_000):
+            write_json(path, {"text": "x" * length})
+
     for work, least, most in (
-        (lambda: [write_json(path, {"text": "x" * length}) for length in (10, 900_000)], 0.01, 0.15),
+        (write_twice, 0.01, 0.15),
         (lambda: import_zip(io.BytesIO(content), checkpoints, f"take-{next(count)}"), 0.02, 0.3),
         (lambda: store(*UPLOAD, tmp_path / "uploads").unlink(), 0.005, 0.05),
     ):
@@ -111,27 +116,6 @@ def test_a_folder_that_cannot_be_written_gets_a_message(
             action()
         assert why(refused.value) == said
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-
-
-def test_two_servers_on_one_folder_start_a_name_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one server starts, the other knows at once: it is in the folder, not in a server's memory."""
-    one, other, started = Runs(tmp_path), Runs(tmp_path), list[Launch]()
-    sleeping = ["python", "-c", "import time; time.sleep(60)"]
-    monkeypatch.setattr(
-        lifecycle, "start_process", lambda folder, name, _: started.append(start_process(folder, name, sleeping))
-    )
-    one.start("mine", ["python"])
-    try:
-        with pytest.raises(RunError, match="There is already a run or model 'mine'"):
-            other.start("mine", ["python"])
-        assert other.free_name("mine") == "mine-2"
-        with pytest.raises(RunError, match="is being trained; stop it first"):
-            other.delete("mine")
-        assert other.status("mine").state == "starting"
-    finally:
-        for launch in started:
-            os.kill(launch.pid, signal.SIGKILL)
-    assert len(started) == 1
 
 
 def test_a_clock_that_was_set_back(tmp_path: Path) -> None:

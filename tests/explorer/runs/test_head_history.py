@@ -77,23 +77,18 @@ def test_the_weight_on_several_right_tokens_is_their_sum_and_alignments_of_other
         assert head_history._fitting(alignment, 3) == (alignment if fits else None)
 
 
-def test_scores_of_every_head_at_a_snapshot(run: Path, loaded: LoadedModel) -> None:
-    sample, config = validation_sample(loaded), loaded.model_config
-    assert 0 < len(sample) <= head_history.SENTENCES
-    scores = head_scores(load_snapshot(run, 10), 10, sample)
-    entropies, decoder = scores.normalised_entropy, (config.n_decoder_layers, config.n_decoder_heads)
-    assert entropies["encoder"].shape == (config.n_encoder_layers, config.n_encoder_heads)
-    assert entropies["decoder"].shape == scores.aligned.shape == decoder
-    for values in (*entropies.values(), scores.aligned):
-        assert np.all((values >= 0) & (values <= 1 + 1e-6))
-
-
-def test_batching_changes_no_score(loaded: LoadedModel) -> None:
+def test_every_head_has_scores_that_batching_does_not_change(loaded: LoadedModel) -> None:
     """Sentences of different lengths are padded; the result is the mean over single sentences, weighted by rows."""
-    sample = validation_sample(loaded).part(range(6))
+    sample, config = validation_sample(loaded), loaded.model_config
+    assert 6 <= len(sample) <= head_history.SENTENCES
+    sample = sample.part(range(6))
     alone = [head_scores(loaded, 0, sample.part([i])).aligned for i in range(6)]
-    expected = np.average(alone, axis=0, weights=[len(target) for target in sample.targets])
-    np.testing.assert_allclose(head_scores(loaded, 0, sample).aligned, expected, atol=1e-6)
+    expected: np.ndarray = np.average(alone, axis=0, weights=[len(target) for target in sample.targets])
+    scores = head_scores(loaded, 0, sample)
+    np.testing.assert_allclose(scores.aligned, expected, atol=1e-6)
+    for kind, entropies in scores.normalised_entropy.items():
+        assert entropies.shape == (config.n_layers(kind), config.n_heads(kind))
+        assert ((entropies >= 0) & (entropies <= 1 + 1e-6)).all()
 
 
 def test_all_moments_share_rows_and_have_answers_of_their_own(run: Path, loaded: LoadedModel) -> None:

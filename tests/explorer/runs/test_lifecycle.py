@@ -75,12 +75,15 @@ def test_impossible_names_start_nothing(runs: Runs, name: str) -> None:
 def test_a_name_is_used_once(runs: Runs) -> None:
     save_run(runs.checkpoints / "old")
     started(runs)
+    other = Runs(runs.checkpoints)  # another server on the same folder knows at once what this one has started
     for taken in ("old", "mine", SHIPPED[0]):
         with pytest.raises(RunError, match="already"):
-            runs.start(taken, WAIT)
-    assert runs.free_name("fresh") == "fresh"
-    assert runs.free_name("old") == "old-2"
-    assert runs.free_name(SHIPPED[0]) == f"{SHIPPED[0]}-2"
+            other.start(taken, WAIT)
+        assert other.free_name(taken) == f"{taken}-2"
+    assert other.free_name("fresh") == "fresh"
+    assert other.status("mine").state == "starting"
+    with pytest.raises(RunError, match="stop it first"):
+        other.delete("mine")
 
 
 @pytest.mark.parametrize(("state", "after"), [("running", "stopping"), ("finished", "finished")])
