@@ -181,7 +181,7 @@ def test_a_file_that_was_cut_off_and_noise_are_refused(whole: bytes, part: float
     assert readable(noise) is readable(b"PK\x03\x04" + noise) is None
 
 
-ARRAYS = hnp.arrays(st.sampled_from([np.float32, np.int64, np.bool_, "S3", "U2"]), hnp.array_shapes(max_dims=6))
+DTYPES: st.SearchStrategy[Any] = st.sampled_from([np.float32, np.int64, np.bool_, "S3", "U2"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=3),
     lambda c: st.lists(c, max_size=4) | st.dictionaries(st.sampled_from(["encoder", "src_tokens"]), c, max_size=3),
@@ -189,7 +189,7 @@ VALUES = st.recursive(
 )
 
 
-@given(ARRAYS, VALUES)
+@given(hnp.arrays(DTYPES, hnp.array_shapes(max_dims=6)), VALUES)
 def test_any_array_and_any_json_are_shown_or_refused(array: np.ndarray, value: Any) -> None:
     readable(npz(encoder=array, src_tokens=tokens(array.shape[-1])))
     readable(npz(encoder=np.eye(2), src_tokens=array))

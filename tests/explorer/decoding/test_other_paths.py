@@ -53,9 +53,6 @@ def test_hypotheses_are_listed_best_first_and_the_best_is_the_models_own(reverse
     assert text == own.text
     assert listed[0].detail == f"score {best.score:.3f} · log-probability {best.log_prob:.3f} nats"
     assert hypotheses(reverse.translate(TEXT, DecodeConfig())) == (), "without beam search"
-
-
-def test_a_hypothesis_that_has_not_ended_says_so(reverse: Translator) -> None:
     cut = reverse.translate(TEXT, DecodeConfig(method="beam", beam_size=2, max_length=2))
     assert [each.detail.endswith("nats · cut off") for each in hypotheses(cut)] == [True, True]
 

@@ -49,10 +49,9 @@ def test_an_encoder_decoder_of_another_library_arrives_to_the_last_bit() -> None
     got = weights_of(page.html)
     for kind, given in (("encoder", encoder), ("decoder", decoder), ("cross", cross)):
         np.testing.assert_array_equal(got[kind], torch.cat(given).detach().numpy())
-    header = header_of(page.html)
-    assert header["views"] == ["steps", "heads"]
-    source = decoding_of(page.html)["source"]
-    assert source == {"tokens": ["the", "c", "at", "</s>"], "words": [0, 1, 1, -1], "unknown": []}
+    assert header_of(page.html)["views"] == ["steps", "heads"]
+    source = {"tokens": ["the", "c", "at", "</s>"], "words": [0, 1, 1, -1], "unknown": []}
+    assert decoding_of(page.html)["source"] == source
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -141,13 +140,7 @@ def test_files_and_traces_of_one_kind_or_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("n", "choice", "rounds"),
-    [
-        (4, {}, False),
-        (4, {"digits": None}, False),
-        (4, {"digits": 4}, True),
-        (201, {}, True),
-        (201, {"digits": None}, False),
-    ],
+    [(4, {}, False), (4, {"digits": 4}, True), (201, {}, True), (201, {"digits": None}, False)],
 )
 def test_only_many_weights_are_rounded_unless_asked_and_the_page_says_so(
     n: int, choice: dict[str, int | None], rounds: bool

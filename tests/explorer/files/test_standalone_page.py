@@ -42,11 +42,9 @@ def forked(trace: AttentionTrace, row: int, length: int) -> AttentionTrace:
     """Another decoding of the same source that agrees with `trace` in the rows before `row`."""
     other = random_trace(SOURCE, ["<sos>", *"uvwxyz"[: length - 1]], seed=9)
     changes = {"encoder": trace.encoder}
-    for kind in ("decoder", "cross"):
-        weights = getattr(other, kind).copy()
-        keys = row if kind == "decoder" else len(SOURCE)
-        weights[:, :, :row, :keys] = getattr(trace, kind)[:, :, :row, :keys]
-        changes[kind] = weights
+    for kind, keys in (("decoder", row), ("cross", len(SOURCE))):
+        changes[kind] = getattr(other, kind).copy()
+        changes[kind][:, :, :row, :keys] = getattr(trace, kind)[:, :, :row, :keys]
     return dataclasses.replace(other, **changes)
 
 
@@ -58,9 +56,8 @@ def trace() -> AttentionTrace:
 @pytest.mark.parametrize("length", [3, 4, 6])
 def test_every_recording_comes_out_as_it_went_in(trace: AttentionTrace, length: int) -> None:
     other = forked(trace, 2, length)
-    html = page(
-        [recording(trace, (5, 6, 7, 3)), recording(other, (5, 6, 9, 8, 4, 3)[:length], "two")], title="x"
-    ).decode()
+    recordings = [recording(trace, (5, 6, 7, 3)), recording(other, (5, 6, 9, 8, 4, 3)[:length], "two")]
+    html = page(recordings, title="x").decode()
     for number, one in enumerate((trace, other)):
         for kind, weights in weights_of(html, number).items():
             np.testing.assert_array_equal(weights, getattr(one, kind))
