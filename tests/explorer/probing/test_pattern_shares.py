@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections.abc import Callable
 
 import numpy as np
@@ -90,8 +91,7 @@ def test_duplicates_are_other_copies_and_earlier_ones_in_the_decoder() -> None:
     copies = [[j for j, other in enumerate(ids) if other == token and j != i] for i, token in enumerate(ids)]
     expected = [sum(float(item.trace.encoder[0, 0, i, j]) for j in places) for i, places in enumerate(copies) if places]
     assert close(encoder, sum(expected) / len(expected))
-    decoder = sentence_scores(item, "decoder")["duplicate"][0, 0]
-    w = item.trace.decoder[0, 0]
+    decoder, w = sentence_scores(item, "decoder")["duplicate"][0, 0], item.trace.decoder[0, 0]
     assert close(decoder, (float(w[3, 1]) + float(w[4, 1]) + float(w[4, 3])) / 2)
 
 
@@ -152,13 +152,8 @@ def test_coverage() -> None:
     w = item.trace.cross[0, 0]
     columns = [sum(float(w[i, j]) for i in range(w.shape[0])) for j in range(w.shape[1])]
     assert np.allclose(formulas.coverage(w), columns)
-    own = columns[:-1]
-    mean = sum(own) / len(own)
-    deviation = math.sqrt(sum((c - mean) ** 2 for c in own) / len(own))
-    assert close(sentence_scores(item, "cross")["coverage_spread"][0, 0], deviation / mean)
-
-
-# How alike heads are.
+    spread = statistics.pstdev(columns[:-1]) / statistics.fmean(columns[:-1])
+    assert close(sentence_scores(item, "cross")["coverage_spread"][0, 0], spread)
 
 
 def test_divergence_is_jensen_shannon() -> None:

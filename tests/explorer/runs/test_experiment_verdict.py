@@ -72,7 +72,6 @@ def test_what_decides(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], sa
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("residual", "'without' (0 % against 99.6 %) is worse than 'with residuals'."),
         (
             "consistency",
             "'SimCut' (92.8 % against 89.5 %, so with each of 5 seeds) is better than 'one pass'; 'R-Drop' shows no "
@@ -88,12 +87,6 @@ def test_what_decides(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], sa
             "'none' (74.6 % against 89.5 %, so with each of 5 seeds) and '0.3 there and inside' (82.3 % against "
             "89.5 %, so with each of 5 seeds) are worse than '0.1, the paper's'.",
         ),
-        (
-            "scaling",
-            "'not divided' (1 of 3 against 3 of 3 runs reached the target) is not told apart from "
-            "'divided by √d_head'.",
-        ),
-        ("norm", "'post-norm' shows no difference from 'pre-norm'."),
     ],
 )
 def test_stored_experiments(name: str, said: str) -> None:
