@@ -97,13 +97,10 @@ def test_damaged_results_are_not_shown(measured: Measured, folder: Path) -> None
         stored.load(folder, hashed)
     with np.load(io.BytesIO(whole)) as file:
         arrays = dict(file)
-    names = (
-        "cross/similarity",
-        "encoder/relative",
-        "decoder/scores/confidence/own",
-        "cross/corpus/error_rate/estimate",
-    )
-    for name in names:
+    for name in (
+        *("cross/similarity", "encoder/relative"),
+        *("decoder/scores/confidence/own", "cross/corpus/error_rate/estimate"),
+    ):
         for other in (arrays[name][..., :-1], arrays[name].astype(complex), np.array("x")):
             np.savez(path, **arrays | {name: other})
             assert stored.load(folder, hashed) is None, f"{name} of another shape or type"
