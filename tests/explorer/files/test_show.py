@@ -15,19 +15,12 @@ import torch
 from explorer.files.tensors import by_layer
 from explorer.notebook import AttentionError, show
 from model.config import ATTENTION_KINDS
+from tests.explorer.attention_files import weights_of as rows
 from tests.explorer.files.unpacked import decoding_of, header_of, weights_of
 from tests.explorer.planted_heads import heads_trace
 from tests.paths import ROOT
 
 SOURCE, TARGET = ["▁the", "▁c", "at", "</s>"], ["<pad>", "die", "Katze"]
-
-
-def rows(*shape: int, causal: bool = False, seed: int = 0) -> np.ndarray:
-    """Random rows that sum to 1, of this shape."""
-    weights = np.random.default_rng(seed).gamma(0.5, size=shape) + 1e-6
-    if causal:
-        weights = np.tril(weights)
-    return (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
 
 
 def layers(n: int, *shape: int, causal: bool = False) -> list[torch.Tensor]:
