@@ -13,7 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.decoding import translator as module
-from explorer.decoding.decode_tree import branches_of
 from explorer.decoding.translator import InputError, Translator
 from model.checkpoint import load_model
 from model.config import EOS, SOS, AttentionKind, DecodeConfig
@@ -107,18 +106,6 @@ def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
     np.testing.assert_array_equal(forked.trace.cross[:, :, 0], own.trace.cross[:, :, 0])
     again = words.translate("I read red books", DecodeConfig(), prefix=forked.path)
     assert again.path[: len(forked.path)] == forked.path
-
-
-def test_beam_candidates_come_best_first_and_bring_their_branches(words: Translator) -> None:
-    translation = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
-    scores = [found.score for _, found in translation.hypotheses]
-    assert len(scores) == 3
-    assert scores == sorted(scores, reverse=True)
-    assert translation.path == translation.hypotheses[0][1].path
-    by_path = {branch.path: branch for branch in branches_of(translation.beam, str)}
-    for _, found in translation.hypotheses:
-        assert by_path[found.path].total == pytest.approx(found.log_prob)
-    assert words.translate("I read red books", GREEDY).beam == ()
 
 
 def test_the_same_seed_draws_the_same_sentence(words: Translator) -> None:
