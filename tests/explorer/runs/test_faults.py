@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import signal
 import time
@@ -17,14 +16,12 @@ from explorer.locale.text import why
 from explorer.runs import lifecycle
 from explorer.runs.archive import export, import_zip
 from explorer.runs.lifecycle import Runs
-from explorer.runs.process import LAUNCHES, RunError
-from explorer.runs.status import age, read_status
+from explorer.runs.process import RunError
 from explorer.runs.uploads import store
 from model.checkpoint import load_model
 from model.folder import PROBE, list_models, read_json, write_json
 from tests.chance import chance
-from tests.explorer.toy_models import save_toy
-from tests.explorer.toy_runs import save_run, write_status
+from tests.explorer.toy_runs import save_run
 
 UPLOAD = ("pairs.tsv", b"a\tb\n" * 200_000)
 forked = pytest.mark.skipif(not hasattr(os, "fork"), reason="a server that dies is a forked process here")
@@ -116,19 +113,6 @@ def test_a_folder_that_cannot_be_written_gets_a_message(
             action()
         assert why(refused.value) == said
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-
-
-def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
-    """Times in the future: no age is negative, and an active run is still recognised."""
-    save_toy(tmp_path / "mine", "reverse")
-    write_status(tmp_path / "mine", "running", updated=time.time() + 86_400, eta_s=-5.0, probe_step=-1)
-    status = read_status(tmp_path, "mine")
-    assert (status.state, status.eta_s, age(status.updated)) == ("running", None, "just now")
-    assert [entry.name for entry in Runs(tmp_path).entries()] == ["mine"]
-    (tmp_path / LAUNCHES).mkdir()
-    launch = {"pid": 10**7, "started": time.time() + 86_400, "arguments": ["python"]}
-    (tmp_path / LAUNCHES / "mine.json").write_text(json.dumps(launch))
-    assert Runs(tmp_path).status("mine") is not None
 
 
 def test_deleted_while_it_is_listed(tmp_path: Path) -> None:

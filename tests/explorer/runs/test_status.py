@@ -40,14 +40,16 @@ def gone() -> dict[str, float | int]:
 
 def test_reads_what_the_run_says(tmp_path: Path) -> None:
     assert read_status(tmp_path, "run") is None
-    write_status(tmp_path / "run", "running", eta_s=12.5, tokens_per_s=900, epoch=2, probe_step=20)
-    more = {"epoch": 2, "eta_s": 12.5, "tokens_per_s": 900.0, "updated": 2e9, "probe_step": 20}
+    later = time.time() + 86_400  # the clock was set back
+    write_status(tmp_path / "run", "running", eta_s=12.5, tokens_per_s=900, epoch=2, probe_step=20, updated=later)
+    more = {"epoch": 2, "eta_s": 12.5, "tokens_per_s": 900.0, "updated": later, "probe_step": 20}
     found, me = read_status(tmp_path, "run"), psutil.Process().create_time()
     assert found == RunStatus("run", "running", 30, 60, started=me, **more)
     assert (found.busy, found.resumable, found.share) == (True, False, 0.5)
-    odd = {"step": "many", "max_steps": -4, "eta_s": "soon", "updated": None, "error": None, "started": "today"}
-    write_status(tmp_path / "run", "finished", **odd)
-    assert read_status(tmp_path, "run") == RunStatus("run", "finished")
+    odd = {"step": "many", "max_steps": -4, "updated": None, "error": None, "started": "today"}
+    for left in ("soon", -5.0):
+        write_status(tmp_path / "run", "finished", **odd, eta_s=left)
+        assert read_status(tmp_path, "run") == RunStatus("run", "finished")
 
 
 @pytest.mark.parametrize(
