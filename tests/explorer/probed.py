@@ -30,6 +30,11 @@ HEADS: dict[str, Head] = {
 }
 
 
+def mixed(place: Callable[[int], int], share: float) -> Head:
+    """A head with this share of its weight at one place, and the rest spread evenly."""
+    return lambda q, n: (1 - share) * HEADS["uniform"](q, n) + share * one_hot(place(q), n)
+
+
 def observed(
     n_src: int = 9,
     n_tgt: int = 8,

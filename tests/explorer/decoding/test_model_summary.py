@@ -42,15 +42,12 @@ def test_facts_name_sizes_and_scores(changes: dict[str, Any], said: list[str], u
     assert title(summary(**changes)) == ("m" if changes.get("trained", True) else "m (untrained)")
 
 
-def test_a_transformer_of_unequal_depths() -> None:
+def test_the_diagram_follows_the_configuration() -> None:
     config = ModelConfig(n_encoder_layers=3, n_decoder_layers=1, n_encoder_heads=4, n_decoder_heads=2, norm_first=True)
     diagram = diagram_of(config)
     assert diagram.encoder == (("encoder", "feed_forward"),) * 3
     assert diagram.decoder == (("decoder", "cross", "feed_forward"),)
     assert (diagram.heads, diagram.norm) == ({"encoder": 4, "decoder": 2, "cross": 2}, "pre")
-
-
-def test_an_lstm_attends_once_after_its_last_layer() -> None:
-    diagram = diagram_of(ModelConfig(architecture="lstm", n_encoder_layers=2, n_decoder_layers=3))
-    assert diagram.encoder == (("lstm",), ("lstm",))
-    assert diagram.decoder == (("lstm",), ("lstm",), ("lstm", "cross"))
+    lstm = diagram_of(ModelConfig(architecture="lstm", n_encoder_layers=2, n_decoder_layers=3))
+    assert lstm.encoder == (("lstm",), ("lstm",))
+    assert lstm.decoder == (("lstm",), ("lstm",), ("lstm", "cross")), "it attends once, after its last layer"

@@ -88,7 +88,6 @@ def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
         ({"encoder": [None, None], "source": SOURCE}, "Layer 1 of encoder is missing.*eager"),
         ({"encoder": layers(1, 2, 4, 4)}, "encoder needs source, a list of 4 strings"),
         ({"encoder": layers(1, 2, 4, 4), "source": ["a"]}, "encoder has 4 queries, but source has 1 token"),
-        ({"cross": layers(1, 2, 3, 4), "source": ["a"], "target": TARGET}, "cross has 4 keys, but source has 1 token"),
         ({"encoder": layers(1, 2, 4, 4), "source": [1, 2, 3, 4]}, "source has to be a list of strings"),
         ({"encoder": layers(1, 2, 4, 4), "source": "abcd"}, "source has to be a list of strings"),
         ({"encoder": [rows(2, 1, 4, 4)], "source": SOURCE}, "Layer 1 of encoder has a batch of 2"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,7 +26,7 @@ from model.analysis.recorded_batches import observe, untrained_like, written_sam
 from model.checkpoint import load_model
 from model.config import AttentionKind
 from model.data import get_task
-from tests.explorer.probed import HEADS, Head, observed, one_hot, probe_of, random_observed, with_untrained
+from tests.explorer.probed import HEADS, Head, mixed, observed, one_hot, probe_of, random_observed, with_untrained
 from tests.paths import ROOT
 
 
@@ -44,11 +43,6 @@ def probed(count: int = MIN_SENTENCES, **heads: Any) -> Probe:
 def names(probe: Probe, kind: AttentionKind) -> list[str]:
     found = probe.kinds[kind]
     return [role_of(found, *place).name for place in np.ndindex(found.n_layers, found.n_heads)]
-
-
-def mixed(place: Callable[[int], int], share: float) -> Head:
-    """A head with this share of its weight at one place, and the rest spread evenly."""
-    return lambda q, n: (1 - share) * HEADS["uniform"](q, n) + share * one_hot(place(q), n)
 
 
 SINK = "sink: first token"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,11 +21,13 @@ from explorer.runs.head_history import (
     stamp,
     validation_sample,
 )
+from model.analysis.recorded_batches import Observed, Weights
 from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, EOS
 from model.data.files import save_splits
 from model.data.task import Example
 from model.folder import CheckpointError
+from tests.explorer.probed import HEADS, observed
 from tests.explorer.toy_runs import save_run
 
 
@@ -45,21 +46,11 @@ def test_planted_heads_have_the_scores_that_they_were_planted_with(
 ) -> None:
     """Head 1 looks at all tokens that it sees alike, head 2 at one; in cross-attention, that is the right one."""
 
-    def planted(*_: object) -> Iterator[tuple[int, object, object]]:
-        for n_src, n_tgt in ((4, 3), (2, 2)):
-            masks = {
-                "encoder": np.zeros((n_src, n_src)),
-                "decoder": np.triu(np.ones((n_tgt, n_tgt)), 1),
-                "cross": np.zeros((n_tgt, n_src)),
-            }
-            weights = {}
-            for kind, mask in masks.items():
-                one = np.zeros(mask.shape)
-                one[:, 0] = 1.0
-                weights[kind] = np.stack([(mask == 0) / (mask == 0).sum(axis=-1, keepdims=True), one])[None, None]
-            alignment = ((0,), *[()] * (n_tgt - 2))
-            trace = SimpleNamespace(mask=masks.__getitem__)
-            yield 0, SimpleNamespace(trace=trace, alignment=alignment, src_ids=range(n_src)), weights
+    def planted(*_: object) -> Iterator[tuple[int, Observed, Weights]]:
+        heads = (HEADS["uniform"], HEADS["first"])
+        for n_src, alignment in ((4, ((0,), ())), (2, ((0,),))):
+            item = observed(n_src, len(alignment) + 1, encoder=heads, decoder=heads, cross=heads, alignment=alignment)
+            yield 0, item, {kind: item.trace.weights(kind)[None] for kind in ATTENTION_KINDS}
 
     monkeypatch.setattr(head_history, "observe", planted)
     scores = head_scores(loaded, 5, validation_sample(loaded))
