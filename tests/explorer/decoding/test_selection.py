@@ -11,18 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding import view_options
+from explorer.decoding import head_change, view_options
 from explorer.decoding.coordinates import NoSingleHead, Place
-from explorer.decoding.head_change import (
-    Change,
-    added,
-    describe,
-    fitting,
-    for_any_sentence,
-    from_link,
-    thousandths,
-    to_link,
-)
+from explorer.decoding.head_change import Change, added, describe, fitting, from_link, thousandths
 from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
 from explorer.decoding.view_options import ViewOptions, format_view, is_view, parse_view
 from model.config import ATTENTION_KINDS, ModelConfig
@@ -145,13 +136,13 @@ ALL = (
 
 
 def test_a_link_restores_every_kind_of_change() -> None:
-    link = to_link(ALL)
+    link = head_change.to_link(ALL)
     assert from_link(link) == (ALL, [])
     assert fitting(ALL, CONFIG) == (ALL, [])
     assert all(letter.isalnum() or letter in "-._~" for letter in link), "nothing in it needs escaping"
     found, (problem,) = from_link("~".join(["cross.1.1.zero"] * 400))
     assert (found, "the first 256" in problem) == ((Change("cross", 1, 1, "zero"),), True)
-    assert for_any_sentence(ALL) == ALL[:3], "only changes of whole heads"
+    assert head_change.for_any_sentence(ALL) == ALL[:3], "only changes of whole heads"
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.runs import head_history
-from explorer.runs.head_history import (
-    HeadScores,
-    first_head,
-    head_scores,
-    load_snapshot,
-    moment,
-    score_caption,
-    score_names,
-    scores_by_step,
-    stamp,
-    validation_sample,
-)
+from explorer.runs.head_history import HeadScores, first_head, head_scores, load_snapshot, moment, validation_sample
 from model.analysis.recorded_batches import Observed, Weights
 from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, EOS
@@ -92,13 +81,13 @@ def test_all_moments_share_rows_and_have_answers_of_their_own(run: Path, loaded:
 
 
 def test_a_stamp_changes_with_its_snapshot(run: Path) -> None:
-    for read, said in ((stamp, "is no longer here"), (load_snapshot, "missing")):
+    for read, said in ((head_history.stamp, "is no longer here"), (load_snapshot, "missing")):
         with pytest.raises(CheckpointError, match=said):
             read(run, 11)
-    before, path = stamp(run, 10), snapshot_path(run, 10)
-    assert stamp(run, 10) == before
+    before, path = head_history.stamp(run, 10), snapshot_path(run, 10)
+    assert head_history.stamp(run, 10) == before
     path.write_bytes(path.read_bytes())
-    assert stamp(run, 10) != before
+    assert head_history.stamp(run, 10) != before
 
 
 def test_own_data_is_taken_from_the_run_and_foreign_data_is_not_fetched(tmp_path: Path) -> None:
@@ -123,10 +112,14 @@ def test_the_first_head_is_the_best_aligned_or_else_the_most_focused() -> None:
     history = [scores(0, 0.1, 0.0), scores(10, 0.6, 0.9)]
     assert first_head(history, "cross") == (2, 1)
     assert first_head(history, "encoder") == (1, 2)
-    assert score_names(history, "cross") == ("aligned", "normalised_entropy")
-    assert score_names(history, "decoder") == score_names([scores(0, 0.1, None)], "cross") == ("normalised_entropy",)
-    by_step = scores_by_step(history, "cross", "aligned")
+    assert head_history.score_names(history, "cross") == ("aligned", "normalised_entropy")
+    assert (
+        head_history.score_names(history, "decoder")
+        == head_history.score_names([scores(0, 0.1, None)], "cross")
+        == ("normalised_entropy",)
+    )
+    by_step = head_history.scores_by_step(history, "cross", "aligned")
     assert {step: values[1, 0] for step, values in by_step.items()} == {0: 0.0, 10: 0.9}
-    assert scores_by_step(history, "encoder", "normalised_entropy")[10][0, 1] == 0.6
-    assert "over 1 validation sentence with known alignment" in score_caption("aligned", 1)
-    assert "over 2 validation sentences, without" in score_caption("normalised_entropy", 2)
+    assert head_history.scores_by_step(history, "encoder", "normalised_entropy")[10][0, 1] == 0.6
+    assert "over 1 validation sentence with known alignment" in head_history.score_caption("aligned", 1)
+    assert "over 2 validation sentences, without" in head_history.score_caption("normalised_entropy", 2)
