@@ -16,10 +16,9 @@ from explorer.locale.text import why
 from explorer.runs import lifecycle
 from explorer.runs.archive import export, import_zip
 from explorer.runs.lifecycle import Runs
-from explorer.runs.process import RunError
 from explorer.runs.uploads import store
 from model.checkpoint import load_model
-from model.folder import PROBE, list_models, read_json, write_json
+from model.folder import list_models, read_json, write_json
 from tests.chance import chance
 from tests.explorer.toy_runs import save_run
 
@@ -113,14 +112,3 @@ def test_a_folder_that_cannot_be_written_gets_a_message(
             action()
         assert why(refused.value) == said
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-
-
-def test_deleted_while_it_is_listed(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / PROBE).write_text("{}")
-    runs = Runs(tmp_path)
-    assert runs.entry("gone") is None
-    assert runs.watched("gone") == ""
-    runs.delete("gone")
-    with pytest.raises(RunError, match="cannot be resumed: it is not a run"):
-        runs.resume("gone")
