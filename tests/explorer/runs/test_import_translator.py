@@ -102,5 +102,3 @@ def test_viewers_import_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv(VARIABLE, "1")
     with pytest.raises(ViewerError, match="Importing is switched off"):
         import_translator(peer.standard(), tmp_path)
-    with pytest.raises(ViewerError, match="Importing is switched off"):
-        import_zip(io.BytesIO(), tmp_path)
