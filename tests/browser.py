@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Playwright, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FloatRect, Locator, Page, Playwright, expect
 
 from tests.paths import ROOT
 
@@ -290,6 +290,13 @@ def settle(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
     page.evaluate("() => { window.framesSettled = 0; }")
     page.wait_for_function(_SETTLED, arg=[IDLE], timeout=timeout_ms)
     progress()
+
+
+def box_of(place: Locator) -> FloatRect:
+    """Where something is drawn, in pixels of the window."""
+    box = place.bounding_box()
+    assert box is not None, "it is not drawn"
+    return box
 
 
 def click_cell(canvas: Locator, row: int, column: int) -> None:

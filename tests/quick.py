@@ -25,10 +25,13 @@ FOLDERS = (
 )
 # … and these files …
 FILES = ("pages/test_every_page.py", "test_boundaries.py")
-# … except these, which take seconds each: whole commands, whole data sets, every bundled model.
+# … except these, which take seconds each: whole commands, whole data sets, every bundled model, another library.
 LONG = (
+    "explorer/lessons/test_checks.py",
     "explorer/lessons/test_shipped.py",
+    "explorer/decoding/test_attention_file_huggingface.py",
     "explorer/decoding/test_domain.py",
+    "explorer/decoding/test_examples.py",
     "explorer/decoding/test_head_edits.py",
     "model/analysis/test_recorded_batches.py",
     "model/data/test_data.py",
@@ -36,7 +39,6 @@ LONG = (
     "model/test_cli.py",
     "model/test_cli_shipped.py",
     "model/test_cli_train.py",
-    "model/test_lstm_run.py",
 )
 # In these, only tests with the mark.
 BY_MARK = ("pages/test_every_page.py",)

@@ -24,6 +24,8 @@ from tests.paths import ROOT
 
 DEPLOY = ROOT / "deploy"
 KNOWN = {"FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "CMD"}
+IGNORED = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+COPIED = [line.removeprefix("!/") for line in IGNORED if line.startswith("!")]
 SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
 
 
@@ -59,17 +61,15 @@ def test_the_image_is_small_and_runs_as_nobody_special() -> None:
 
 def test_the_build_gets_the_projects_files_and_no_more() -> None:
     """The list of what is copied names what the wheel is made of, and all of it exists."""
-    lines = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
-    assert lines[1] == "*"
-    taken = {line.removeprefix("!/") for line in lines if line.startswith("!")}
-    assert {name for name in taken if not (ROOT / name).exists()} == set()
+    assert IGNORED[1] == "*"
+    assert {name for name in COPIED if not (ROOT / name).exists()} == set()
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     wheel = set(re.findall(r'"/([^"]+)"', project[project.index("\ninclude = [") : project.index("\nexclude = [")]))
-    assert taken == wheel | {"pyproject.toml", "requirements.txt", "README.md", "LICENSE", ".gitignore"}
+    assert set(COPIED) == wheel | {"pyproject.toml", "requirements.txt", "README.md", "LICENSE", ".gitignore"}
     for name, arguments in instructions():
         if name == "COPY" and not arguments.startswith("--from"):
             source = arguments.split()[0]
-            assert source == "." or source in taken
+            assert source == "." or source in COPIED
 
 
 def test_compose_and_the_documentation_agree() -> None:
@@ -140,11 +140,6 @@ def test_the_commands_of_the_image(tmp_path: Path) -> None:
         "PIP_NO_BUILD_ISOLATION": "0",  # pip's spelling of: with the build tools that are here
         **{name: value for name, value in os.environ.items() if name == "PYTHONPYCACHEPREFIX"},
     }
-    taken = [
-        line[2:].rstrip("/")
-        for line in (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
-        if line.startswith("!")
-    ]
     folder, ran = image, 0
     for name, arguments in instructions():
         if name == "WORKDIR":
@@ -153,18 +148,13 @@ def test_the_commands_of_the_image(tmp_path: Path) -> None:
         elif name == "ENV":
             environment |= dict(pair.split("=", 1) for pair in shlex.split(moved(arguments)))
         elif name == "COPY" and not arguments.startswith("--from"):
-            sources = taken if arguments.split()[0] == "." else [arguments.split()[0]]
-            for source in sources:
+            for source in COPIED if arguments.split()[0] == "." else [arguments.split()[0]]:
                 (folder / source).parent.mkdir(parents=True, exist_ok=True)
-                subprocess.run(
-                    ["cp", "-r", str(ROOT / source.lstrip("/")), str(folder / source.lstrip("/"))], check=True
-                )
+                subprocess.run(["cp", "-r", str(ROOT / source), str(folder / source)], check=True)
         elif name == "RUN":
-            command = moved(arguments)
-            done = subprocess.run(
-                ["/bin/sh", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True
-            )
-            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+            shell = ["/bin/sh", "-euc", moved(arguments)]
+            done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, text=True)
+            assert done.returncode == 0, f"{shell[-1]}\n{done.stdout}\n{done.stderr}"
             ran += 1
     assert ran >= 5
     assert (image / "data").is_dir()

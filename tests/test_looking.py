@@ -171,15 +171,14 @@ def checkpoints_of(folder: Path) -> Path:
         pytest.param(True, "1", id="a folder for the corpus, viewers only"),
     ],
 )
-def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str, request: pytest.FixtureRequest) -> None:
-    """Every tab with every model; with a corpus, unless --slow, all tabs of the first and what differs with others."""
-    thorough = not data or request.config.getoption("--slow")
+def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str) -> None:
+    """Every tab with every model; with a corpus, all tabs of the first and what differs with others."""
     environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints_of(tmp_path)), "HEADLIGHT_VIEWER": viewing}
     environment |= {"HEADLIGHT_DATA": str(tmp_path / "corpus") if data else "", "HOME": str(tmp_path)}
     (tmp_path / "corpus").mkdir()
     order = ("multi30k-en-de", *SHIPPED)  # a model that reads the corpus comes first
     with recorded(tmp_path, **environment) as (server, calls):
-        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order)), all_tabs=thorough), may_train=not viewing))
+        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order)), all_tabs=not data), may_train=not viewing))
         assert "Traceback" not in server.output()
         lines = calls.read_text(encoding="utf-8").splitlines()
     assert any(line.startswith("here ") for line in lines), "the recorder recorded nothing"

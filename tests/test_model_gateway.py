@@ -47,6 +47,10 @@ def drawing_sources() -> list[Path]:
 def ways_around(source: str) -> list[str]:
     """Where a source uses a loaded model outside a `with runtime.model(…)` block, or lets it leave the block."""
     found: list[str] = []
+    tree = ast.parse(source)
+    arguments = [node for node in ast.walk(tree) if isinstance(node, ast.arg)]
+    # A function that takes a loaded model computes with it in the turn that its caller holds.
+    taken = {each.arg for each in arguments if each.annotation and ast.unparse(each.annotation) == "LoadedModel"}
 
     def visit(node: ast.AST, inside: bool, names: frozenset[str]) -> None:
         if isinstance(node, ast.With):
@@ -57,7 +61,12 @@ def ways_around(source: str) -> list[str]:
             return
         if isinstance(node, ast.FunctionDef | ast.Lambda) and inside:
             found.append(f"{node.lineno}: a function made inside the block may outlive it")
-        if not inside and isinstance(node, ast.Attribute) and node.attr in REACHES and not _is_parameter(node):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in REACHES
+            and not inside
+            and ast.unparse(node.value) not in taken
+        ):
             found.append(f"{node.lineno}: .{node.attr} outside a turn")
         if not inside and isinstance(node, ast.Call) and _called(node).rpartition(".")[2] in LOADERS:
             found.append(f"{node.lineno}: {_called(node)} outside a turn")
@@ -68,20 +77,6 @@ def ways_around(source: str) -> list[str]:
         for child in ast.iter_child_nodes(node):
             visit(child, inside, names)
 
-    parameters: set[str] = set()
-
-    def _is_parameter(node: ast.Attribute) -> bool:
-        """A function that takes a loaded model computes with it in the turn that its caller holds."""
-        return isinstance(node.value, ast.Name) and node.value.id in parameters
-
-    tree = ast.parse(source)
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef):
-            parameters |= {
-                arg.arg
-                for arg in (*function.args.args, *function.args.kwonlyargs)
-                if arg.annotation is not None and ast.unparse(arg.annotation) == "LoadedModel"
-            }
     visit(tree, False, frozenset())
     return found
 
@@ -137,8 +132,8 @@ class Watched(model_queue.Queue):
         self.most = self._held = 0
         self._count = threading.Lock()
 
-    def acquire(self, tell: model_queue.Tell | None = None) -> None:
-        super().acquire(tell)
+    def acquire(self, announce: model_queue.Announce | None = None) -> None:
+        super().acquire(announce)
         with self._count:
             self._held += 1
             self.most = max(self.most, self._held)

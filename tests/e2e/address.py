@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 from tests.browser import settle
 
 Visit = Callable[[str], Page]
+TEXT = "I read red books"
 _SAYS = """want => {
   const has = new URLSearchParams(location.search);
   return Object.entries(want).every(([name, value]) => has.get(name) === value);

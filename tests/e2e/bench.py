@@ -17,6 +17,7 @@ from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
+from tests.browser import box_of
 from tests.explorer.planted import planted_trace
 from tests.paths import ROOT
 
@@ -261,9 +262,7 @@ class Bench:
         """Every cell's lightness, 0 to 255, and NaN where nothing is painted [query, key]."""
         left, top, cell, rows, columns = self.plot(kind)
         if self.look == "stepper":  # the canvas has room for the rows of later steps
-            box = self(f"figure.{kind} canvas").bounding_box()
-            assert box
-            rows = round((box["height"] - top) / cell)
+            rows = round((box_of(self(f"figure.{kind} canvas"))["height"] - top) / cell)
         xs, ys = [left + (k + 0.5) * cell for k in range(columns)], [top + (q + 0.2) * cell + 1 for q in range(rows)]
         return lightness(self(f"figure.{kind} canvas"), xs, ys)
 
@@ -282,9 +281,7 @@ class Bench:
     def _thumbnail(self, tile: str) -> tuple[Locator, tuple[float, ...]]:
         """The canvas below a button, and the thumbnail's left, top, width and height on it."""
         picture = self(f".under:has({tile}) > canvas")
-        room, canvas = self(f"{tile} i").bounding_box(), picture.bounding_box()
-        assert room
-        assert canvas
+        room, canvas = box_of(self(f"{tile} i")), box_of(picture)
         return picture, (room["x"] - canvas["x"], room["y"] - canvas["y"], room["width"], room["height"])
 
     def listen(self) -> None:

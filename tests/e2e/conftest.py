@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
+from explorer.decoding.translator import Translator
 from explorer.web.security import FRAMES
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from model.trace import AttentionTrace
 from tests.browser import TIMEOUT_MS, Server, Watch, find_chromium, launch, new_profile, serve, settle
+from tests.e2e.address import TEXT
 from tests.e2e.bench import Bench
 from tests.e2e.tab import Tab
+from tests.paths import CHECKPOINTS
 
 HERE = Path(__file__).parent
 
@@ -85,12 +90,6 @@ def server(course: Course) -> Iterator[Server]:
     with serve({FRAMES: course.site}) as running:
         yield running
         assert "Traceback" not in running.output()
-
-
-@pytest.fixture
-def fresh_server() -> Callable[..., AbstractContextManager[Server]]:
-    """`with fresh_server() as server`: a new process that has not answered any request yet."""
-    return serve
 
 
 @pytest.fixture(scope="session")
@@ -196,3 +195,15 @@ def cell(page: Page) -> Bench:
 def either(page: Page, request: pytest.FixtureRequest) -> Bench:
     """One and then the other, for what they have in common."""
     return Bench(page, request.param)
+
+
+@pytest.fixture(scope="session")
+def translator() -> Translator:
+    """The bundled model of most of these tests."""
+    return Translator(load_model(CHECKPOINTS / "adjective-swap"))
+
+
+@pytest.fixture(scope="session")
+def trace(translator: Translator) -> AttentionTrace:
+    """What every page must show of the sentence of most of these tests."""
+    return translator.translate(TEXT, DecodeConfig()).trace

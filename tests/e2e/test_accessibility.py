@@ -39,7 +39,6 @@ _DARK = """() => {
   return Math.max(red, green, blue) < 64
 }"""
 Finding = tuple[str, str]
-Findings = dict[tuple[str, str], set[Finding]]
 
 
 def findings(page: Page, *rules: str) -> set[Finding]:
@@ -60,37 +59,27 @@ def _selector(node: dict[str, Any]) -> str:
     return " ".join(" ".join(part) if isinstance(part, list) else part for part in node["target"])
 
 
-@pytest.fixture(scope="module")
-def found(browser: Browser, server: Server) -> Findings:
-    """Findings by address and theme. Each address is opened once; in the dark, only colours can be wrong."""
-    seen: Findings = {}
-    with touring(browser, server, color_scheme="light", reduced_motion="reduce") as tour:
-        for path in ADDRESSES:
-            for address in (f"{path}?{query}" for query in SHOWN.get(path, ("",))):
-                page = tour.go(address)
-                seen[address, "light"] = findings(page)
-                page.emulate_media(color_scheme="dark")
-                page.wait_for_function(_DARK)
-                seen[address, "dark"] = findings(tour.look(f"{path}, dark"), "color-contrast")
-                page.emulate_media(color_scheme="light")
-        assert tour.problems() == []
-    return seen
-
-
 def excused(finding: Finding) -> set[Finding]:
     return {entry for entry in STREAMLITS if entry[0] == finding[0] and entry[1] in finding[1]}
 
 
 @pytest.mark.slow
-def test_nothing_grave_in_what_we_draw(found: Findings) -> None:
+def test_nothing_grave_in_what_we_draw_and_no_more_of_streamlits_own(browser: Browser, server: Server) -> None:
+    """Each address is opened once; in the dark, only colours can be wrong."""
+    found: dict[tuple[str, str], set[Finding]] = {}
+    with touring(browser, server, color_scheme="light", reduced_motion="reduce") as tour:
+        for path in ADDRESSES:
+            for address in (f"{path}?{query}" for query in SHOWN.get(path, ("",))):
+                page = tour.go(address)
+                found[address, "light"] = findings(page)
+                page.emulate_media(color_scheme="dark")
+                page.wait_for_function(_DARK)
+                found[address, "dark"] = findings(tour.look(f"{path}, dark"), "color-contrast")
+                page.emulate_media(color_scheme="light")
+        assert tour.problems() == []
     ours = {at: sorted(each for each in some if not excused(each)) for at, some in found.items()}
     assert {at: some for at, some in ours.items() if some} == {}
-
-
-@pytest.mark.slow
-def test_the_list_of_streamlits_own_only_shrinks(found: Findings) -> None:
-    used = {entry for some in found.values() for finding in some for entry in excused(finding)}
-    assert used == STREAMLITS
+    assert {entry for some in found.values() for finding in some for entry in excused(finding)} == STREAMLITS
 
 
 def test_the_check_sees_what_is_wrong(page: Page) -> None:

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from explorer.decoding.translator import Translator
-from model.checkpoint import load_model
-from model.config import DecodeConfig
 from model.trace import AttentionTrace
 from tests.browser import click_cell
-from tests.e2e.address import Visit, query, type_sentence, wait_for
-from tests.paths import ROOT
+from tests.e2e.address import TEXT, Visit, query, type_sentence, wait_for
 
-TEXT = "I read red books"
 ADDRESS = f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}"
-
-
-@pytest.fixture(scope="module")
-def trace() -> AttentionTrace:
-    """What the page must show."""
-    loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
-    return Translator(loaded).translate(TEXT, DecodeConfig()).trace
 
 
 def drawn(page: Page, kinds: str = "cross") -> None:
@@ -94,19 +81,6 @@ def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Vis
     click_cell(page.locator("figure.cross canvas"), 2, 0)
     wait_for(page, cell="3-1")
     expect(page.locator(".onecell .chosen")).to_contain_text("i")
-
-
-def test_captions_and_tables_say_what_was_computed(visit: Visit, trace: AttentionTrace) -> None:
-    page = visit(f"{ADDRESS}&view=head&layer=2&head=1&step=3")
-    drawn(page)
-    page.locator(".explorer summary").click()
-    expect(page.locator(".explorer tbody tr")).to_have_count(trace.cross.shape[-1])
-    row = trace.cross[1, 0, 2]
-    cells = [line.split("\t") for line in page.locator(".explorer tbody tr").all_inner_texts()]
-    assert [float(weight) for _, weight, _ in cells] == pytest.approx(row.tolist(), abs=5e-5)
-    assert [int(rank) for *_, rank in cells] == [int((row > weight).sum()) + 1 for weight in row]
-    best = int(row.argmax())
-    expect(page.locator(".caption")).to_contain_text(re.compile(rf"{trace.src_tokens[best]}\s{round(100 * row[best])}"))
 
 
 def test_one_kind_is_sent_at_first_and_another_when_it_is_opened(visit: Visit) -> None:

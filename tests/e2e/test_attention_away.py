@@ -19,30 +19,16 @@ from playwright.sync_api import Page, expect
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.translator import Translator
 from explorer.locale.text import cell_number
-from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace
 from tests.browser import Server, click_cell, download, rest
-from tests.e2e.address import Visit, query, wait_for
+from tests.e2e.address import TEXT, Visit, query, wait_for
 from tests.explorer.attention_files import HOSTILE, npz, weights_of
-from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # many files are created and opened
 
-TEXT = "I read red books"
 HEAD = {"model": "adjective-swap", "text": TEXT, "layer": "2", "head": "2", "view": "head", "step": "3"}
 MARKS = re.compile("[\u2066-\u2069\u200e\u200f]")  # invisible marks for the layout of mixed scripts
-
-
-@pytest.fixture(scope="module")
-def translator() -> Translator:
-    return Translator(load_model(ROOT / "checkpoints" / "adjective-swap"))
-
-
-@pytest.fixture(scope="module")
-def trace(translator: Translator) -> AttentionTrace:
-    """What the page must show."""
-    return translator.translate(TEXT, DecodeConfig()).trace
 
 
 def address(**changes: str) -> str:

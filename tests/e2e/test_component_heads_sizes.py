@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.browser import box_of
 from tests.e2e.bench import Bench
 from tests.e2e.heads import LEFT, long_trace, small_trace
 from tests.explorer.planted_heads import CROSS, ENCODER, heads_trace, random_trace
@@ -31,19 +32,14 @@ def test_three_maps_side_by_side_are_readable(heads: Bench) -> None:
     assert min(cells) >= 16
     assert len(set(cells)) == 1, "a weight has the same area in all three"
     for kind in ("encoder", "decoder", "cross"):
-        room, canvas = heads(f"figure.{kind}").bounding_box(), heads(f"figure.{kind} canvas").bounding_box()
-        assert room
-        assert canvas
+        room, canvas = (box_of(heads(f"figure.{kind}{part}")) for part in ("", " canvas"))
         assert canvas["x"] + canvas["width"] <= room["x"] + room["width"] + 1
 
 
 def test_all_heads_fill_the_width_and_leave_the_caption_in_sight(heads: Bench) -> None:
     heads.mount(long_trace(layers=(4, 4), heads=(4, 4)), kind="cross", layer=1, head=1)
     rights = heads(".tile").evaluate_all("all => all.map((tile) => tile.getBoundingClientRect().right)")
-    grid, tile, caption = (heads(part).first.bounding_box() for part in (".tiles", ".tile i", ".caption"))
-    assert grid
-    assert tile
-    assert caption
+    grid, tile, caption = (box_of(heads(part).first) for part in (".tiles", ".tile i", ".caption"))
     assert max(rights) - grid["x"] > 0.9 * grid["width"]
     assert tile["height"] > 75
     assert caption["y"] + caption["height"] < 768

@@ -10,6 +10,7 @@ import torch
 from playwright.sync_api import Page
 
 from model.decoding.temperature import TEMPERATURES, log_sums
+from tests.browser import box_of
 from tests.e2e.bench import Bench
 from tests.e2e.stage import CURVES, MIDDLE, POSITION, long_trace, settled, shares
 from tests.explorer.planted import planted_trace
@@ -91,9 +92,7 @@ def test_curves_move_in_about_200_ms_and_not_at_all_for_reduced_motion(stage: Be
 
 def test_a_long_source_scrolls_to_what_is_looked_at(stage: Bench) -> None:
     stage.mount(long_trace(70), step=66, layer=1, head=1)
-    chip, chips = (stage(name).bounding_box() for name in (".source .slot:nth-child(66)", ".source .chips"))
-    assert chip
-    assert chips
+    chip, chips = (box_of(stage(name)) for name in (".source .slot:nth-child(66)", ".source .chips"))
     assert chips["y"] - 1 <= chip["y"]
     assert chip["y"] + chip["height"] <= chips["y"] + chips["height"] + 1
 
@@ -103,9 +102,7 @@ def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_sw
     settled(stage)
     tops = stage.page.evaluate("[...root.querySelectorAll('.target .chip')].map((c) => c.offsetTop)")
     assert len(set(tops)) == 1
-    written, chips = (stage(name).bounding_box() for name in (".target .slot.next", ".target .chips"))
-    assert written
-    assert chips
+    written, chips = (box_of(stage(name)) for name in (".target .slot.next", ".target .chips"))
     assert chips["x"] <= written["x"]
     assert written["x"] + written["width"] <= chips["x"] + chips["width"]
     # At the level just above it, only its curve is painted: it ends there, wherever the word is.

@@ -118,14 +118,6 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def ended(process: subprocess.Popen[str], number: int) -> tuple[float, str]:
-    """Send the signal; returns how long the end took and what was printed."""
-    begun = time.monotonic()
-    process.send_signal(number)
-    output, _ = process.communicate(timeout=60)
-    return time.monotonic() - begun, output
-
-
 def test_translate_and_train_with_the_wheel(environment: Path, page: Page, tmp_path: Path) -> None:
     working = tmp_path / "working"
     working.mkdir()
@@ -157,8 +149,10 @@ def test_translate_and_train_with_the_wheel(environment: Path, page: Page, tmp_p
         page.get_by_role("button", name="Start training").click()
         expect(page.get_by_text("running", exact=True)).to_be_visible()
         (run,) = [status for status in runs.statuses() if status.busy]
-        seconds, output = ended(process, signal.SIGINT)
-        assert seconds < 3
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        assert time.monotonic() - begun < 3
         assert f"Headlight has ended. Training goes on without it: {run.name} (step" in output
         status = runs.status(run.name)
         assert status is not None

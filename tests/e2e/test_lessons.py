@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, expect
 
 from explorer.lessons.answers import Solution, solve
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.running_models import evaluate, start_of
 from explorer.web import runtime
-from tests.browser import SCREEN, Server, download, rest, settle
+from tests.browser import SCREEN, Server, box_of, download, rest, settle
 from tests.e2e.address import Visit
 from tests.paths import ROOT
 
@@ -64,20 +64,6 @@ def on_step(page: Page, lesson: Lesson, at: int) -> None:
     settle(page)
 
 
-def test_a_lesson_begins_by_mouse(visit: Visit) -> None:
-    lesson = LESSONS["attention"]
-    page = visit("/lessons")
-    page.locator(f".st-key-lesson_start_{lesson.name} button").click()
-    on_step(page, lesson, 1)
-    solution = solution_of(lesson, 1)
-    assert solution
-    page.get_by_test_id("stForm").get_by_role("textbox").fill(solution.text)
-    page.get_by_role("button", name="Check the answer").click()
-    expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
-    page.locator(NEXT).click()
-    on_step(page, lesson, 2)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["attention", "machine", "translate"])
 def test_a_lesson_by_keyboard_in_large_type(visit: Visit, name: str) -> None:
@@ -125,8 +111,7 @@ def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit
     rest(page)
     canvas.scroll_into_view_if_needed()
     left, top, cell, *_ = (float(number) for number in (canvas.get_attribute("data-plot") or "").split(","))
-    box = canvas.bounding_box()
-    assert box
+    box = box_of(canvas)
     assert box["x"] + box["width"] <= SCREEN["width"]
     page.mouse.click(box["x"] + larger * (left + 4.5 * cell), box["y"] + larger * (top + 0.5 * cell))
     rest(page)
@@ -145,6 +130,7 @@ def test_the_lesson_stays_open_on_another_page(visit: Visit) -> None:
     settle(page)
     side.get_by_role("button", name="Check what I did").click()
     expect(side.locator("p", has_text=re.compile(r"\bDone\.$"))).to_be_visible()
+    settle(page)
     side.locator(".st-key-lesson_onward button").click()
     on_step(page, LESSONS["masks"], 5)
 
@@ -157,7 +143,12 @@ def offline(browser: Browser) -> Iterator[tuple[Page, list[str], list[str]]]:
     asked: list[str] = []
     dialogs: list[str] = []
     page.on("request", lambda request: None if request.url.startswith("file:") else asked.append(request.url))
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+    def dismiss(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", dismiss)
     yield page, asked, dialogs
     context.close()
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser import settle
-
-Visit = Callable[[str], Page]
+from tests.browser import box_of, settle
+from tests.e2e.address import Visit
 
 
 def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
@@ -85,8 +83,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     machine.get_by_role("button", name="Larger").click()
     expect(machine.locator(".zooms [value=fit]")).to_have_text("160\u202f%")
     sheet = machine.locator(".sheet")
-    box = sheet.bounding_box()
-    assert box
+    box = box_of(sheet)
     sheet.evaluate("sheet => sheet.scrollLeft = 0")
     page.mouse.move(box["x"] + 400, box["y"] + 8)
     page.mouse.down()

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import IDLE, REBOUND, TIMEOUT_MS, Server, Watch, serve, settle
+from tests.browser import IDLE, REBOUND, TIMEOUT_MS, Server, Watch, box_of, serve, settle
 from tests.paths import ROOT
 
 
@@ -28,9 +28,9 @@ from tests.paths import ROOT
         ("/probe?model=reverse&text=headlight&edit=cross.1.1.zero~cross.1.2.zero", "The translation changes."),
     ],
 )
-def test_a_deep_link_as_the_very_first_request(fresh_server: Callable, page: Page, address: str, text: str) -> None:
+def test_a_deep_link_as_the_very_first_request(page: Page, address: str, text: str) -> None:
     """Streamlit knows of st.navigation only after app.py ran once: the page must not run without its frame."""
-    with fresh_server() as server:
+    with serve() as server:
         page.goto(server.url + address)
         expect(page.get_by_text(text).first).to_be_visible()
         settle(page)
@@ -110,9 +110,9 @@ def small_app(tmp_path: Path) -> Callable[[str], str]:
 
 
 @pytest.mark.slow
-def test_a_click_during_the_first_run_is_not_lost(fresh_server: Callable, page: Page, small_app: Callable) -> None:
+def test_a_click_during_the_first_run_is_not_lost(page: Page, small_app: Callable) -> None:
     """The first run of a fresh server, started by a link, ends differently from all others."""
-    with fresh_server(app=small_app(SLOW_PAGE)) as server:
+    with serve(app=small_app(SLOW_PAGE)) as server:
         page.goto(f"{server.url}/part")
         page.get_by_role("button", name="Count").click()
         page.get_by_text("clicked 1 times").wait_for()
@@ -120,11 +120,11 @@ def test_a_click_during_the_first_run_is_not_lost(fresh_server: Callable, page: 
 
 
 @pytest.mark.slow
-def test_the_running_indicator_does_not_flicker(fresh_server: Callable, new_page: Page, small_app: Callable) -> None:
+def test_the_running_indicator_does_not_flicker(new_page: Page, small_app: Callable) -> None:
     """A page that polls every second would show it every second; a run that takes long still shows it."""
     page = new_page
     page.add_init_script(NOTE_THE_SIGN)
-    with fresh_server(app=small_app(LIVE_PAGE)) as server:
+    with serve(app=small_app(LIVE_PAGE)) as server:
         page.goto(f"{server.url}/part")
         page.wait_for_function("() => window.signs.filter(sign => sign === 'hidden').length >= 3")
         assert "visible" not in page.evaluate("window.signs")
@@ -210,10 +210,7 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
     frame = page.frame_locator("iframe")
     expect(frame.get_by_text("step 3 of")).to_be_visible()
     expect(frame.get_by_role("toolbar", name="Source tokens")).to_be_visible()
-    play = frame.get_by_role("button", name="Play").bounding_box()
-    box = page.locator("iframe").bounding_box()
-    assert play is not None
-    assert box is not None
+    play, box = box_of(frame.get_by_role("button", name="Play")), box_of(page.locator("iframe"))
     assert (box["width"], box["height"]) == (700, 420)
     assert play["y"] + play["height"] < box["y"] + box["height"], "the player is in sight"
     for test_id in ("stSidebar", "stTextInput", "stSelectbox", "stHeading", "stLogo", "stException"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import FrameLocator, Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.decoding import Decoding, place_in
@@ -17,7 +17,7 @@ from explorer.files.standalone_page import Recording
 from explorer.files.standalone_page import page as page_of
 from explorer.notebook import show
 from model.trace import AttentionTrace
-from tests.browser import Server, settle
+from tests.browser import Server, download, settle
 from tests.explorer.planted_heads import random_trace
 from tests.paths import ROOT
 
@@ -59,10 +59,6 @@ def file(traces: tuple[AttentionTrace, AttentionTrace], tmp_path_factory: pytest
     path = tmp_path_factory.mktemp("pages") / "page.html"
     path.write_bytes(page_of(recordings, place_in(traces[0], step=1), title="The cat sat", facts=["Model planted."]))
     return path
-
-
-def text(locator: Locator) -> str:
-    return " ".join(locator.inner_text().translate({0x2068: "", 0x2069: "", 0x202F: " "}).split())
 
 
 def test_a_translation_steps_and_its_forks_are_one_click_away(page: Page, file: Path) -> None:
@@ -131,7 +127,6 @@ def test_in_the_frame_of_a_notebook(page: Page, tmp_path: Path, traces: tuple[At
     notebook.write_text("<!doctype html><body>" + "".join(one._repr_html_() for one in shown), encoding="utf-8")
     page.goto(notebook.as_uri())
     ours, theirs = (page.frame_locator("iframe").nth(i) for i in range(2))
-    assert isinstance(ours, FrameLocator)
     expect(ours.locator(".controls output")).to_have_text("step 1 of 4")
     ours.locator("button[value=forward]").click()
     expect(ours.locator(".controls output")).to_have_text("step 2 of 4")
@@ -154,12 +149,7 @@ def test_what_is_on_screen_is_downloaded_as_a_page_that_steps(page: Page, server
     settle(page)
     page.locator(".option:not([aria-current])").first.click()
     expect(page.locator(".reads")).to_contain_text("→ chosen:")
-    settle(page)
-    with page.expect_download() as downloading:
-        page.get_by_role("button", name="Page that steps (HTML)").click()
-    file = tmp_path / downloading.value.suggested_filename
-    downloading.value.save_as(file)
-    page.goto(file.as_uri())
+    page.goto(download(page, "Page that steps (HTML)", tmp_path).as_uri())
     expect(page.locator(".controls output")).to_have_text(re.compile("step 2 of "))
     expect(page.locator(".reads")).to_contain_text("→ chosen:")
     expect(page.locator("#paths li")).to_have_count(2)

@@ -7,8 +7,6 @@ from playwright.sync_api import Page, expect
 from tests.browser import settle
 from tests.e2e.address import Visit, wait_for
 
-HOSTILE = "%3Cimg+src%3Dx+onerror%3Dalert(1)%3E"
-
 
 def slide(page: Page, label: str, key: str, value: str) -> None:
     """Move a slider by keyboard until its value begins so: one that is drawn again loses a key pressed meanwhile."""
@@ -51,15 +49,3 @@ def test_an_operation_of_inside_by_keyboard_and_its_link(visit: Visit, elsewhere
     again = elsewhere(page.url)
     expect(again.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
     expect(again.get_by_test_id("stMain")).to_contain_text("3: reads lis, predicts livres")
-
-
-def test_the_causal_mask_can_be_lifted(visit: Visit) -> None:
-    page = visit(f"/masks?model=adjective-swap&text={HOSTILE}")
-    expect(page.get_by_test_id("stMain")).to_contain_text("the future ╱")
-    page.get_by_text("Causal mask", exact=True).first.click()
-    expect(page.get_by_test_id("stMain")).not_to_contain_text("the future ╱")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    assert not page.locator('img[src="x"]').count()
-    page = visit(f"/inside?model=reverse&text={HOSTILE}")
-    expect(page.locator(".machine").get_by_role("button", name="1 <", exact=True)).to_be_visible()  # a letter: a token
-    assert not page.locator('img[src="x"]').count()

@@ -8,24 +8,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import psutil
 import pytest
-import torch
 from playwright.sync_api import Locator, Page, expect
-from safetensors.torch import load_file
 
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.runs.status import read_status
-from model.folder import WEIGHTS
-from tests.browser import TIMEOUT_MS, Server, serve
+from tests.browser import TIMEOUT_MS, Server, box_of, serve, settle
+from tests.e2e.address import query
 from tests.explorer.toy_runs import save_run
 
 pytestmark = pytest.mark.slow  # real runs
 
 SETTINGS = {
-    "Updates (steps)": 240,
+    "Updates (steps)": 160,
     "Updates between evaluations": 20,
     "Tokens per batch": 512,
     "Batches per update": 1,
@@ -39,10 +38,13 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def environment(checkpoints: Path) -> dict[str, str]:
+    return {"HEADLIGHT_CHECKPOINTS": str(checkpoints), "OMP_NUM_THREADS": "1"}
+
+
 @pytest.fixture(scope="module")
 def server(checkpoints: Path) -> Iterator[Server]:
-    environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints), "OMP_NUM_THREADS": "1"}
-    with serve(environment | {"STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "1"}) as running:
+    with serve(environment(checkpoints) | {"STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "1"}) as running:
         yield running
     for path in (checkpoints / LAUNCHES).glob("*.json"):
         launch = read_launch(checkpoints, path.stem)
@@ -85,27 +87,38 @@ def held(checkpoints: Path, name: str, step: int = 1) -> Iterator[psutil.Process
             process.resume()
 
 
-def open_settings(page: Page, server: Server) -> None:
-    page.goto(f"{server.url}/train")
-    page.get_by_text("Training settings").click()
-    for label, value in SETTINGS.items():
-        field = page.get_by_role("spinbutton", name=label, exact=True)
-        field.fill(str(value))
-        field.press("Enter")
-        page.get_by_text("The command").scroll_into_view_if_needed()
-    expect(page.get_by_role("button", name="Start training")).to_be_enabled()
+def fill(page: Page, role: Literal["spinbutton", "textbox"], name: str, value: str) -> None:
+    field = page.get_by_role(role, name=name, exact=True)
+    field.fill(value)
+    field.press("Enter")
 
 
-def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: Path) -> None:
-    open_settings(page, server)
-    name = Runs(checkpoints).free_name("mine")  # it has a number where the test is repeated
-    page.get_by_role("textbox", name="Name").fill(name)
-    page.get_by_role("textbox", name="Name").press("Enter")
+def start(page: Page, name: str, steps: int) -> None:
+    """Name a run on the form, compare the command with the form, and start it."""
+    fill(page, "textbox", "Name", name)
     page.get_by_text("The command").click()
     command = page.get_by_test_id("stCode").last
     expect(command).to_contain_text(f"--name {name} ")
-    expect(command).to_contain_text("max_steps=240")
+    expect(command).to_contain_text(f"max_steps={steps}")
     page.get_by_role("button", name="Start training").click()
+
+
+def choose_own_pairs(page: Page, server: Server) -> Locator:
+    """The form of Train for pairs of one's own; returns the box for them."""
+    page.goto(f"{server.url}/train")
+    page.get_by_role("combobox", name="Data").click()
+    page.get_by_role("option", name="Your own sentence pairs").click()
+    return page.get_by_role("textbox", name="Or paste pairs, one on each line")
+
+
+def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: Path) -> None:
+    page.goto(f"{server.url}/train")
+    page.get_by_text("Training settings").click()
+    for label, value in SETTINGS.items():
+        fill(page, "spinbutton", label, str(value))
+        page.get_by_text("The command").scroll_into_view_if_needed()
+    name = Runs(checkpoints).free_name("mine")  # it has a number where the test is repeated
+    start(page, name, SETTINGS["Updates (steps)"])
 
     with held(checkpoints, name, step=SETTINGS["Updates between evaluations"] + 1):
         expect(badge(page, "running")).to_be_visible()
@@ -141,25 +154,16 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
     assert step_of(page) == SETTINGS["Updates (steps)"] > stopped
 
     page.get_by_role("button", name="Train again like this").click()
-    seed = page.get_by_role("spinbutton", name="Seed")
-    seed.fill("1")  # its own
-    seed.press("Enter")
-    expect(page.get_by_test_id("stCode").last).to_contain_text("seed=1")
-    same = Runs(checkpoints).free_name(name)
-    page.get_by_role("button", name="Start", exact=True).click()
-    expect(page).to_have_url(re.compile(rf"run={same}$"))
-    expect(badge(page, "finished")).to_be_visible()
-    first_weights, again = (load_file(checkpoints / run / WEIGHTS) for run in (name, same))
-    assert first_weights.keys() == again.keys()
-    assert all(torch.equal(again[key], tensor) for key, tensor in first_weights.items())
+    fill(page, "spinbutton", "Seed", "7")
+    expect(page.get_by_test_id("stCode").last).to_contain_text(
+        f"--like {name} --name {Runs(checkpoints).free_name(name)} "
+    )
+    expect(page.get_by_test_id("stCode").last).to_contain_text("seed=7")
     page.goto(f"{server.url}/train?run={name}")
 
     page.get_by_role("link", name="Open in Translate").click()
     expect(page).to_have_url(re.compile(rf"model={name}\b"))
     expect(page.locator(".stepper")).to_be_visible()
-    status = read_status(checkpoints, name)
-    assert status is not None
-    assert (status.state, status.step) == ("finished", 240)
 
 
 def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, checkpoints: Path) -> None:
@@ -168,26 +172,14 @@ def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, chec
     things = dict(zip(("moon", "tree", "dog", "star"), ("Mond", "Baum", "Hund", "Stern"), strict=True))
     both = words | things
     pairs = "".join(f"{one} {other} -> {both[one]} {both[other]}\n" for one, other in product(both, both))
-    page.goto(f"{server.url}/train")
-    page.get_by_role("combobox", name="Data").click()
-    page.get_by_role("option", name="Your own sentence pairs").click()
-    box = page.get_by_role("textbox", name="Or paste pairs, one on each line")
+    box = choose_own_pairs(page, server)
     box.fill(pairs)
     box.press("Control+Enter")
     expect(page.get_by_text("64 pairs: 58 to learn from, 6 held out")).to_be_visible()
     expect(page.get_by_text("Proposed: whole words")).to_be_visible()
-    updates = page.get_by_role("spinbutton", name="Updates (steps)")
-    updates.fill("300")
-    updates.press("Enter")
+    fill(page, "spinbutton", "Updates (steps)", "300")
     name = Runs(checkpoints).free_name("colours")
-    field = page.get_by_role("textbox", name="Name")
-    field.fill(name)
-    field.press("Enter")
-    page.get_by_text("The command").click()
-    command = page.get_by_test_id("stCode").last
-    expect(command).to_contain_text(f"--name {name} ")
-    expect(command).to_contain_text("max_steps=300")
-    page.get_by_role("button", name="Start training").click()
+    start(page, name, 300)
     expect(badge(page, "finished")).to_be_visible()
     expect(page.get_by_text("Exactly right", exact=True)).to_be_visible()
     expect(page.get_by_text("Its sharpest row is")).to_be_visible()  # of a sentence that nobody chose
@@ -197,39 +189,32 @@ def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, chec
     expect(page.get_by_role("heading", name="Hund Baum", exact=True)).to_be_visible()
 
 
-def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path) -> None:
-    environment = {"HEADLIGHT_CHECKPOINTS": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    with serve(environment) as first:
+def test_a_run_survives_the_server(page: Page, server: Server, checkpoints: Path) -> None:
+    """One that another server started is watched and stopped here."""
+    with serve(environment(checkpoints)) as first:
         page.goto(f"{first.url}/train")
         page.get_by_role("button", name="Start training").click()
         expect(badge(page, "running")).to_be_visible()
+        name = query(page)["run"]
         page.goto("about:blank")  # while the server is there: nothing that the page still loads may fail
-    launch = read_launch(tmp_path, "reverse-2")
+    launch = read_launch(checkpoints, name)
     assert launch is not None
-    try:
-        assert launch.alive
-        with serve(environment) as second:
-            page.goto(f"{second.url}/train?run=reverse-2")
-            expect(badge(page, "running")).to_be_visible()
-            stop_button(page).click()
-            expect(badge(page, "stopped")).to_be_visible()
-    finally:
-        if launch.alive:
-            psutil.Process(launch.pid).kill()
+    assert launch.alive
+    page.goto(f"{server.url}/train?run={name}")
+    expect(badge(page, "running")).to_be_visible()
+    settle(page)
+    stop_button(page).click()
+    expect(badge(page, "stopped")).to_be_visible()
 
 
 def test_a_file_that_is_too_large_is_answered_where_it_stands(page: Page, server: Server) -> None:
     """In words that are seen: Streamlit itself shows them only to a pointer that hovers."""
-    page.goto(f"{server.url}/train")
-    page.get_by_role("combobox", name="Data").click()
-    page.get_by_role("option", name="Your own sentence pairs").click()
-    page.get_by_text("Or paste pairs, one on each line").wait_for()
+    choose_own_pairs(page, server).wait_for()
     large = {"name": "large.tsv", "mimeType": "text/plain", "buffer": b"word\tWort\n" * 120_000}
     page.get_by_test_id("stMain").locator('input[type="file"]').first.set_input_files(large)
     said = page.get_by_test_id("stMain").get_by_text("must be 1.0MB or smaller")
     said.wait_for()
-    box = said.bounding_box()
-    assert box is not None
+    box = box_of(said)
     assert box["width"] > 150
     assert box["height"] > 12
 
@@ -269,7 +254,6 @@ def test_the_pages_fit_the_screen(page: Page, server: Server) -> None:
     for address, sign in (("/train", "Start training"), ("/runs?entry=toy", "Watch heads form")):
         page.goto(server.url + address)
         page.get_by_text(sign).first.wait_for()
-        box = page.get_by_text(sign).first.bounding_box()
-        assert box is not None
+        box = box_of(page.get_by_text(sign).first)
         assert box["y"] + box["height"] < 768
         assert page.evaluate("document.documentElement.scrollWidth") <= 1366

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from explorer.web.sidebar import PREFERRED
 from model.data import get_task
-from tests.browser import Server, Watch, settle
+from tests.browser import Server, Watch, box_of, settle
 from tests.e2e.address import Visit, query, type_sentence, wait_for
 from tests.paths import ROOT
 
@@ -18,14 +17,11 @@ RED_BOOKS = "/?model=adjective-swap&text=I+read+red+books"
 BLUE_CARS = "/?model=adjective-swap&text=They+buy+blue+cars"
 
 
-def counter(page: Page) -> str:
-    return page.locator(".controls output").inner_text()
-
-
 def steps(page: Page) -> tuple[int, int]:
     """(this step, how many there are)."""
-    expect(page.locator(".controls output")).to_have_text(re.compile(r"^step \d+ of \d+$"))
-    step, last = re.findall(r"\d+", counter(page))
+    counter = page.locator(".controls output")
+    expect(counter).to_have_text(re.compile(r"^step \d+ of \d+$"))
+    step, last = re.findall(r"\d+", counter.inner_text())
     return int(step), int(last)
 
 
@@ -52,9 +48,7 @@ def test_open_and_see_a_translation(visit: Visit) -> None:
     for kind in ("encoder", "decoder", "cross"):
         expect(page.locator(f"figure.{kind} p")).to_contain_text("looks at")
     expect(page.locator(".checks")).to_contain_text("rows sum to 1")
-    box = page.locator("figure.cross canvas").bounding_box()
-    assert box
-    assert box["y"] <= 520, "on a laptop, the map in question can be seen without scrolling"
+    assert box_of(page.locator("figure.cross canvas"))["y"] <= 520, "on a laptop, in sight without scrolling"
     # A term explains itself to the pointer, to a click and to the keyboard.
     tip, term, address = page.locator(".tip"), page.locator("figure.cross .term"), page.url
     term.hover()
@@ -91,32 +85,6 @@ def test_type_a_sentence_step_through_it_and_reload(visit: Visit) -> None:
     field.fill("   ")
     field.press("Enter")
     expect(page.get_by_text("There is nothing to translate yet")).to_be_visible()
-
-
-def test_a_burst_of_keys_is_that_many_steps_and_one_message(context: BrowserContext, server: Server) -> None:
-    sent: list[int] = []
-    page = context.new_page()
-    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
-    page.goto(f"{server.url}/?model=reverse&text=abcdefghijklmnop&step=1")
-    settle(page)
-    at_step(page, 1, 17)
-    page.wait_for_timeout(600)
-    listen = "() => { window.pressed = []; addEventListener('keydown', () => pressed.push(performance.now()), true); }"
-    page.evaluate(listen)
-    before = len(sent)
-    for _ in range(15):
-        page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(30)
-    at_step(page, 16, 17)
-    wait_for(page, step="16")
-    page.wait_for_timeout(600)
-    settle(page)
-    pressed = page.evaluate("() => pressed")
-    assert len(pressed) == 15
-    # On a busy machine, two presses may arrive further apart than the pause; then there was a pause.
-    pauses = sum(later - earlier > 200 for earlier, later in pairwise(pressed))
-    assert 1 <= len(sent) - before <= 1 + pauses
-    at_step(page, 16, 17)
 
 
 def test_a_copied_link_opens_the_same_view_elsewhere(visit: Visit, elsewhere: Visit, context: BrowserContext) -> None:
@@ -170,7 +138,6 @@ def test_back_and_forward_restore_what_was_on_screen_at_any_speed(visit: Visit) 
     [
         ("model=reverse&text=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", ".line.source", "<"),  # a letter is a token
         ("model=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "[data-testid=stAlert]", "<img src=x onerror=alert(1)>"),
-        ("model=adjective-swap&text=%3C%2Fscript%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E", ".line.source", "script"),
         ("model=adjective-swap&text=!%5B%5D(http%3A%2F%2Fexample.org%2Fx.png)%20%24x%24", ".line.source", "example"),
     ],
 )
@@ -204,9 +171,7 @@ def test_the_tour_goes_by_arrow_keys_and_is_not_offered_again(visit: Visit) -> N
     at_step(page, step + 1, last)
     page.keyboard.press("ArrowLeft")
     at_step(page, step, last)
-    framed, stage = card.locator(".ring").bounding_box(), page.locator(".stage").bounding_box()
-    assert framed
-    assert stage
+    framed, stage = box_of(card.locator(".ring")), box_of(page.locator(".stage"))
     assert abs(framed["x"] + 4 - stage["x"]) < 2
     for _ in range(7):
         page.keyboard.press("ArrowRight")

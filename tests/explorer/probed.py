@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer.probing.measurement import Probe, Tally
 from model.analysis.recorded_batches import Observed, Weights
-from model.config import EOS, SOS
+from model.config import ATTENTION_KINDS, EOS, SOS
 from model.data.task import Alignment
 from model.trace import AttentionTrace, future_mask
 
@@ -28,6 +28,11 @@ HEADS: dict[str, Head] = {
     "uniform": lambda q, n: np.full(n, 1 / n, dtype=np.float32),
     "sink and previous": lambda q, n: 0.6 * one_hot(0, n) + 0.4 * one_hot(q - 1, n),
 }
+
+
+def mixed(place: Callable[[int], int], share: float) -> Head:
+    """A head with this share of its weight at one place, and the rest spread evenly."""
+    return lambda q, n: (1 - share) * HEADS["uniform"](q, n) + share * one_hot(place(q), n)
 
 
 def observed(
@@ -82,25 +87,14 @@ def _rows(heads: tuple[Head, ...], n_rows: int, n_keys: int, *, causal: bool) ->
     return found
 
 
-def noisy_like(weights: np.ndarray, rng: np.random.Generator, seeds: int) -> np.ndarray:
-    """[seed, layer, head, query, key]: rows as of untrained models, nearly uniform over the keys seen in `weights`."""
-    drawn = np.exp(0.3 * rng.normal(size=(seeds, *weights.shape)))
-    n_rows, n_keys = weights.shape[-2:]
-    if np.triu(weights, 1).any() or n_rows != n_keys:
-        open_ = np.ones((n_rows, n_keys))
-    else:
-        open_ = np.tril(np.ones((n_rows, n_keys)))
-    drawn = drawn * open_
-    return (drawn / drawn.sum(-1, keepdims=True)).astype(np.float32)
-
-
 def with_untrained(item: Observed, seed: int, seeds: int = 5) -> Weights:
-    """The planted heads first, then models that look untrained."""
+    """The planted heads first, then models that look untrained: rows nearly uniform over the keys that they may see."""
     rng = np.random.default_rng(seed)
     found: Weights = {}
-    for kind in ("encoder", "decoder", "cross"):
+    for kind in ATTENTION_KINDS:
         own = item.trace.weights(kind)
-        found[kind] = np.concatenate([own[None], noisy_like(own, rng, seeds)])
+        drawn = np.exp(0.3 * rng.normal(size=(seeds, *own.shape))) * (item.trace.mask(kind) == 0)
+        found[kind] = np.concatenate([own[None], drawn / drawn.sum(-1, keepdims=True)], dtype=np.float32)
     return found
 
 

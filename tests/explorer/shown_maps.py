@@ -5,7 +5,7 @@ from __future__ import annotations
 from explorer.decoding.coordinates import Place
 from explorer.decoding.shown_maps import ShownMaps, shown_maps
 from model.trace import AttentionTrace
-from tests.explorer.decoding.test_attention_file import weights_of
+from tests.explorer.attention_files import weights_of
 from tests.explorer.planted import planted_trace
 
 HOSTILE = (

@@ -25,16 +25,8 @@ def train_line(step: int, loss: float, **more: Any) -> dict[str, Any]:
 def eval_line(step: int, loss: float, exact: float, **more: Any) -> dict[str, Any]:
     """An evaluation as the engine writes it."""
     sample = {"source": "abc", "target": "cba", "prediction": f"at {step}"}
-    line = {
-        "kind": "eval",
-        "step": step,
-        "epoch": 0,
-        "seconds": step / 10,
-        "loss": loss,
-        "exact_match": exact,
-        "token_accuracy": exact,
-    }
-    return line | {"sentences": 8, "samples": [sample]} | more
+    line = {"kind": "eval", "step": step, "epoch": 0, "seconds": step / 10, "loss": loss, "sentences": 8}
+    return line | {"exact_match": exact, "token_accuracy": exact, "samples": [sample]} | more
 
 
 LINES = (

@@ -50,23 +50,30 @@ def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+def replaced(value: Any, way: tuple[Any, ...], new: Any, *, remove: bool = False) -> Any:
+    """The value with the part at the end of a path replaced, or removed."""
+    if not way:
+        return new
+    made = copy.deepcopy(value)
+    owner = made
+    for key in way[:-1]:
+        owner = owner[key]
+    if remove:
+        del owner[way[-1]]
+    else:
+        owner[way[-1]] = new
+    return made
+
+
 @st.composite
 def changed(draw: st.DrawFn, value: Any) -> Any:
     """The value with one to three of its parts replaced by any value, or removed."""
-    made = copy.deepcopy(value)
     for _ in range(draw(st.integers(1, 3))):
-        places = paths(made)
-        if not places:
-            break
-        *way, last = draw(st.sampled_from(places))
-        owner = made
-        for key in way:
-            owner = owner[key]
-        if isinstance(owner, dict) and draw(st.booleans()) and draw(st.booleans()):
-            del owner[last]
-        else:
-            owner[last] = draw(VALUES)
-    return made
+        if places := paths(value):
+            way = draw(st.sampled_from(places))
+            remove = isinstance(way[-1], str) and draw(st.booleans()) and draw(st.booleans())
+            value = replaced(value, way, None if remove else draw(VALUES), remove=remove)
+    return value
 
 
 @st.composite

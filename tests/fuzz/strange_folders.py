@@ -5,15 +5,13 @@ The order is pseudo-random and always the same, so that a part of it is a fair s
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tests.fuzz.inputs import paths
+from tests.fuzz.inputs import paths, replaced
 
 # As JSON text, because some of it is none that Python would write.
 VALUES = (
@@ -74,20 +72,6 @@ def _replaced(name: str, content: bytes) -> Iterator[Strange]:
 
 def _put(lines: list[bytes], number: int, new: bytes) -> list[bytes]:
     return [*lines[:number], new, *lines[number + 1 :]]
-
-
-def replaced(value: Any, way: tuple[Any, ...], new: Any, *, remove: bool = False) -> Any:
-    if not way:
-        return new
-    made = copy.deepcopy(value)
-    owner = made
-    for key in way[:-1]:
-        owner = owner[key]
-    if remove:
-        del owner[way[-1]]
-    else:
-        owner[way[-1]] = new
-    return made
 
 
 def _damaged(name: str, content: bytes, chance: random.Random) -> Iterator[Strange]:

@@ -75,8 +75,10 @@ def check(tokenizer: ByteLevelTokenizer | str, text: str) -> None:
 def test_any_merges(tmp_path: Path, pairs: list[tuple[str, str]], text: str) -> None:
     (tmp_path / "tokenizer.json").write_text(json.dumps(described(pairs)), encoding="utf-8")
     found = read(tmp_path)
-    known = set(LETTERS.values())
-    whole = all(left in known and right in known and not known.add(left + right) for left, right in pairs)
+    whole, known = True, set(LETTERS.values())
+    for left, right in pairs:
+        whole &= {left, right} <= known
+        known.add(left + right)
     assert isinstance(found, ByteLevelTokenizer) == whole
     check(found, text)
 

@@ -30,17 +30,7 @@ from explorer.runs.status import clock
 from explorer.web import model_list
 from model.checkpoint import load_model
 from model.config import ConfigError, DecodeConfig
-from model.folder import (
-    CONFIG,
-    METRICS,
-    SNAPSHOTS,
-    STATUS,
-    TOKENIZER,
-    WEIGHTS,
-    CheckpointError,
-    list_models,
-    summarize,
-)
+from model.folder import CONFIG, METRICS, SNAPSHOTS, STATUS, TOKENIZER, WEIGHTS, CheckpointError, list_models, summarize
 from model.text.pieces import TokenizerError
 from model.trace import AttentionTrace, TraceError
 from model.training.probe import read_probe
@@ -197,7 +187,8 @@ def test_import_refuses_the_same_before_anything_is_written(checkpoints: Path, t
     accepted, said = 0, []
     for strange in strange_files(odd, seed=1)[:120]:
         with changed(odd, strange):
-            whole = exported(odd)
+            whole = (exported := export(odd)).read_bytes()
+            exported.unlink()
             error = summarize(odd)["error"] if (odd / "config.json").is_file() else "no config.json"
         into = tmp_path / "imported"
         try:
@@ -212,14 +203,6 @@ def test_import_refuses_the_same_before_anything_is_written(checkpoints: Path, t
             shutil.rmtree(into)
     assert [sentence for sentence in said if not sentence.endswith((".", "?"))] == []
     assert 0 < accepted < 120
-
-
-def exported(folder: Path) -> bytes:
-    path = export(folder)
-    try:
-        return path.read_bytes()
-    finally:
-        path.unlink()
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="Windows has no such rights")

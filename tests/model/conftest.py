@@ -1,7 +1,8 @@
-"""A fixture of the tests that train: a folder with a trained model."""
+"""Fixtures of several files: a folder with a trained model, and computation without gradients."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,3 +17,11 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints")
     assert run(folder, partial(string_setup, max_steps=30, d_model=32, dropout=0.0))
     return folder
+
+
+@pytest.fixture
+def no_gradients() -> Iterator[None]:
+    import torch
+
+    with torch.inference_mode():
+        yield

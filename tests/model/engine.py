@@ -30,14 +30,8 @@ def string_task(n: int = 48, longest: int = 6) -> Task:
         strings["".join(rng.choices("abcdef", k=rng.randint(1, longest)))] = None
     examples = [Example(text, text[::-1], tuple((i,) for i in reversed(range(len(text))))) for text in strings]
     splits = {"train": tuple(examples[16:]), "valid": tuple(examples[:8]), "test": tuple(examples[8:16])}
-    return Task(
-        name="strings",
-        title="Strings",
-        description="Reversed strings for tests.",
-        data=DataConfig(task="strings", tokenizer="characters"),
-        default_preset="tiny",
-        build=lambda: splits,
-    )
+    data = DataConfig(task="strings", tokenizer="characters")
+    return Task("strings", "Strings", "Reversed strings for tests.", data, "tiny", lambda: splits)
 
 
 def syllable_task() -> Task:
@@ -49,14 +43,8 @@ def syllable_task() -> Task:
         lines[" ".join(words)] = None
     examples = [Example(line, " ".join(reversed(line.split()))) for line in lines]
     splits = {"train": tuple(examples[8:]), "valid": tuple(examples[:8])}
-    return Task(
-        name="syllables",
-        title="Syllables",
-        description="Words the other way round, for tests.",
-        data=DataConfig(task="syllables", src_lang="xx", tgt_lang="xx", tokenizer="subwords", vocab_size=285),
-        default_preset="tiny",
-        build=lambda: splits,
-    )
+    data = DataConfig(task="syllables", src_lang="xx", tgt_lang="xx", tokenizer="subwords", vocab_size=285)
+    return Task("syllables", "Syllables", "Words the other way round, for tests.", data, "tiny", lambda: splits)
 
 
 def string_setup(
@@ -65,14 +53,7 @@ def string_setup(
     """A run on the strings, or another task; `changes` are fields of TrainConfig, and some of ModelConfig."""
     task = task or string_task()
     of_model = {name: changes.pop(name) for name in ("dropout", "architecture", "positions") if name in changes}
-    training = {
-        "max_steps": 12,
-        "max_tokens": 64,
-        "warmup_steps": 4,
-        "eval_every": 4,
-        "save_every": 3,
-        "log_every": 2,
-    }
+    training = {"max_steps": 12, "max_tokens": 64, "warmup_steps": 4, "eval_every": 4, "save_every": 3, "log_every": 2}
     model = ModelConfig(
         d_model=d_model,
         d_ff=2 * d_model,

@@ -34,9 +34,6 @@ def test_a_rotation_is_a_product_of_complex_numbers(first: int, pairs: int) -> N
         )
         expected = torch.view_as_real(numbers[:, row] * turn).flatten(-2)
         torch.testing.assert_close(rotary(x, first)[:, row], expected)
-    scores = rotary(x) @ rotary(x).mT
-    torch.testing.assert_close(rotary(x, first) @ rotary(x, first).mT, scores)  # only the distance counts
-    assert first == 0 or not torch.allclose(rotary(x, first) @ rotary(x).mT, scores)
 
 
 def test_the_slopes_are_the_papers() -> None:

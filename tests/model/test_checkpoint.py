@@ -26,7 +26,7 @@ from model.checkpoint import (
     stored_weights,
     write_weights,
 )
-from model.config import DataConfig, ModelConfig, TrainConfig, to_dict
+from model.config import DataConfig, ModelConfig, TrainConfig
 from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name, find_model, list_models, tensor_shapes, write_json
 from model.text.tokenizer import CharacterTokenizer
@@ -115,16 +115,11 @@ def test_the_bytes_are_those_of_the_library_and_others_may_read_them(tmp_path: P
         assert (tmp_path / "w").read_bytes() == safetensors.torch.save(plain)
     (tmp_path / "other").write_bytes(b"")
     assert (tmp_path / "w").stat().st_mode == (tmp_path / "other").stat().st_mode
-    mixed = {
-        "i": torch.tensor(7),
-        "u": torch.arange(5, dtype=torch.uint8),
-        "f": torch.ones(2, 2),
-        "b": torch.ones(3) > 0,
-    }
+    numbers = torch.arange(5, dtype=torch.uint8)
+    mixed = {"i": torch.tensor(7), "u": numbers, "f": torch.ones(2, 2), "b": numbers > 2}
     write_weights(tmp_path / "w", mixed)
     found = safetensors.torch.load_file(tmp_path / "w")
-    assert found.keys() == mixed.keys()
-    assert all(torch.equal(found[name], mixed[name]) for name in mixed)
+    torch.testing.assert_close(found, mixed, rtol=0, atol=0)
 
 
 def test_averaging_is_the_mean_in_float32() -> None:
@@ -184,15 +179,6 @@ def test_a_missing_or_cut_off_file_is_named(broken: Path, name: str, kept: int |
         assert f"broken/{name}" in refusal(broken)
         (summary,) = list_models(broken.parent)
         assert name != "model.safetensors" or "damaged or cut off" in summary["error"]
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"a": ' * 100_000, b'{"format_version": 1}', b'"' * 10]
-)
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
-def test_invalid_or_foreign_json_is_refused(broken: Path, name: str, content: bytes) -> None:
-    (broken / name).write_bytes(content)
-    assert name in refusal(broken)
 
 
 def change_config(folder: Path, section: str | None, **changes: Any) -> None:
@@ -318,7 +304,6 @@ def test_a_large_model_file_of_small_tensors_cannot_make_us_allocate(tmp_path: P
     path = tmp_path / "model.safetensors"
     safetensors.torch.save_file({f"t{i}": torch.zeros(1) for i in range(500)} | {"big": torch.zeros(100_000)}, path)
     config = ModelConfig(src_vocab_size=5, tgt_vocab_size=5, d_model=16, d_ff=4000, n_encoder_layers=400)
-    assert to_dict(config)["d_ff"] == 4000
     with pytest.raises(CheckpointError, match="too few weights"):
         build_model(config, path)
 
@@ -331,16 +316,16 @@ def test_weights_mapped_from_their_file_are_the_same_model(
     config = tiny_config(share_embeddings=share)
     path = tmp_path / "model.safetensors"
     model = tiny_model(share_embeddings=share)
-    checkpoint.write_weights(path, checkpoint.stored_weights(model))
-    read = checkpoint.build_model(config, path)
+    write_weights(path, stored_weights(model))
+    read = build_model(config, path)
     monkeypatch.setattr(checkpoint, "MAPPED_BYTES", 0)
     chance = torch.get_rng_state()
-    mapped = checkpoint.build_model(config, path)
+    mapped = build_model(config, path)
     assert torch.equal(chance, torch.get_rng_state())
     assert count_parameters(mapped) == count_parameters(read) == count_parameters(model)
     assert [name for name, _ in mapped.named_parameters()] == [name for name, _ in read.named_parameters()]
     assert not any(parameter.requires_grad for parameter in mapped.parameters())
-    checkpoint.write_weights(path, {name: 0 * tensor for name, tensor in checkpoint.stored_weights(model).items()})
+    write_weights(path, {name: 0 * tensor for name, tensor in stored_weights(model).items()})
     for name, tensor in read.state_dict().items():
         assert torch.equal(mapped.state_dict()[name], tensor)
         assert mapped.state_dict()[name].stride() == tensor.stride()
@@ -351,7 +336,7 @@ def test_weights_mapped_from_their_file_are_the_same_model(
                 assert module.weight.t().is_contiguous() is high
     src, tgt = sources(5, 3), targets(4, 2)
     torch.testing.assert_close(mapped(src, tgt), read(src, tgt), rtol=0, atol=1e-6)
-    zeros = checkpoint.build_model(config, path)
+    zeros = build_model(config, path)
     assert not any(tensor.any() for name, tensor in zeros.state_dict().items())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -66,10 +65,7 @@ def test_a_line_that_cannot_be_read_is_answered_with_an_empty_line(
         (FileExistsError(17, "File exists", "/a/file"), "/a/file cannot be read or written: File exists."),
         (PermissionError(13, "Permission denied", "/a"), "/a cannot be read or written: Permission denied."),
         (OSError(5, "Input/output error"), "a file cannot be read or written: Input/output error."),
-        (
-            OSError(28, "No space left on device"),
-            "a file cannot be written: the disk is full, or your share of it. Free some space and try again.",
-        ),
+        (OSError(28, "No space left on device"), "a file cannot be written: the disk is full, or your share of it."),
     ],
 )
 def test_an_error_of_the_file_system_is_a_sentence(
@@ -78,7 +74,7 @@ def test_an_error_of_the_file_system_is_a_sentence(
     def command(arguments: Sequence[str]) -> int:
         raise error
 
-    assert failure(command, [], capsys) == said
+    assert failure(command, [], capsys).startswith(said)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
@@ -176,12 +172,11 @@ def test_evaluate_reads_compressed_files_line_by_line(
     """Lines end only at newlines, not at other line separators of Unicode."""
     for name, text in (("src.gz", "ab\x85c\nba\n"), ("tgt.gz", "c\u2028b\ra\r\nab\r\n")):
         (tmp_path / name).write_bytes(gzip.compress(text.encode()))
-    given = [*where, "--json"]
-    evaluate.main([*given, "--source", str(tmp_path / "src.gz"), "--target", str(tmp_path / "tgt.gz")])
+    given = [*where, "--json", "--source", str(tmp_path / "src.gz"), "--target", str(tmp_path / "tgt.gz")]
+    evaluate.main(given)
     assert json.loads(capsys.readouterr().out)["sentences"] == 2
     (tmp_path / "src.gz").write_bytes(gzip.compress(b"ab\nba\n" * 99)[:-9])
-    torn = [*given, "--source", str(tmp_path / "src.gz"), "--target", str(tmp_path / "tgt.gz")]
-    assert "src.gz cannot be read" in failure(evaluate.main, torn, capsys)
+    assert "src.gz cannot be read" in failure(evaluate.main, given, capsys)
 
 
 @pytest.mark.parametrize(
@@ -213,16 +208,9 @@ def test_evaluate_refuses_in_one_sentence(
 
 @pytest.mark.parametrize("command", ["train", "translate", "evaluate"])
 def test_help_is_quick_and_needs_no_torch(command: str) -> None:
-    code = (
-        "import sys, runpy\n"
-        f"sys.argv = ['x', '--help']\n"
-        "try:\n"
-        f"    runpy.run_module('model.{command}', run_name='__main__')\n"
-        "except SystemExit as left:\n"
-        "    assert not left.code\n"
-        "print(sorted({'torch', 'spacy', 'sacrebleu', 'numpy'} & set(sys.modules)), file=sys.stderr)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]"
+    words = [sys.executable, "-X", "importtime", "-m", f"model.{command}", "--help"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = set(re.findall(r"\| +(\w+)$", done.stderr, flags=re.MULTILINE))
+    assert "argparse" in imported
+    assert imported.isdisjoint({"torch", "spacy", "sacrebleu", "numpy"})
     assert "--checkpoints DIR" in done.stdout

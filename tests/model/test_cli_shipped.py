@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,8 @@ def test_the_command_on_the_card_trains_this_model(
     assert train.main([*words, "--dry-run", "--json", "--device", "cpu", "--precision", "fp32", "--threads", "1"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["name"] == name
-    for section, kind in (("model", ModelConfig), ("data", DataConfig), ("training", TrainConfig)):
+    sections: dict[str, type[Any]] = {"model": ModelConfig, "data": DataConfig, "training": TrainConfig}
+    for section, kind in sections.items():
         assert from_dict(kind, plan[section]) == from_dict(kind, config[section]), section
     assert config["results"]["trained_steps"] == plan["steps"]
 

@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 
 from model import evaluate, train
+from model.data.number_words import number_words
 from model.folder import read_json, write_json
 from model.training import device
 from model.training.trainer import Trainer
@@ -32,12 +33,6 @@ def test_a_trained_model_can_be_used_at_once(tmp_path: Path, capsys: pytest.Capt
     card = (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
     assert "python -m model.train --task adjective-swap --name mine --preset" in card
     assert "d_model=16 d_ff=16" in card
-
-    assert "there is a model 'mine' already" in failure(
-        train.main, ["--task", "adjective-swap", "--name", "mine", *where], capsys
-    )
-    assert train.main(["--resume", "mine", *where]) == 0
-    assert "nothing to resume" in capsys.readouterr().out
 
     again = ["--task", "adjective-swap", "--name", "next", "--init", "mine", *where]
     assert train.main([*again, "--set", "max_steps=2", "eval_every=2", "learning_rate=1e-9", "snapshots=2"]) == 0
@@ -98,14 +93,12 @@ def test_own_data_is_kept_with_the_run(tmp_path: Path, capsys: pytest.CaptureFix
     told = json.loads(capsys.readouterr().out)
     assert told["sentences"] == 3
     assert "valid" in told["on"]
-    assert "--task files" in failure(
-        train.main, ["--task", "copy", "--name", "x", "--data", "pairs.tsv", *where], capsys
-    )
-    assert "--data FILE" in failure(train.main, ["--task", "files", "--name", "x", *where], capsys)
+    elsewhere = ["--task", "copy", "--name", "x", "--data", "pairs.tsv", *where]
+    assert "--task files" in failure(train.main, elsewhere, capsys)
 
 
 def test_the_tokens_of_own_data_follow_from_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = own_data.write_tsv(own_data.number_words(40), tmp_path / "numbers.tsv")
+    data = own_data.write_tsv(number_words(40), tmp_path / "numbers.tsv")
     where = ["--checkpoints", str(tmp_path / "models")]
     own = ["--task", "files", "--name", "mine", "--data", str(data), *where]
     assert train.main([*own, "--valid-share", "0.2", "--set", *SMALL, "max_steps=2"]) == 0

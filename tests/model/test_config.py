@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.config import (
+    ATTENTION_KINDS,
     EOS,
     FORMER_NAMES,
     PAD,
@@ -143,11 +144,6 @@ def test_settings_are_read_under_their_former_names_and_written_under_their_curr
     assert with_former_names(with_current_names(FORMER)) == FORMER
 
 
-def test_whole_numbers_serve_where_a_fraction_is_asked() -> None:
-    assert from_dict(ModelConfig, {"dropout": 0}).dropout == 0
-    assert from_dict(TrainConfig, {"clip_norm": 5}).clip_norm == 5
-
-
 @pytest.mark.parametrize(
     ("cls", "key", "text", "value"),
     [
@@ -183,21 +179,17 @@ def test_typing_errors_are_named(key: str, text: str, says: str) -> None:
         parse_value(ModelConfig, key, text)
 
 
-def test_depth_and_heads_by_kind() -> None:
+def test_what_follows_from_settings() -> None:
+    """Depth and heads by kind of attention; the limit of a translation from the source and the model."""
     config = ModelConfig(n_encoder_layers=1, n_decoder_layers=3, n_encoder_heads=2, n_decoder_heads=8)
-    assert [config.n_layers(kind) for kind in ("encoder", "decoder", "cross")] == [1, 3, 3]
-    assert [config.n_heads(kind) for kind in ("encoder", "decoder", "cross")] == [2, 8, 8]
-
-
-def test_the_length_limit_follows_the_source_and_the_model() -> None:
+    assert [config.n_layers(kind) for kind in ATTENTION_KINDS] == [1, 3, 3]
+    assert [config.n_heads(kind) for kind in ATTENTION_KINDS] == [2, 8, 8]
     assert DecodeConfig().length_limit(6, 256) == 22
     assert DecodeConfig().length_limit(200, 256) == 256
     assert DecodeConfig(max_length=5).length_limit(6, 256) == 5
     assert DecodeConfig(max_length=500).length_limit(6, 256) == 256
-
-
-def test_specials_stand_at_their_ids() -> None:
     assert [SPECIALS[i] for i in (PAD, SOS, EOS, UNK)] == ["<pad>", "<sos>", "<eos>", "<unk>"]
+    assert from_dict(TrainConfig, {"clip_norm": 5}).clip_norm == 5, "a whole number serves where a fraction is asked"
 
 
 def test_nearest_names_one_or_all_or_a_few_of_many() -> None:

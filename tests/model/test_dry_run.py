@@ -39,7 +39,7 @@ def test_an_edit_changes_listed_points_and_a_patch_takes_every_one(scheme: dict[
     assert kinds == (["cross"] if config.architecture == "lstm" else ["encoder", "decoder", "cross"])
     for kind in kinds:
         for op, point in (("zero", "output"), ("uniform", "weights")):
-            changed = set()
+            changed: set[str] = set()
             edit = edit_tap(HeadEdits((HeadEdit(kind, 0, 0, op),)), config)
             assert edit is not None
 

@@ -1,28 +1,39 @@
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from model.config import PAD, AttentionKind
-from model.edits import EditError, HeadEdit, HeadEdits, edit_tap, patch
+from model.edits import EditError, HeadEdit, HeadEdits, Operation, edit_tap, patch
+from model.points import Head
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
 from model.transformer import Transformer
 from tests.tiny import STEP_TOLERANCE, sources, targets, tiny_model
 
-SITES: list[tuple[AttentionKind, int, int]] = [("encoder", 0, 1), ("decoder", 1, 2), ("cross", 2, 3)]
+pytestmark = pytest.mark.usefixtures("no_gradients")
+
+SITES: list[Head] = [("encoder", 0, 1), ("decoder", 1, 2), ("cross", 2, 3)]
 N_SRC, N_TGT = 6, 5
 SHAPES = {"encoder": (N_SRC, N_SRC), "decoder": (N_TGT, N_TGT), "cross": (N_TGT, N_SRC)}
 OPEN = {kind: np.tril(np.ones(n, bool)) if kind == "decoder" else np.ones(n, bool) for kind, n in SHAPES.items()}
+
+
+def edit_of(site: Head, op: Operation, **options: Any) -> HeadEdit:
+    kind, layer, head = site
+    return HeadEdit(kind, layer, head, op, **options)
 
 
 def edits(*changes: HeadEdit) -> HeadEdits:
     return HeadEdits(tuple(changes))
 
 
-def run(model: Transformer, *changes: HeadEdit, site=None) -> tuple[Tensor, AttentionRecorder]:
+def run(model: Transformer, *changes: HeadEdit, site: Head | None = None) -> tuple[Tensor, AttentionRecorder]:
     recorder = AttentionRecorder(details=() if site is None else (site,))
     tap = compose(edit_tap(edits(*changes), model.config), recorder)
     return model(sources(N_SRC), targets(N_TGT), tap=tap), recorder
@@ -39,12 +50,6 @@ def shares(pattern: np.ndarray, kind: AttentionKind) -> np.ndarray:
     return seen / seen.sum(-1, keepdims=True)
 
 
-@pytest.fixture(autouse=True)
-def _no_gradients():
-    with torch.inference_mode():
-        yield
-
-
 @pytest.fixture(scope="module")
 def model() -> Transformer:
     return tiny_model()
@@ -52,17 +57,19 @@ def model() -> Transformer:
 
 @pytest.mark.parametrize("site", SITES, ids=str)
 @pytest.mark.parametrize("op", ["uniform", "pattern", "short pattern", "row", "two rows"])
-def test_edited_weights_are_masked_and_renormalised_and_all_others_stay(model: Transformer, site, op: str) -> None:
+def test_edited_weights_are_masked_and_renormalised_and_all_others_stay(
+    model: Transformer, site: Head, op: str
+) -> None:
     kind, layer, head = site
     pattern, (logits, plain) = random_pattern(kind), run(model)
     rows = {"short pattern": [0, 1], "row": [2], "two rows": [0, 3]}.get(op, list(range(len(pattern))))
     if op == "uniform":
         pattern = np.ones_like(pattern)
-        changes = [HeadEdit(*site, "uniform")]
+        changes = [edit_of(site, "uniform")]
     elif "pattern" in op:
-        changes = [HeadEdit(*site, "pattern", values=pattern[rows])]
+        changes = [edit_of(site, "pattern", values=pattern[rows])]
     else:
-        changes = [HeadEdit(*site, "row", row=row, values=pattern[row]) for row in rows]
+        changes = [edit_of(site, "row", row=row, values=pattern[row]) for row in rows]
     edited, recorder = run(model, *changes)
     before, after = plain.weights(kind)[layer], recorder.weights(kind)[layer]
     expected = before[head].copy()
@@ -76,15 +83,15 @@ def test_edited_weights_are_masked_and_renormalised_and_all_others_stay(model: T
 
 
 @pytest.mark.parametrize("site", SITES, ids=str)
-def test_edited_outputs_are_what_was_given_and_zero_is_a_missing_slice_of_w_o(model: Transformer, site) -> None:
+def test_edited_outputs_are_what_was_given_and_zero_is_a_missing_slice_of_w_o(model: Transformer, site: Head) -> None:
     kind, layer, head = site
     plain, recorder = run(model, site=site)
     own = recorder.details[site][0]["output"][0]
     mean, short = own.mean(dim=0), torch.full_like(own[:2], 0.5)
     for change, expected in (
-        (HeadEdit(*site, "zero"), torch.zeros_like(own)),
-        (HeadEdit(*site, "mean", values=mean.numpy()), mean.expand_as(own)),
-        (HeadEdit(*site, "output", values=short.numpy()), torch.cat((short, own[2:]))),
+        (edit_of(site, "zero"), torch.zeros_like(own)),
+        (edit_of(site, "mean", values=mean.numpy()), mean.expand_as(own)),
+        (edit_of(site, "output", values=short.numpy()), torch.cat((short, own[2:]))),
     ):
         edited, recorder = run(model, change, site=site)
         assert torch.equal(recorder.details[site][0]["output"][0], expected)
@@ -98,11 +105,11 @@ def test_edited_outputs_are_what_was_given_and_zero_is_a_missing_slice_of_w_o(mo
 
 
 @pytest.mark.parametrize("site", SITES, ids=str)
-def test_what_a_head_does_anyway_changes_nothing(model: Transformer, site) -> None:
+def test_what_a_head_does_anyway_changes_nothing(model: Transformer, site: Head) -> None:
     plain, recorder = run(model, site=site)
     kept = recorder.details[site][0]
     for op, point in (("pattern", "weights"), ("output", "output")):
-        edited, _ = run(model, HeadEdit(*site, op, values=kept[point][0].numpy()))
+        edited, _ = run(model, edit_of(site, op, values=kept[point][0].numpy()))
         torch.testing.assert_close(edited, plain, rtol=0, atol=1e-5)
 
 
@@ -128,7 +135,9 @@ def every_kind_of_edit() -> HeadEdits:
     )
 
 
-def test_an_edit_holds_for_the_whole_decode_step_by_step(model: Transformer) -> None:
+def test_an_edit_holds_for_the_whole_decode_step_by_step_and_leaves_the_model_as_it_was(model: Transformer) -> None:
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    plain = model(sources(N_SRC), targets(N_TGT))
     src, tgt, edit = sources(N_SRC), targets(N_TGT), every_kind_of_edit().tap(model.config)
     whole, stepped = AttentionRecorder(), AttentionRecorder()
     full = model(src, tgt, tap=compose(edit, whole))
@@ -139,6 +148,8 @@ def test_an_edit_holds_for_the_whole_decode_step_by_step(model: Transformer) -> 
         torch.testing.assert_close(logits, full[:, t], rtol=0, atol=STEP_TOLERANCE)
     for kind in ("encoder", "decoder", "cross"):
         np.testing.assert_allclose(stepped.weights(kind), whole.weights(kind), rtol=0, atol=STEP_TOLERANCE)
+    assert torch.equal(run(model)[0], plain), "no edits change no bit"
+    torch.testing.assert_close(model.state_dict(), before, rtol=0, atol=0)
 
 
 def test_edits_of_a_batch_with_padding_stay_off_the_padding(model: Transformer) -> None:
@@ -155,14 +166,6 @@ def test_edits_of_a_batch_with_padding_stay_off_the_padding(model: Transformer) 
     assert torch.isfinite(logits[tgt != PAD]).all()
 
 
-def test_editing_leaves_the_model_as_it_was(model: Transformer) -> None:
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    plain = model(sources(N_SRC), targets(N_TGT))
-    run(model, *every_kind_of_edit().edits)
-    assert torch.equal(run(model)[0], plain), "no edits change no bit"
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-
-
 def test_a_patch_changes_its_point_and_nothing_before_it(model: Transformer) -> None:
     plain, patched = PointRecorder(), PointRecorder()
     tap = patch(model.config, {"decoder.1.residual2": torch.zeros_like})
@@ -173,21 +176,15 @@ def test_a_patch_changes_its_point_and_nothing_before_it(model: Transformer) -> 
     assert all(torch.equal(plain.tensors[name], patched.tensors[name]) for name in names[:at])
     assert (patched.tensors["decoder.1.residual2"] == 0).all()
     assert not torch.equal(plain.tensors["decoder.1.norm2"], patched.tensors["decoder.1.norm2"])
-
-
-def test_a_patch_of_a_point_that_is_not_there_is_refused_with_the_nearest_name(model: Transformer) -> None:
     with pytest.raises(EditError, match=r"no point 'decoder\.1\.residual4'.*decoder\.1\.residual"):
         patch(model.config, {"decoder.1.residual4": torch.zeros_like})
 
 
 def test_edits_name_themselves_as_on_screen() -> None:
-    lines = edits(
-        HeadEdit("cross", 1, 2, "zero"), HeadEdit("decoder", 0, 0, "row", row=3, values=np.ones(5, np.float32))
-    ).describe()
-    assert len(lines) == 2
-    assert lines[0] == "cross layer 2 head 3: zero"
-    assert lines[1].startswith("decoder layer 1 head 1: row")
-    assert lines[1].endswith("4"), "the query row, counted from 1"
+    row = HeadEdit("decoder", 0, 0, "row", row=3, values=np.ones(5, np.float32))
+    zeroed, changed = edits(HeadEdit("cross", 1, 2, "zero"), row).describe()
+    assert zeroed == "cross layer 2 head 3: zero"
+    assert re.fullmatch(r"decoder layer 1 head 1: row\b.* 4", changed), "the query row, counted from 1"
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,10 @@ from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
 from tests.tiny import EVERY_MODEL, STEP_TOLERANCE, VOCAB, model_of, sources, targets
 
+pytestmark = pytest.mark.usefixtures("no_gradients")
+
 every_model = pytest.mark.parametrize("changes", EVERY_MODEL, ids=str)
 CLOSE = {"rtol": 0, "atol": STEP_TOLERANCE}
-
-
-@pytest.fixture(autouse=True)
-def _no_gradients():
-    with torch.inference_mode():
-        yield
 
 
 def step_through(model: Model, src: Tensor, tgt: Tensor, tap: Any = None) -> tuple[list[Tensor], list[Any]]:

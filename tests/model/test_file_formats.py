@@ -57,10 +57,7 @@ def test_anything_else_is_read_as_python_reads_it(value: Any) -> None:
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        (
-            {"results": {"test": {"exact_match": 1.5}}},
-            "is wrong at 'results.test.exact_match': expected `float` <= 1.0",
-        ),
+        ({"results": {"test": {"exact_match": 1.5}}}, "wrong at 'results.test.exact_match': expected `float` <= 1.0"),
         ({"results": {"test": {"bleu": -1}}}, "is wrong at 'results.test.bleu': expected `float` >= 0.0"),
         ({"results": {"valid": 3}}, "is wrong at 'results.valid': expected `object"),
         ({"results": {"step": "many"}}, "is wrong at 'results.step': expected `int`, got `str`"),

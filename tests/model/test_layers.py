@@ -35,11 +35,7 @@ def test_layers_are_torchs(norm_first: bool, activation: str) -> None:
         output = encoder.train(training)(memory, mask=padding_mask(src))
         torch.testing.assert_close(output[src != 0], expected[src != 0], **PARITY)
     expected = peer_layer(decoder, config)(
-        x,
-        memory,
-        tgt_mask=~causal_mask(5)[0, 0],
-        tgt_key_padding_mask=tgt == 0,
-        memory_key_padding_mask=src == 0,
+        x, memory, tgt_mask=~causal_mask(5)[0, 0], tgt_key_padding_mask=tgt == 0, memory_key_padding_mask=src == 0
     )
     output, (key, value) = decoder(
         x,
@@ -69,19 +65,6 @@ def test_feed_forward_is_the_formula_at_each_position_alone(name: str, function:
     expected = hidden @ block.linear2.weight.T + block.linear2.bias
     torch.testing.assert_close(block(x), expected, rtol=0, atol=1e-6)
     torch.testing.assert_close(block(x)[:, 3], block(x[:, 3]), rtol=0, atol=1e-6)
-
-
-def test_decoder_layer_continues_from_past_keys_and_values() -> None:
-    layer = away_from_zero(DecoderLayer(tiny_config()))
-    x, memory = torch.randn(2, 6, 16), torch.randn(2, 4, 16)
-    cross_kv = layer.cross_attn.keys_values(memory)
-    whole, (whole_key, whole_value) = layer(x, cross_kv, self_mask=causal_mask(6))
-    first, past = layer(x[:, :4], cross_kv, self_mask=causal_mask(4))
-    second, (key, value) = layer(x[:, 4:], cross_kv, past, self_mask=causal_mask(6)[:, :, 4:])
-    torch.testing.assert_close(torch.cat((first, second), dim=1), whole, rtol=0, atol=1e-6)
-    torch.testing.assert_close(key, whole_key, rtol=0, atol=1e-6)
-    torch.testing.assert_close(value, whole_value, rtol=0, atol=1e-6)
-    assert past[0].size(2) == 4, "the past must not change"
 
 
 def test_a_scalar_norm_starts_as_torchs_and_has_two_numbers() -> None:

@@ -61,7 +61,7 @@ def test_it_learns_and_shares_embeddings() -> None:
         gradients = torch.autograd.grad(loss, list(model.parameters()))
         with torch.no_grad():
             for parameter, gradient in zip(model.parameters(), gradients, strict=True):
-                parameter -= gradient
+                parameter.sub_(gradient)
         losses.append(loss.item())
     assert losses[-1] < 0.1 < 2 < losses[0]
     hidden = model.decode(tgt, model.encode(src), src_mask=padding_mask(src))

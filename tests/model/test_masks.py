@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, UNK
 from model.masks import causal_mask, padding_mask, target_mask
@@ -14,14 +12,11 @@ def test_padding_mask_closes_padding_keys_and_nothing_else() -> None:
     assert mask[:, 0, 0].tolist() == [[True, True, True], [True, False, False]]
 
 
-@given(length=st.integers(1, 40))
-def test_causal_mask_opens_exactly_the_past_and_present(length: int) -> None:
-    mask = causal_mask(length)
-    assert (mask.dtype, mask.shape) == (torch.bool, (1, 1, length, length))
-    assert mask[0, 0].tolist() == [[key <= query for key in range(length)] for query in range(length)]
-
-
 def test_target_mask_is_padding_and_future() -> None:
+    for length in (1, 2, 7, 40):
+        mask = causal_mask(length)
+        assert (mask.dtype, mask.shape) == (torch.bool, (1, 1, length, length))
+        assert mask[0, 0].tolist() == [[key <= query for key in range(length)] for query in range(length)]
     tokens = torch.tensor([[SOS, 6, PAD], [SOS, 6, 7]])
     assert target_mask(tokens)[:, 0].tolist() == [
         [[True, False, False], [True, True, False], [True, True, False]],

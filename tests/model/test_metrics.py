@@ -10,15 +10,7 @@ import torch
 from model.config import EOS, PAD, UNK, DecodeConfig
 from model.data.batching import encode_pairs
 from model.data.task import Example
-from model.metrics import (
-    TokenScores,
-    bleu,
-    bleu_lc_tok,
-    exact_match,
-    flat,
-    moses_tokens,
-    token_scores,
-)
+from model.metrics import TokenScores, bleu, bleu_lc_tok, exact_match, flat, moses_tokens, token_scores
 from model.scoring import evenly_spaced, score_examples, scoring_batches, teacher_forced, translate_pairs
 from model.text.tokenizer import CharacterTokenizer
 from tests.tiny import tiny_model

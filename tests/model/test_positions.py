@@ -29,11 +29,6 @@ def test_table_follows_the_papers_formula(position: int, d_model: int, base: flo
     assert base != 10_000.0 or torch.equal(table, sinusoidal_table(position + 1, d_model))
 
 
-def test_an_odd_width_is_refused() -> None:
-    with pytest.raises(ValueError, match="odd"):
-        sinusoidal_table(4, 7)
-
-
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
 def test_what_is_added_is_the_table_wherever_a_text_begins(positions: str) -> None:
     encoding = PositionalEncoding(tiny_config(positions=positions, max_positions=9))
@@ -57,3 +52,5 @@ def test_positions_beyond_the_learned_ones_raise_a_clear_error_and_sinusoidal_on
             encoding(torch.zeros(1, length, 16), offset=offset)
     sinusoidal = PositionalEncoding(tiny_config(max_positions=8))
     assert torch.equal(sinusoidal.table(20), sinusoidal_table(20, 16).float())
+    with pytest.raises(ValueError, match="odd"):
+        sinusoidal_table(4, 7)

@@ -16,7 +16,8 @@ from hypothesis.extra import numpy as hnp
 
 from model.config import AttentionKind
 from model.recording import AttentionRecorder
-from model.trace import FUTURE, PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
+from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError
+from tests.explorer.planted import planted_trace
 from tests.tiny import sources, targets, tiny_model
 
 HOSTILE = ["<sos>", "</script>", "<img src=x onerror=alert(1)>", "l'été", "मुझे", "שלום", "人工知能", "👩‍👩‍👧"]
@@ -28,34 +29,16 @@ WORDS = st.one_of(
 
 @st.composite
 def traces(draw: st.DrawFn) -> AttentionTrace:
-    n_src, n_tgt, k = draw(st.integers(1, 5)), draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    def tokens() -> list[str]:
+        return draw(st.lists(WORDS, min_size=1, max_size=5))
+
+    layers, heads = draw(st.tuples(*[st.integers(1, 3)] * 2)), draw(st.tuples(*[st.integers(1, 4)] * 2))
+    edits = tuple(draw(st.lists(WORDS.filter(bool), max_size=2)))
+    trace = planted_trace(tokens(), tokens(), layers=layers, heads=heads, edits=edits)
+    masks = hnp.arrays(np.uint8, trace.encoder_mask.shape, elements=st.sampled_from([VISIBLE, PADDING]))
     rng = np.random.default_rng(draw(st.integers(0, 2**31)))
-
-    def weights(layers: int, heads: int, queries: int, keys: int) -> np.ndarray:
-        raw = rng.random((layers, heads, queries, keys), dtype=np.float32)
-        return raw / raw.sum(-1, keepdims=True)
-
-    def tokens(n: int) -> tuple[str, ...]:
-        return tuple(draw(st.lists(WORDS, min_size=n, max_size=n)))
-
-    return AttentionTrace(
-        encoder=weights(draw(st.integers(1, 3)), draw(st.integers(1, 3)), n_src, n_src),
-        decoder=weights(2, 1, n_tgt, n_tgt),
-        cross=weights(2, 4, n_tgt, n_src),
-        encoder_mask=draw(hnp.arrays(np.uint8, (n_src, n_src), elements=st.sampled_from([VISIBLE, PADDING]))),
-        decoder_mask=future_mask(n_tgt),
-        cross_mask=np.zeros((n_tgt, n_src), np.uint8),
-        src_tokens=tokens(n_src),
-        read_tokens=tokens(n_tgt),
-        predicted_tokens=tokens(n_tgt),
-        src_words=(*range(n_src - 1), -1),
-        tgt_words=(-1, *range(n_tgt - 1)),
-        probabilities=rng.random(n_tgt, dtype=np.float32),
-        top_ids=rng.integers(0, 99, (n_tgt, k)),
-        top_probabilities=rng.random((n_tgt, k), dtype=np.float32),
-        top_tokens=tuple(tokens(k) for _ in range(n_tgt)),
-        edits=tuple(draw(st.lists(WORDS.filter(bool), max_size=2))),
-    )
+    cross = rng.random(trace.cross.shape, dtype=np.float32)
+    return dataclasses.replace(trace, cross=cross, encoder_mask=draw(masks))
 
 
 @given(trace=traces())
@@ -78,24 +61,8 @@ def test_a_trace_comes_back_from_its_file(trace: AttentionTrace, tmp_path_factor
 
 @pytest.fixture
 def arrays(tmp_path: Path) -> dict[str, np.ndarray]:
-    """What the file of a recorded pass holds: 3 source tokens, 2 rows."""
-    recorder = AttentionRecorder()
-    tiny_model()(sources(3), targets(2), tap=recorder)
-    trace = AttentionTrace(
-        **{kind: recorder.weights(kind) for kind in ("encoder", "decoder", "cross")},
-        encoder_mask=np.zeros((3, 3), np.uint8),
-        decoder_mask=future_mask(2),
-        cross_mask=np.zeros((2, 3), np.uint8),
-        src_tokens=("red", "books", "<eos>"),
-        read_tokens=("<sos>", "livres"),
-        predicted_tokens=("livres", "rouge"),
-        src_words=(0, 1, -1),
-        tgt_words=(-1, 0),
-        probabilities=np.array([0.9, 0.8], np.float32),
-        top_ids=np.array([[4, 5], [5, 4]]),
-        top_probabilities=np.array([[0.9, 0.1], [0.8, 0.2]], np.float32),
-        top_tokens=(("livres", "rouge"), ("rouge", "livres")),
-    )
+    """What a file of 3 source tokens and 2 rows holds."""
+    trace = planted_trace(("red", "books", "<eos>"), ("<sos>", "livres"), heads=(2, 4))
     with pytest.raises(dataclasses.FrozenInstanceError):
         trace.edits = ("silent change",)  # type: ignore[misc]
     trace.save_npz(tmp_path / "whole.npz")
@@ -204,8 +171,3 @@ def test_asking_for_what_was_not_recorded_is_an_error(kind: AttentionKind) -> No
         tiny_model().start(sources(3), tap=recorder)
     with pytest.raises(ValueError, match=kind):
         recorder.weights(kind)
-
-
-def test_future_mask_codes() -> None:
-    assert future_mask(3).tolist() == [[VISIBLE, FUTURE, FUTURE], [VISIBLE, VISIBLE, FUTURE], [VISIBLE] * 3]
-    assert len({VISIBLE, FUTURE, PADDING}) == 3

@@ -16,11 +16,7 @@ from model.recording import PointRecorder
 from model.transformer import Transformer
 from tests.tiny import sources, targets, tiny_config, tiny_model
 
-
-@pytest.fixture(autouse=True)
-def _no_gradients():
-    with torch.inference_mode():
-        yield
+pytestmark = pytest.mark.usefixtures("no_gradients")
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -69,24 +65,20 @@ def test_embeddings_are_scaled_as_asked_and_get_the_positions_and_norm_of_their_
 
 
 def test_a_final_norm_only_where_norms_come_first() -> None:
-    assert isinstance(tiny_model(norm_first=False).encoder.norm, nn.Identity)
-    assert isinstance(tiny_model(norm_first=False).decoder.norm, nn.Identity)
-    pre = tiny_model(norm_first=True)
-    assert isinstance(pre.encoder.norm, nn.LayerNorm)
-    assert isinstance(pre.decoder.norm, nn.LayerNorm)
+    for norm_first, kind in ((False, nn.Identity), (True, nn.LayerNorm)):
+        model = tiny_model(norm_first=norm_first)
+        assert isinstance(model.encoder.norm, kind)
+        assert isinstance(model.decoder.norm, kind)
     with torch.no_grad():
-        pre.encoder.norm.weight.fill_(0.0)
-        pre.encoder.norm.bias.fill_(7.0)
-    assert (pre.encode(sources(3)) == 7.0).all()
+        model.encoder.norm.weight.fill_(0.0)
+        model.encoder.norm.bias.fill_(7.0)
+    assert (model.encode(sources(3)) == 7.0).all()
 
 
-@pytest.mark.parametrize(
-    "switch",
-    [
-        *("scale_scores", "scale_embeddings", "residual", "norm_first", "activation", "layer_norm", "positions"),
-        "attention_gate",
-    ],
-)
+SWITCHES = ("scale_scores", "scale_embeddings", "residual", "norm_first", "activation", "layer_norm", "positions")
+
+
+@pytest.mark.parametrize("switch", [*SWITCHES, "attention_gate"])
 def test_every_switch_changes_the_function(switch: str) -> None:
     other = {"activation": "gelu", "layer_norm": "scalar", "positions": "none"}
     value = other.get(switch, not getattr(tiny_config(), switch))
@@ -111,14 +103,12 @@ def test_tied_matrices_are_one_tensor_and_are_named(share: str) -> None:
     assert (model.output.weight is model.tgt_embedding.weight) == (share != "none")
     assert (model.src_embedding.weight is model.tgt_embedding.weight) == (share == "all")
     parameters = dict(model.named_parameters(remove_duplicate=False))
-    unique = dict(model.named_parameters())
     aliases = model.tied_names()
     assert len(aliases) == {"none": 0, "target": 1, "all": 2}[share]
-    assert set(parameters) - set(aliases) == {name for name in parameters if name not in aliases}
     for alias, canonical in aliases.items():
         assert parameters[alias] is parameters[canonical]
         assert canonical not in aliases
-    assert len(unique) == len(parameters) - len(aliases)
+    assert len(dict(model.named_parameters())) == len(parameters) - len(aliases)
 
 
 def test_initial_weights_have_the_designed_standard_deviation() -> None:

@@ -24,16 +24,11 @@ from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS
 
 LSTM = {"architecture": "lstm", "positions": "none", "n_encoder_heads": 1, "n_decoder_heads": 1}
+UNPLACED = {"positions": "none", "residual": False}
 TOYS: dict[str, dict[str, Any]] = {
     "adjective-swap": {"task": "adjective-swap"},
     "another": {"task": "adjective-swap", "seed": 3},
-    "bare": {
-        "task": "reverse",
-        "positions": "none",
-        "residual": False,
-        "scale_scores": False,
-        "scale_embeddings": False,
-    },
+    "bare": {"task": "reverse", **UNPLACED, "scale_scores": False, "scale_embeddings": False},
     "learned": {"task": "adjective-swap", "positions": "learned"},
     "lstm": {"task": "reverse", **LSTM},
     "odd": {
@@ -49,7 +44,7 @@ TOYS: dict[str, dict[str, Any]] = {
     "post": {"task": "adjective-swap", "n_encoder_layers": 2, "norm_first": False},
     "pre": {"task": "reverse", "norm_first": True, "positions": "learned"},
     "reverse": {"task": "reverse", "n_encoder_layers": 3},
-    "unplaced": {"task": "reverse", "positions": "none", "causal": False, "residual": False},
+    "unplaced": {"task": "reverse", **UNPLACED, "causal": False},
     "unscaled": {"task": "adjective-swap", "scale_scores": False, "n_encoder_heads": 4},
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Widget
 
 from tests.explorer.sent import messages
 from tests.paths import ROOT
@@ -84,6 +85,26 @@ def press(at: AppTest, label: str) -> AppTest:
     return at
 
 
+def click(at: AppTest, key: str) -> AppTest:
+    """Press the button with this key."""
+    at.button(key=key).click()
+    return run(at)
+
+
+def widget(at: AppTest, key: str) -> Any:
+    """The widget with this key, whatever its kind."""
+    return next(element for element in at._tree if isinstance(element, Widget) and element.key == key)
+
+
+def choose(at: AppTest, /, **values: Any) -> AppTest:
+    """Give the widgets with these keys these values, and run the page; before that, for one that is not there yet."""
+    for key, value in values.items():
+        if not has_key(at, key):
+            run(at)
+        widget(at, key).set_value(value)
+    return run(at)
+
+
 def metric(at: AppTest, label: str) -> str:
     """A number shown in large type."""
     return str(next(element.value for element in at.metric if element.label == label))
@@ -97,8 +118,13 @@ def command(at: AppTest) -> list[str]:
 
 def has_key(at: AppTest, key: str) -> bool:
     """Whether a widget with this key is on the page."""
-    widgets = (at.button, at.checkbox, at.number_input, at.selectbox, at.slider)
-    return any(element.key == key for group in widgets for element in group)
+    return any(isinstance(element, Widget) and element.key == key for element in at._tree)
+
+
+def assert_says(at: AppTest, *sentences: str) -> None:
+    """Check that all of these can be read on the page."""
+    said = words(at)
+    assert [sentence for sentence in sentences if sentence not in said] == [], said
 
 
 def assert_shows_something(at: AppTest) -> None:

@@ -10,22 +10,99 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from numpy.typing import NDArray
+from streamlit.testing.v1 import AppTest
 
 from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
-from explorer.screens.lessons.running_models import FOLDER
+from explorer.lessons.library import FOLDER
 from explorer.web import runtime
-from tests.explorer.sent import one_cell
-from tests.pages.on_screen import HeadsOnScreen, Screen
-from tests.pages.page import as_read, new_app
+from tests.explorer.sent import decoding, decodings, one_cell
+from tests.pages.page import as_read, choose, click, maps, new_app, table_with, visit, widget, words
 
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
-Look = Callable[[Screen], str]
+Floats = NDArray[np.float64]
 SWAP, SENTENCE = "adjective-swap", "I read red books"
 LETTERS = "abcdefghijklmnopqrst"
 MIXED = "Without the largest weights, {} predictions stay than with uniform rows"
+
+
+class HeadsOnScreen:
+    """One kind of attention as the views draw it."""
+
+    def __init__(self, labels: dict[str, Any], weights: Floats, mask: NDArray[np.uint8]) -> None:
+        layers, heads = weights.shape[:2]
+        self.header, self.weights, self.mask = {**labels, "layers": layers, "heads": heads}, weights, mask
+
+    def row(self, layer: int, head: int, row: int) -> NDArray[np.float32]:
+        """A row of the map of a head; all count from 1."""
+        return self.weights[layer - 1, head - 1, row - 1]
+
+    def looks_at(self, layer: int, head: int, row: int, rank: int = 1) -> str:
+        """The label above the column with the largest weight of a row, or of a lower rank."""
+        column = int(np.argsort(-self.row(layer, head, row), kind="stable")[rank - 1])
+        label: str = self.header["columns"][column]
+        return label
+
+
+class Screen:
+    """What one visitor sees: texts, tables and charts of the page, and the blocks of bytes that the browser draws."""
+
+    def __init__(self, at: AppTest) -> None:
+        self.at = at
+
+    def open(self, page: str, **query: str) -> Screen:
+        self.at.query_params.clear()
+        visit(page, self.at, **query)
+        return self
+
+    @property
+    def said(self) -> str:
+        """All texts of the page and its sidebar."""
+        return words(self.at)
+
+    @property
+    def facts(self) -> str:
+        """The facts of the model in the sidebar."""
+        return as_read(" ".join(caption.value for caption in self.at.sidebar.caption))
+
+    def number(self, pattern: str, text: str = "") -> str:
+        """The number in a text that is found by a pattern with one group."""
+        found = re.search(pattern, text or self.said)
+        assert found, f"{pattern!r} is not on the page: {text or self.said}"
+        return found[1]
+
+    def heads(self, kind: str) -> HeadsOnScreen:
+        """The views of attention, opened at a kind."""
+        for header, arrays in decodings(self.at):
+            if kind in arrays:
+                return HeadsOnScreen(header["forms"][kind]["tokens"], arrays[kind], arrays[f"{kind}.mask"])
+        raise AssertionError(f"no map of {kind} attention is on the page")
+
+    def stepper(self) -> dict[str, Any]:
+        return decoding(self.at)
+
+    def written(self) -> list[str]:
+        """The tokens that the stepper shows as predicted, <eos> included."""
+        found: list[str] = self.stepper()["target"]["predicted"]
+        return found
+
+    def table(self, column: str) -> pd.DataFrame:
+        return table_with(self.at, column)
+
+    def edited(self, model: str, text: str, edit: str) -> tuple[str, str]:
+        """The translations before and after a change of heads, as Surgery shows them."""
+        self.open("probe", model=model, text=text, probe_tab="Surgery", edit=edit)
+        plain = re.sub(r":\w+-background\[|~~|\*\*|\]", "", self.said)
+        return self.number(r"Before: (.*?)\s+After", plain), self.number(r"After \(edited\): (.*?) :orange", plain)
+
+
+Look = Callable[[Screen], str]
 
 
 def yes(holds: object) -> str:
@@ -48,7 +125,7 @@ def off(kind: str, *heads: str) -> str:
 def longest(screen: Screen, **place: str) -> str:
     """The token with the largest number in a row of the map *norm-weighted, this head* of Aggregates."""
     screen.open("attention", model=SWAP, text=SENTENCE, view="head", panel="aggregates", **place)
-    screen.at.selectbox(key="aggregates_which").set_value("norm").run()
+    choose(screen.at, aggregates_which="norm")
     table = [element.value for element in screen.at.dataframe if "query" in element.value][-1]
     numbers = table.filter(regex=r"^\d+ ").iloc[int(place["cell"][0]) - 1].astype(float)
     return str(numbers.idxmax()).split(" ", 1)[1]
@@ -57,10 +134,8 @@ def longest(screen: Screen, **place: str) -> str:
 def stays(screen: Screen, model: str, text: str, column: str) -> float:
     """A share of Cross-checks, *does the word need this row?*, in percent."""
     screen.open("probe", model=model, text=text, probe_tab="Cross-checks")
-    for button in screen.at.button:
-        if button.label.startswith("Put other rows in place"):
-            button.click().run()
-            break
+    if button := next((each for each in screen.at.button if each.label.startswith("Put other rows in place")), None):
+        button.click().run()
     table = screen.table("predicted word")
     return 100 * float(table.loc[table["predicted word"] == "all", column].iloc[0])
 
@@ -68,8 +143,8 @@ def stays(screen: Screen, model: str, text: str, column: str) -> float:
 def missed(screen: Screen, row: int) -> str:
     """The darkest cell of a row in the map *Values set to zero* of cross-attention, layer 2."""
     screen.open("probe", model=SWAP, text=SENTENCE, kind="cross", probe_tab="Cross-checks")
-    screen.at.selectbox(key="checks_layer_cross").set_value(1).run()
-    zeroed = screen.plots()[2]
+    choose(screen.at, checks_layer_cross=1)
+    zeroed = maps(screen.at)[2]
     return f"{SENTENCE} <eos>".lower().split()[int(zeroed[row - 1].argmax())]
 
 
@@ -89,7 +164,7 @@ def bare_positions(screen: Screen) -> dict[str, str]:
 def curve(screen: Screen, run: str, measure: str) -> list[tuple[float, float]]:
     """The points of one curve of Runs, Compare curves: step and value, from the table below the chart."""
     screen.open("runs", entry=run, runs_tab="Compare curves")
-    screen.at.segmented_control(key="compare_measure").set_value(measure).run()
+    choose(screen.at, compare_measure=measure)
     table = [element.value for element in screen.at.dataframe if "step" in element.value][-1]
     return [(float(step), float(value)) for step, value in zip(table["step"], table.iloc[:, -1], strict=True)]
 
@@ -258,7 +333,7 @@ def added(name: str) -> str:
 def patched(screen: Screen, other: str) -> str:
     """The word that Patching names for the source side."""
     screen.open("probe", model=SWAP, text=SENTENCE, step="3", probe_tab="Patching")
-    screen.at.text_input(key="patching_other").set_value(other).run()
+    choose(screen.at, patching_other=other)
     return screen.number(r"Encoder: .*? is at 4 .*?; “(\w+)” becomes likeliest")
 
 
@@ -303,11 +378,9 @@ def send(screen: Screen, name: str, number: int, step: Step, answer: str) -> Non
         texts = [choice.text for choice in step.question.choices]
         chosen = next((text for text in texts if text.strip("`") == answer), None)
         assert chosen is not None, f"{name}, step {number}: the screen shows {answer!r}, which is none of {texts}"
-        screen.at.radio(key=key).set_value(chosen)
-    else:
-        screen.at.text_input(key=key).set_value(answer)
-    screen.at.button(key=f"lesson_check_{name}_{number}").click().run()
-    assert not screen.at.exception
+        answer = chosen
+    widget(screen.at, key).set_value(answer)
+    click(screen.at, f"lesson_check_{name}_{number}")
 
 
 def wrong_answer(step: Step, right: str = "") -> str:

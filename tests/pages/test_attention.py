@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import msgspec
 import numpy as np
@@ -16,14 +14,13 @@ from streamlit.testing.v1 import AppTest
 from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
 from explorer.decoding.translator import Translation, Translator
 from explorer.decoding.view_options import ViewOptions, format_view, parse_view
-from explorer.files.manifest import read_manifest
-from explorer.screens.attention import downloads
+from explorer.files.manifest import manifest_text
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer import sent
 from tests.explorer.attention_files import npz, tokens, weights_of
 from tests.explorer.sent import decoding, decodings, mount, one_cell
-from tests.pages.page import address, maps, plotted, run, table_with, visit, words
+from tests.pages.page import address, choose, click, maps, plotted, run, table_with, visit, words
 
 TEXT = "I read red books"
 PLACE = {"model": "adjective-swap", "text": TEXT, "kind": "cross", "layer": "1", "head": "2"}
@@ -66,9 +63,6 @@ def translation(toys: Path, model: str = "adjective-swap") -> Translation:
     return translator(toys, model).translate(TEXT, DecodeConfig())
 
 
-# The place of the views
-
-
 def test_opens_with_all_heads_of_the_example() -> None:
     at = visit("attention")
     header = decoding(at)
@@ -90,18 +84,6 @@ def test_a_link_restores_the_view_and_the_address_says_the_same() -> None:
     assert [beyond[name] for name in ("kind", "layer", "head", "row", "column")] == ["encoder", 1, 2, 5, 5]
 
 
-@pytest.mark.parametrize(
-    ("query", "sentence"),
-    [
-        ({"view": "<b>"}, "view is not one of this app"),
-        ({"cell": "third"}, "not a row and a column"),
-        ({"panel": "no such"}, "panel is not one of this app"),
-    ],
-)
-def test_an_invalid_link_gets_a_message(query: dict[str, str], sentence: str) -> None:
-    assert sentence in words(attention(**query))
-
-
 def test_a_move_is_written_to_the_address_and_kept_on_the_way_to_other_pages_and_sentences() -> None:
     at = attention()
     before = mount(at, "heads")
@@ -109,7 +91,7 @@ def test_a_move_is_written_to_the_address_and_kept_on_the_way_to_other_pages_and
     assert mount(at, "heads") == before, "the browser is not sent its own report"
     expected = {"kind": "encoder", "layer": "1", "head": "2", "view": "head.max", "cell": "4-2"}
     assert expected.items() <= address(at).items()
-    at.text_input(key="text").set_value("They buy blue cars").run()
+    choose(at, text="They buy blue cars")
     begun = start(at)
     assert (begun["layer"], begun["head"], begun["view"], begun["column"]) == (1, 2, "head.max", None)
     assert "cell" not in address(at)
@@ -126,8 +108,6 @@ def test_words_are_sent_where_a_word_has_several_tokens() -> None:
     assert (labels["columns"], labels["column_spans"]) == (["abc", "<eos>"], [[0, 3], [3, 4]])
     assert "shows tokens" in words(panel("aggregates", view="head.words"))
 
-
-# Panels and what is chosen in them
 
 LINKS = [
     ("aggregates.which-rollout", "", {"aggregates_which": "rollout"}),
@@ -175,19 +155,17 @@ def test_choices_are_written_to_the_address() -> None:
     def said() -> tuple[str, str | None]:
         return address(at)["panel"], address(at).get("other")
 
-    at.selectbox(key="aggregates_which").set_value("max-all").run()
+    choose(at, aggregates_which="max-all")
     assert said() == ("aggregates.which-max-all", None)
-    at.segmented_control(key="attention_panel").set_value("compare").run()
+    choose(at, attention_panel="compare")
     assert said() == ("compare", None)
-    at.segmented_control(key="compare_way").set_value("text").run()
-    at.text_input(key="compare_text").set_value("They buy blue cars").run()
+    choose(at, compare_way="text", compare_text="They buy blue cars")
     assert said() == ("compare.way-text", "They buy blue cars")
-    at.segmented_control(key="compare_way").set_value("model").run()
+    choose(at, compare_way="model")
     assert said() == ("compare.way-model", "another")
-    at.segmented_control(key="compare_way").set_value("text").run()
+    choose(at, compare_way="text")
     assert at.text_input(key="compare_text").value == "They buy blue cars", "nothing that was typed is lost"
-    at.segmented_control(key="attention_panel").set_value("aggregates").run()
-    assert not at.exception
+    choose(at, attention_panel="aggregates")
     assert at.selectbox(key="aggregates_which").value == "max-all"
     assert said() == ("aggregates.which-max-all", None)
 
@@ -199,11 +177,10 @@ def test_the_other_text_is_left_out_of_a_link_if_it_is_too_long_or_unused() -> N
     assert "other" not in to_query(dataclasses.replace(kept, panel=""))
 
 
-# One cell
-
-
-@pytest.mark.parametrize("model", ["adjective-swap", "other", "unscaled"])
-@pytest.mark.parametrize(("kind", "cell"), [("cross", "2-3"), ("encoder", "1-5"), ("decoder", "3-2")])
+@pytest.mark.parametrize(
+    ("model", "kind", "cell"),
+    [("adjective-swap", "cross", "2-3"), ("other", "encoder", "1-5"), ("unscaled", "decoder", "3-2")],
+)
 def test_the_numbers_of_a_cell_give_the_weight(toys: Path, model: str, kind: str, cell: str) -> None:
     at = panel("cell", model=model, kind=kind, cell=cell)
     row, column = map(int, cell.split("-"))
@@ -219,23 +196,11 @@ def test_the_numbers_of_a_cell_give_the_weight(toys: Path, model: str, kind: str
     assert "Why does it look there?" in words(at)
 
 
-@pytest.mark.parametrize(
-    ("query", "sentence"),
-    [
-        ({"cell": "2-0"}, "Choose a cell first"),
-        ({"head": "0"}, "Choose one head"),
-        ({"kind": "decoder", "cell": "1-2"}, "did not exist yet"),
-    ],
-)
-def test_without_a_cell_the_panel_says_what_to_choose(query: dict[str, str], sentence: str) -> None:
-    at = panel("cell", **query)
-    assert sentence in words(at)
-    assert mount(at, "heads")["explains"]
-    at.session_state["heads"] = {"open": "cell"}  # the button of a cell opens its panel
+def test_the_button_of_a_cell_opens_its_panel() -> None:
+    at = attention(view="head", cell="2-3")
+    at.session_state["heads"] = {"open": "cell"}
     assert address(run(at))["panel"] == "cell"
-
-
-# Aggregates
+    assert mount(at, "heads")["explains"]
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -253,21 +218,16 @@ def test_aggregates_are_shown_beside_the_raw_weights(toys: Path, kind: str) -> N
         "norm-share": "each row divided by its sum",
         "norm-layer": "cancel",
     }.items():
-        at.selectbox(key="aggregates_which").set_value(which).run()
-        assert not at.exception
+        choose(at, aggregates_which=which)
         assert sentence in words(at)
         assert (np.isnan(maps(at)[1]) == (mask != 0)).all()
-    assert "Choose one head" in words(panel("aggregates.which-norm", kind=kind, head="0"))
-
-
-# Tree and forced targets
 
 
 @pytest.mark.parametrize("page", ["attention", "translate"])
 def test_the_tree_shows_hypotheses_and_opens_a_node(toys: Path, page: str) -> None:
     at = visit(page, **PLACE, **({"panel": "tree"} if page == "attention" else {}))
     if page == "translate":
-        at.toggle(key="translate_tree").set_value(True).run()
+        choose(at, translate_tree=True)
     table, seq = table_with(at, "state"), translation(toys).seq
     assert set(table["state"]) >= {"on screen", "kept", "dropped"}
     assert any("hypothesis 1" in names for names in table["end of"])
@@ -281,7 +241,7 @@ def test_the_tree_shows_hypotheses_and_opens_a_node(toys: Path, page: str) -> No
     assert path == f"{table['after'][dropped]} {table['token'][dropped]}".strip()
     assert "a chosen path" in words(at)
     if page == "translate":
-        at.toggle(key="tree_beam").set_value(False).run()
+        choose(at, tree_beam=False)
         assert "panel" not in address(at), "its switches are not in the address of this page"
 
 
@@ -300,39 +260,32 @@ def test_a_node_on_the_path_in_view_only_moves_the_step(toys: Path) -> None:
 def test_a_forced_target_has_its_probabilities_and_opens(toys: Path) -> None:
     at = panel("forcing", other="je lis des livres rouges")
     forced = translator(toys).force(TEXT, "je lis des livres rouges")
-    table = table_with(at, "its probability (%)")
-    assert list(table["predicts"]) == list(forced.trace.predicted_tokens)
-    np.testing.assert_allclose(table["probability (%)"], 100 * forced.trace.probabilities, atol=1e-3)
+    np.testing.assert_allclose(
+        table_with(at, "its probability (%)")["probability (%)"], 100 * forced.trace.probabilities, atol=1e-3
+    )
     total = float(np.log(forced.trace.probabilities.astype(float)).sum())
     assert f"Log-probability {total:.3f} nats over {len(forced.path)} tokens" in words(at)
-    at.button(key="forcing_show").click().run()
+    click(at, "forcing_show")
     assert at.button(key="forcing_show").disabled
     assert "a chosen path" in words(at)
-
-
-# Compare
-
-
-def test_two_steps_are_subtracted(toys: Path) -> None:
-    weights = translation(toys).trace.cross[0, 1]
-    one, other, difference = maps(panel("compare.row-4"))
-    np.testing.assert_array_equal(one[0], weights[1].astype(float))
-    np.testing.assert_array_equal(other[0], weights[3].astype(float))
-    np.testing.assert_allclose(difference[0], weights[3] - weights[1], atol=1e-7)
 
 
 def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
     at = panel("compare.way-text", kind="encoder")
     assert "Type another sentence" in words(at)
-    at.text_input(key="compare_text").set_value("I read").run()
+    choose(at, compare_text="I read")
     assert len(maps(at)) == 2
     assert "differ in size (5 × 5 and 3 × 3)" in words(at)
-    at.text_input(key="compare_text").set_value("They buy blue cars").run()
+    choose(at, compare_text="They buy blue cars")
     assert len(maps(at)) == 3
     assert "Cells are compared by position" in words(at)
 
 
-def test_another_model_and_an_edited_run_are_compared(toys: Path) -> None:
+def test_another_step_another_model_and_an_edited_run_are_compared(toys: Path) -> None:
+    weights = translation(toys).trace.cross[0, 1]
+    one, other, difference = maps(panel("compare.row-4"))
+    np.testing.assert_array_equal([one[0], other[0]], weights[[1, 3]].astype(float))
+    np.testing.assert_allclose(difference, other - one, atol=1e-7)
     one, other, difference = maps(panel("compare.way-model", other="other", kind="encoder"))
     np.testing.assert_array_equal(other, translation(toys, "other").trace.encoder[0, 1].astype(float))
     np.testing.assert_allclose(difference, other - one, atol=1e-7)
@@ -341,23 +294,14 @@ def test_another_model_and_an_edited_run_are_compared(toys: Path) -> None:
     assert "Edited: encoder layer 1 head 2: uniform" in words(at)
 
 
-# Your own attention
-
-
 def test_own_attention_explains_itself_shows_a_file_and_refuses_a_malformed_one() -> None:
-    at = panel("own")
+    at, weights = panel("own"), weights_of(2, 3, 4, 4)
     assert "output_attentions=True" in at.code[0].value
-    weights = weights_of(2, 3, 4, 4)
     at.file_uploader(key="own_file").upload("mine.npz", npz(encoder=weights, src_tokens=tokens(4))).run()
     assert not at.error
     assert "mine.npz" in [header["decoding"]["model"] for header, _ in decodings(at)]
-    at = panel("own")
-    at.file_uploader(key="own_file").upload("mine.npz", npz(encoder=weights)).run()
-    assert not at.exception
-    assert "mine.npz cannot be shown: encoder needs src_tokens" in words(at)
-
-
-# Export and reopening
+    at.file_uploader(key="own_file").upload("theirs.npz", npz(encoder=weights)).run()
+    assert "theirs.npz cannot be shown: encoder needs src_tokens" in words(at)
 
 
 @pytest.mark.parametrize("page", ["attention", "translate"])
@@ -371,10 +315,9 @@ def test_export_offers_every_format_and_draws_the_steps_on_request(page: str) ->
         assert offered() == {"PNG", "SVG", "PDF", "CSV", "NPZ", "Page that steps (HTML)", "Manifest"}
         assert "On screen: Cross-attention" in words(at)
     else:
-        at.toggle(key="translate_moving").set_value(True).run()
+        choose(at, translate_moving=True)
     assert "GIF" not in offered()
-    at.button(key="export_moving").click().run()
-    assert not at.exception
+    click(at, "export_moving")
     assert "GIF" in offered()
 
 
@@ -384,36 +327,6 @@ def upload(at: AppTest, content: bytes) -> AppTest:
     return at
 
 
-def test_a_manifest_and_its_link_reopen_exactly_the_view_with_the_choices_in_its_panel(toys: Path) -> None:
-    shown = translation(toys)
-    path = (*shown.path[:1], int(shown.trace.top_ids[1][2]))
-    selection = Selection(
-        model="adjective-swap",
-        text=TEXT,
-        path=path,
-        step=2,
-        kind="decoder",
-        layer=2,
-        head=3,
-        view="head.log",
-        panel="compare.way-text",
-        other="They buy blue cars",
-        cell=(2, 1),
-    )
-    text = downloads._manifest(selection, translator(toys).translate(TEXT, DecodeConfig(), prefix=path))
-    found = read_manifest(text.encode())
-    assert found.selection == selection
-    assert found.problems == ()
-    link = json.loads(text)["link"]
-    assert link.startswith("attention?model=adjective-swap&text=I+read+red+books&path=")
-    uploaded = upload(panel("export", text="We see big houses", kind="encoder", cell="1-1"), text.encode())
-    for at in (uploaded, visit("attention", **dict(parse_qsl(link.partition("?")[2])))):
-        assert at.text_input(key="text").value == TEXT
-        assert at.session_state["_session_selection"] == dataclasses.replace(selection, model="", text="")
-        assert at.segmented_control(key="attention_panel").value == "compare"
-        assert at.text_input(key="compare_text").value == "They buy blue cars"
-
-
 def test_a_manifest_of_other_weights_or_an_invalid_one_gets_a_message() -> None:
     at = panel("export")
     for content in (b"", b"{}", b"[1]", b"\xff", b'{"manifest_version": 9}', b'{"manifest_version": 1, "model": 3}'):
@@ -421,7 +334,7 @@ def test_a_manifest_of_other_weights_or_an_invalid_one_gets_a_message() -> None:
         assert "manifest" in at.error[-1].value
         assert at.session_state["_session_selection"].panel == "export", "nothing is lost"
     selection = Selection(model="other", text=TEXT, panel="export")
-    text = downloads.manifest_text(selection, path=(), translation="", edits=(), model_hash="0" * 64)
+    text = manifest_text(selection, path=(), translation="", edits=(), model_hash="0" * 64)
     upload(at, text.encode())
     assert at.selectbox(key="model").value == "other"
     assert "have changed since this manifest was written" in words(at)

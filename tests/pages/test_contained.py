@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections import deque
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import model.folder
+from explorer.decoding.model_summary import facts
 from explorer.locale.text import plain
 from explorer.screens.attention import compare
 from explorer.screens.masks import page as masks
@@ -20,9 +23,10 @@ from model import faults
 from model.folder import UNFORESEEN, CheckpointError
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run, write_status
-from tests.fuzz.inputs import _TIMES
-from tests.fuzz.strange_folders import Strange, replaced, strange_files
-from tests.pages.page import PAGES, assert_shows_something, run, visit, words
+from tests.fuzz.inputs import _TIMES, replaced
+from tests.fuzz.strange_folders import Strange, strange_files
+from tests.fuzz.test_strange_folders import changed
+from tests.pages.page import PAGES, assert_shows_something, choose, click, run, visit, words
 
 REPORT = faults.report  # before the fixture of all tests replaces it
 
@@ -40,10 +44,10 @@ def logged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(page: str, name: str = "mine", **query: str) -> AppTest:
-    return visit(page, **({"model": name, "run": name, "entry": name, "text": "abc"} | query))
+    return visit(page, **({"model": name, "run": name, "entry": name, "text": "abc", "sample": "task.3"} | query))
 
 
-def fail(*_: object, **__: object) -> None:
+def fail(*_: object, **__: object) -> Any:
     raise ZeroDivisionError("unforeseen")
 
 
@@ -63,20 +67,20 @@ def test_a_page_that_meets_the_unforeseen_says_so_and_works_the_next_time(
         at = run(opened("masks"))
         assert [error.value for error in at.error] == [FAULT]
         assert tracebacks(caplog) == 1  # two runs have failed
-    at.button(key="page_again").click().run()
+    click(at, "page_again")
     assert not at.error
     assert_shows_something(at)
 
 
 @pytest.mark.usefixtures("mine", "logged")
-def test_a_tab_or_panel_that_fails_leaves_the_rest_of_its_page(
+def test_a_panel_that_fails_leaves_the_rest_of_its_page(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(compare, "draw_aggregates", fail)
     at = opened("attention", panel="aggregates")
     assert [error.value for error in at.error] == [FAULT]
     assert at.get("bidi_component")
-    at.button_group(key="attention_panel").set_value("compare").run()
+    choose(at, attention_panel="compare")
     assert not at.error
     assert tracebacks(caplog) == 1
 
@@ -94,12 +98,12 @@ def test_a_callback_that_fails_says_so_on_a_page_that_is_whole(
     for failure, chosen, said in cases:
         with monkeypatch.context() as patch:
             patch.setattr(session, "choose_example", failure)
-            at.selectbox(key="example").select(chosen).run()
+            choose(at, example=chosen)
         assert [error.value for error in at.error] == [said]
         assert at.text_input(key="text").value == "abc"
         assert_shows_something(at)
     assert tracebacks(caplog) == 1
-    at.selectbox(key="example").select(example).run()
+    choose(at, example=example)
     assert not at.error
     assert at.text_input(key="text").value == example
 
@@ -113,7 +117,7 @@ def test_a_folder_that_makes_the_readers_fail_concerns_only_itself(
     sizes = model.folder.tensor_shapes
 
     def read(path: Path) -> dict[str, tuple[int, ...]]:
-        return fail() if path.parent.name == "strange" else sizes(path)  # type: ignore[return-value]
+        return fail() if path.parent.name == "strange" else sizes(path)
 
     monkeypatch.setattr(model.folder, "tensor_shapes", read)
     runtime.models_changed()
@@ -129,7 +133,6 @@ def test_lines_about_a_model_that_cannot_be_written_concern_only_that_model(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_run(checkpoints / "strange")
-    facts = model_list.facts
     model_list._read.cache_clear()
     monkeypatch.setattr(model_list, "facts", lambda summary: fail() if summary["name"] == "strange" else facts(summary))
     runtime.models_changed()
@@ -196,38 +199,28 @@ def odd(checkpoints: Path) -> Path:
     return save_run(checkpoints / "odd", steps=(10, 30))
 
 
-def change(folder: Path, strange: Strange) -> bytes:
-    """Change a file; returns what it was."""
-    path = folder / strange.file
-    whole = path.read_bytes()
-    if strange.content is None:
-        path.unlink()
-    else:
-        path.write_bytes(strange.content)
-    runtime.models_changed()
-    return whole
+def healthy() -> list[tuple[str, str]]:
+    """The kind and content of everything in the main part of a healthy model's page."""
+    at = opened("translate", "healthy")
+    assert at.selectbox(key="model").value == "healthy"
+    return [(element.type, str(getattr(element, "value", ""))) for element in at.main]
+
+
+@pytest.fixture(scope="module")
+def strange_changes(tmp_path_factory: pytest.TempPathFactory) -> list[Strange]:
+    """Changes of one file each; making all of them, to choose from, takes seconds."""
+    whole = save_run(tmp_path_factory.mktemp("whole") / "odd", steps=(10, 30))
+    return strange_files(whole)[: VISITS * len(ODD_PAGES)]
 
 
 @pytest.mark.parametrize("page", ODD_PAGES)
-def test_the_page_of_a_strange_folder(odd: Path, page: str) -> None:
-    for strange in strange_files(odd, seed=ODD_PAGES.index(page))[:VISITS]:
-        whole = change(odd, strange)
-        opened(page, "odd")
-        (odd / strange.file).write_bytes(whole)
-
-
-def test_the_page_of_a_healthy_model_is_what_it_was(odd: Path) -> None:
-    def seen() -> list[tuple[str, str]]:
-        """The kind and content of everything in the main part of the page."""
-        at = opened("translate", "healthy")
-        assert at.selectbox(key="model").value == "healthy"
-        return [(element.type, str(getattr(element, "value", ""))) for element in at.main]
-
-    before = seen()
-    for strange in strange_files(odd, seed=9)[: 2 * VISITS]:
-        whole = change(odd, strange)
-        assert seen() == before, f"{strange.file}: {strange.what}"
-        (odd / strange.file).write_bytes(whole)
+def test_a_strange_folder_has_a_page_and_changes_no_other(odd: Path, strange_changes: list[Strange], page: str) -> None:
+    before = healthy()
+    for strange in strange_changes[ODD_PAGES.index(page) :: len(ODD_PAGES)]:
+        with changed(odd, strange):
+            runtime.models_changed()
+            opened(page, "odd")
+            assert healthy() == before, f"{strange.file}: {strange.what}"
 
 
 @pytest.mark.parametrize("page", ODD_PAGES)
@@ -236,16 +229,16 @@ def test_a_giant_value_adds_little_to_a_page(odd: Path, page: str) -> None:
 
     def length(name: str) -> int:
         """The number of bytes of all that the page sends."""
-        at = opened(page, name)
-        elements = [element for block in (at.main, at.sidebar) for element in block]
-        return sum(element.proto.ByteSize() for element in elements if element.proto is not None)
+        protos = (getattr(element, "proto", None) for element in opened(page, name)._tree)
+        return sum(proto.ByteSize() for proto in protos if proto is not None)
 
     path = odd / "config.json"
     whole = json.loads(path.read_bytes())
     before = length("healthy")
-    for way in (("model", "d_model"), ("title",), ("data", "task"), ("training", "seed")):
-        for filler in ("x" * 20_000_000, "ab " * 300_000, "\u202e" * 300_000):
-            path.write_text(json.dumps(replaced(whole | {"title": "t"}, way, filler)), encoding="utf-8")
-            runtime.models_changed()
-            assert length("healthy") - before < 2000, (way, filler[:2])
-            assert length("odd") - before < 20_000, (way, filler[:2])
+    fillers = deque(("x" * 20_000_000, "ab " * 300_000, "\u202e" * 300_000))
+    fillers.rotate(ODD_PAGES.index(page))  # each field holds each of them on one page
+    for way, filler in zip((("model", "d_model"), ("title",), ("data", "task")), fillers, strict=True):
+        path.write_text(json.dumps(replaced(whole | {"title": "t"}, way, filler)), encoding="utf-8")
+        runtime.models_changed()
+        assert length("healthy") - before < 2000, (way, filler[:2])
+        assert length("odd") - before < 20_000, (way, filler[:2])

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
-from tests.pages.page import PAGES, assert_shows_something, kinds, run, visit, words
+from tests.pages.page import PAGES, assert_shows_something, choose, kinds, visit, words
 from tests.paths import ROOT
 from tests.test_model_gateway import VISITS
 
@@ -30,6 +30,28 @@ TABS = [
     pytest.param(page, query, id=f"{page} {' '.join(query.values())}".strip())
     for page in ("translate", "attention", "positions", "masks", "inside")
     for query in VISITS[page]
+]
+# Links that ask for what is not there, and what their pages say.
+REFUSED: list[tuple[str, dict[str, str], str]] = [
+    ("translate", {"model": "nope"}, "There is no model 'nope'"),
+    ("translate", {"path": "1-2-x"}, "not a list of token ids"),
+    ("translate", {"text": "I read", "path": "999999"}, "does not fit this model"),
+    ("translate", {"kind": "sideways"}, "none of encoder, decoder, cross"),
+    ("translate", {"layer": "second"}, "not a whole number"),
+    ("translate", {"text": "   "}, "type a sentence"),
+    ("translate", {"text": "word " * 5000}, "at most 47 tokens"),
+    ("attention", {"view": "<b>"}, "view is not one of this app"),
+    ("attention", {"cell": "third"}, "not a row and a column"),
+    ("attention", {"panel": "no such"}, "panel is not one of this app"),
+    ("attention", {"panel": "cell", "layer": "1", "head": "1", "cell": "2-0"}, "Choose a cell first"),
+    ("attention", {"panel": "cell", "layer": "1", "head": "0", "cell": "2-3"}, "Choose one head"),
+    ("attention", {"panel": "cell", "kind": "decoder", "layer": "1", "head": "1", "cell": "1-2"}, "did not exist yet"),
+    ("attention", {"panel": "aggregates.which-norm", "layer": "1", "head": "0"}, "Choose one head"),
+    ("masks", {"masks_tab": "Trained without it"}, "adjective-swap-unmasked is not here"),
+    ("probe", {"model": "lstm"}, "This page needs a Transformer; lstm is an LSTM. Choose another model."),
+    ("lessons", {"lesson": "nothing"}, "There is no lesson 'nothing'"),
+    ("lessons", {"lesson": "attention", "at": "99"}, "steps 1 to"),
+    ("lessons", {"lesson": "masks", "done": "<b>"}, "unreadable"),
 ]
 MODELS = ("adjective-swap", "bare", "learned", "lstm", "odd", "open", "unplaced")
 SENTENCES = (
@@ -78,12 +100,17 @@ def test_each_tab_of_each_page_has_its_subject_or_says_why_not(page: str, model:
 
 
 @pytest.mark.usefixtures("toys")
+@pytest.mark.parametrize(("page", "query", "sentence"), REFUSED)
+def test_a_link_to_what_is_not_there_gets_a_message(page: str, query: dict[str, str], sentence: str) -> None:
+    assert sentence in words(visit(page, **({"model": "adjective-swap", "text": "I read red books"} | query)))
+
+
+@pytest.mark.usefixtures("toys")
 @pytest.mark.parametrize(("page", "query"), TABS)
 def test_any_sentence_can_be_shown(page: str, query: dict[str, str]) -> None:
     at = visit(page, model="adjective-swap", text="I read", **query)
     for text in SENTENCES:
-        at.text_input(key="text").set_value(text).run()
-        run(at)
+        choose(at, text=text)
         assert not at.error, text
         if query.get("positions_tab") == "Longer than trained" and text.strip():
             assert "The answer:" in words(at)

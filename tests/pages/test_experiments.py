@@ -22,7 +22,7 @@ from model.training.settings import make_settings, parse_assignments
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, write_metrics
 from tests.pages.conftest import LSTM
-from tests.pages.page import address, button, press, run, table_with, visit, words
+from tests.pages.page import address, button, choose, press, run, table_with, visit, words
 from tests.pages.test_train import options
 
 
@@ -52,7 +52,7 @@ def test_every_experiment_is_shown_with_its_question_figures_and_commands(name: 
 def test_the_address_says_what_is_chosen_and_an_unknown_name_is_ignored() -> None:
     at = opened("nothing of the kind")
     assert at.selectbox(key="experiment").value == next(iter(EXPERIMENTS))
-    at.selectbox(key="experiment").set_value("norm").run()
+    choose(at, experiment="norm")
     assert address(at)["experiment"] == "norm"
     assert run(at, experiment="residual").selectbox(key="experiment").value == "residual"  # a link in the same tab
     at = opened("lstm-reverse")
@@ -62,7 +62,6 @@ def test_the_address_says_what_is_chosen_and_an_unknown_name_is_ignored() -> Non
 
 
 def test_a_run_of_ones_own_is_drawn_over_the_stored_ones(checkpoints: Path) -> None:
-    """A folder with the recipe's settings and the stored curve of its seed: found, and found to be the same."""
     (arm, *_) = arm_runs(EXPERIMENTS["label-smoothing"])
     folder = checkpoints / "mine"
     save_toy(folder, "adjective-swap")
@@ -102,8 +101,7 @@ def test_run_again_fills_the_train_form(name: str, arm: int) -> None:
     recipe = experiment.recipe(experiment.arms[arm])
     at = opened(name)
     at.session_state[f"train_{recipe.base.task}_{recipe.preset}_clip_norm"] = 0.5  # an earlier entry
-    at.selectbox(key=f"experiment_way_{name}").set_value(arm)
-    at.selectbox(key=f"experiment_seed_{name}").set_value(3).run()
+    choose(at, **{f"experiment_way_{name}": arm, f"experiment_seed_{name}": 3})
     press(at, "Run it again on the Train page")
     assert "This form was filled from the experiment '" in words(at)
     chosen, stored = options(at), parser().parse_args(recipe.command(3)[3:])

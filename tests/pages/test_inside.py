@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.embeddings import count_parameters
 from tests.explorer.sent import messages, mount
-from tests.pages.page import address, maps, plotted, run, table_with, tables, visit, words
+from tests.pages.page import address, choose, click, maps, plotted, run, table_with, tables, visit, words
 
 TEXT = "I read red books"
 
@@ -59,9 +60,6 @@ def recorded(at: AppTest, toys: Path, step: int) -> Recording:
     return record(load_model(toys / shown.model).model, shown.source.ids, shown.path, step, whole=True)
 
 
-# All operations
-
-
 @pytest.mark.parametrize("name", ["post", "pre"])
 def test_shapes_counts_and_means_are_the_modules(toys: Path, name: str) -> None:
     at = inside(model=name)
@@ -80,20 +78,16 @@ def test_shapes_counts_and_means_are_the_modules(toys: Path, name: str) -> None:
     assert sum(row["parameters"] for row in rows.values()) == count_parameters(loaded.model)
 
 
-def test_post_norm_and_pre_norm_are_listed_as_they_are() -> None:
-    at = inside()
-
-    def names() -> list[str]:
-        return [name.rsplit(".", 1)[-1] for name in tables(at)[0]["name in the code"]]
-
-    assert names().index("residual1") + 1 == names().index("norm1")
-    assert "post-norm" in words(at)
-    at.selectbox(key="model").set_value("pre").run()
-    assert names()[0] == "norm1"
-    assert names().index("out_proj") + 1 == names().index("residual1")
+@pytest.mark.parametrize(("model", "order"), [("post", ("residual1", "norm1")), ("pre", ("out_proj", "residual1"))])
+def test_post_norm_and_pre_norm_are_listed_as_they_are(model: str, order: tuple[str, str]) -> None:
+    at = inside(model=model)
+    assert f"{model}-norm" in words(at)
+    table = tables(at)[0].set_index("name in the code")
+    names = [name.rsplit(".", 1)[-1] for name in table.index]
+    assert order in pairwise(names)
+    assert (names[0] == "norm1") == (model == "pre")
     around = "Add position (positional encoding) (Source in) and Output projection W_O"
-    assert tables(at)[0].set_index("name in the code")["reads"]["encoder.0.residual1"] == around
-    assert "pre-norm" in words(at)
+    assert table["reads"]["encoder.0.residual1"] == around
 
 
 @pytest.mark.slow
@@ -137,18 +131,14 @@ def test_a_link_opens_an_operation(asked: str, name: str) -> None:
     assert f"In the code: {name}" in words(at)
 
 
-# The other tabs
-
-
 def test_queries_and_keys_lie_together() -> None:
     at = inside("Queries and keys")
     assert [trace["name"] for trace in plotted(at)[0]["data"]] == ["query", "key"]
     assert len(plotted(at)[0]["data"][0]["x"]) == 5
-    at.segmented_control(key="similar_what").set_value("values").run()
+    choose(at, similar_what="values")
     assert [trace["name"] for trace in plotted(at)[0]["data"]] == ["value"]
     for kind in ("decoder", "cross"):
-        at.segmented_control(key="similar_kind").set_value(kind).run()
-        assert not at.exception
+        choose(at, similar_kind=kind)
 
 
 def test_the_lens_ends_with_the_real_prediction_at_the_step_of_all_pages() -> None:
@@ -174,24 +164,19 @@ def test_temperature_and_smoothing_move_the_bars() -> None:
     for values in (plain, before):
         assert sum(values) == pytest.approx(100), "the last bar holds all other tokens"
     assert plotted(at)[0]["data"][0]["x"][-1] == "all others"
-    at.slider(key="chance_temperature").set_value(0.1).run()
+    choose(at, chance_temperature=0.1)
     assert plotted(at)[0]["data"][1]["y"][0] > before[0]
-    at.slider(key="chance_epsilon").set_value(0.5).run()
-    assert not at.exception
+    choose(at, chance_epsilon=0.5)
     assert max(plotted(at)[1]["data"][1]["y"]) == pytest.approx(50, abs=2)
 
 
 def test_the_papers_models() -> None:
     at = inside("Sizes")
     assert "Paper base: 63 million parameters with 37,000 pieces; the paper prints 65 million" in words(at)
-    at.button(key="budget_paper big").click().run()
+    click(at, "budget_paper big")
     assert "Paper big: 214 million parameters with 37,000 pieces; the paper prints 213 million" in words(at)
     for name, value in (("heads", 1), ("d_model", 16), ("heads", 16)):
-        at.select_slider(key=f"budget_size_{name}").set_value(value).run()
-        assert not at.exception
-
-
-# The machine
+        choose(at, **{f"budget_size_{name}": value})
 
 
 def headers(at: AppTest) -> dict[str, Any]:
@@ -214,31 +199,6 @@ def reports(page: AppTest, **state: Any) -> AppTest:
 def machine(**query: str) -> AppTest:
     """The page as it opens: the machine is its first tab."""
     return visit("inside", **({"model": "post", "text": TEXT} | query))
-
-
-def test_the_machine_is_the_first_tab_and_starts_where_the_session_is() -> None:
-    at = machine()
-    header, decoding = headers(at)["machine"], headers(at)["decoding"]
-    assert decoding["seq"] == header["seq"]
-    assert decoding["decoding"]["source"]["tokens"][-1] == "<eos>"
-    assert mount(at, "machine")["start"]["step"] == at.session_state["_session_selection"].step
-    assert {block["name"] for block in header["blocks"]} == header["facts"].keys()
-    assert "details" not in headers(at)
-
-
-def test_what_is_opened_is_sent_and_stands_in_the_address() -> None:
-    place = {"block": "decoder.1.cross_attn", "head": 3, "part": "scores", "step": 2}
-    at = reports(machine(), at=place)
-    details, arrays = next(message for message in messages(at) if message[0].get("part") == "details")
-    assert (details["opened"]["block"], details["opened"]["head"]) == ("decoder.1.cross_attn", 3)
-    assert {"heads", "scores", "masked", "weights", "query", "W.q_proj"} <= arrays.keys()
-    assert details["code"]["places"]["scores"]["marked"]
-    assert address(at)["block"] == "decoder.1.cross_attn.h3.scores"
-    assert address(at)["step"] == "2"
-    assert mount(visit("inside", **address(at)), "machine")["start"] == place
-    closed = reports(at, at={"block": "", "step": 2})
-    assert "details" not in headers(closed)
-    assert "block" not in closed.query_params
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 from model.analysis.mask_effects import translate_greedily
 from model.checkpoint import load_model
 from model.config import EOS
-from model.masks import target_mask
-from tests.pages.page import maps, plotted, tables, visit, words
+from tests.pages.page import choose, maps, plotted, tables, visit, words
 from tests.paths import CHECKPOINTS
 
 SENTENCE = "I read red books"
@@ -42,30 +40,24 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     exponents = np.where(both, np.exp(scores), 0.0)
     expected = exponents / exponents.sum(axis=1, keepdims=True)
     assert np.allclose(weights[both], expected[both], atol=1e-5)
-    at.toggle(key="masks_causal").set_value(False).run()
+    choose(at, masks_causal=False)
     padding = is_open(maps(at)[1])
-    length, real = len(padding), int(padding[0].sum())
-    assert 0 < real < length, "a sentence with padding is in view"
-    tokens = torch.ones(1, length, dtype=torch.long)
-    tokens[0, real:] = 0
-    assert np.array_equal(both, target_mask(tokens)[0, 0].numpy())
-    assert np.array_equal(both, padding & np.tril(np.ones((length, length), dtype=bool)))
-    at.toggle(key="masks_padding").set_value(False).run()
+    assert 0 < padding[0].sum() < len(padding), "a sentence with padding is in view"
+    assert np.array_equal(both, np.tril(padding))
+    choose(at, masks_padding=False)
     assert is_open(maps(at)[1]).all()
     assert "None of " in words(at)
-    assert not at.exception
 
 
 @pytest.mark.usefixtures("toys")
 def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
     at = masks()
     for kind in ("encoder", "cross"):
-        at.segmented_control(key="masks_kind").set_value(kind).run()
+        choose(at, masks_kind=kind)
         assert len(maps(at)) == 2
         assert "no row has a future to hide" in words(at)
     at = masks()
-    at.segmented_control(key="masks_batch").set_value("this sentence").run()
-    assert not at.exception
+    choose(at, masks_batch="this sentence")
     assert "padding ╳" not in words(at)
     assert "the future ╱" in words(at)
 
@@ -74,7 +66,7 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
 def test_lifting_the_mask_on_a_given_target() -> None:
     at = masks("Given target")
     assert not is_open(maps(at)[0])[0, 1]
-    at.toggle(key="lift_mask").set_value(True).run()
+    choose(at, lift_mask=True)
     lifted = maps(at)[0]
     assert is_open(lifted).all()
     assert np.allclose(lifted.sum(axis=1), 1, atol=1e-5)
@@ -94,13 +86,12 @@ def test_the_right_translation_comes_from_the_data_or_is_typed() -> None:
     assert "has learned to copy it" in words(at)
     field.set_value("je lis pommes vert").run()
     assert tables(at)[-1]["must predict"].tolist() == ["je", "lis", "pommes", "vert", "<eos>"]
-    at.text_input(key="text").set_value("We eat green apples").run()
+    choose(at, text="We eat green apples")
     assert at.text_input(key="given_reference").value == "", "it was the translation of another sentence"
     assert tables(at)[-1]["must predict"][0] == "nous"
-    at.text_input(key="text").set_value("I read red green books").run()
-    assert not at.exception
+    choose(at, text="I read red green books")
     assert "Probability of the model's own token" in words(at), "no right one is known"
-    at.text_input(key="given_reference").set_value("je lis livres").run()
+    choose(at, given_reference="je lis livres")
     assert "Probability of the right token" in words(at)
 
 
@@ -108,13 +99,12 @@ def test_the_right_translation_comes_from_the_data_or_is_typed() -> None:
 def test_lifting_the_mask_while_decoding_runs_the_prefix_again() -> None:
     at = masks("While decoding")
     assert "je lis livres rouge" in words(at)
-    at.toggle(key="decode_mask").set_value(True).run()
-    assert not at.exception
+    choose(at, decode_mask=True)
     loaded = load_model(CHECKPOINTS / "adjective-swap")
     path = translate_greedily(loaded.model, (*loaded.source.encode(SENTENCE).ids, EOS), causal=False).path
     assert tables(at)[-1]["lifted"][: len(path)].tolist() == [loaded.target.label(i) for i in path]
     assert is_open(maps(at)[0]).all()
-    at.slider(key=f"decode_step_{len(path)}").set_value(2).run()
+    choose(at, **{f"decode_step_{len(path)}": 2})
     assert maps(at)[0].shape == (2, 2)
 
 
@@ -130,11 +120,6 @@ def test_the_model_without_the_mask_has_a_low_loss_and_a_wrong_translation() -> 
     assert "looks one token ahead" in words(at)
 
 
-@pytest.mark.usefixtures("toys")
-def test_without_the_shipped_pair_the_page_says_so() -> None:
-    assert "adjective-swap-unmasked is not here" in words(masks("Trained without it"))
-
-
 @pytest.mark.usefixtures("shipped")
 def test_closed_padding_changes_nothing_and_open_padding_does() -> None:
     at = masks("Open padding")
@@ -142,6 +127,5 @@ def test_closed_padding_changes_nothing_and_open_padding_does() -> None:
     none, closed, opened = (float(change) for change in tables(at)[0][column])
     assert none == 0
     assert closed < 1e-3 < opened
-    at.slider(key="masks_pads").set_value(20).run()
-    assert not at.exception
+    choose(at, masks_pads=20)
     assert float(tables(at)[0][column][1]) < 1e-3

@@ -13,7 +13,7 @@ from model.checkpoint import load_model
 from model.config import EOS
 from model.data import get_task
 from model.positions import sinusoidal_table
-from tests.pages.page import has_key, maps, plotted, tables, visit, words
+from tests.pages.page import choose, click, has_key, maps, plotted, tables, visit, words
 from tests.paths import CHECKPOINTS
 
 TOY = {"model": "post", "text": "I read red books"}
@@ -28,9 +28,7 @@ def test_the_table_on_screen_is_the_buffer_in_the_model_until_a_slider_changes_i
     at = positions(pe_length="40")
     assert np.array_equal(maps(at)[0], load_model(toys / "post").model.positions_src.sinusoidal[:40].numpy())
     assert "the largest difference between the two tables is 0." in words(at)
-    at.slider(key="pe_width").set_value(20).run()
-    at.slider(key="pe_length").set_value(30).run()
-    at.select_slider(key="pe_base").set_value(100.0).run()
+    choose(at, pe_width=20, pe_length=30, pe_base=100.0)
     assert np.allclose(maps(at)[0], sinusoidal_table(30, 20, 100.0).numpy(), atol=1e-7)
     assert "The loaded model adds the rows of d_model 16 and base 10,000." in words(at)
 
@@ -38,15 +36,14 @@ def test_the_table_on_screen_is_the_buffer_in_the_model_until_a_slider_changes_i
 @pytest.mark.usefixtures("toys")
 def test_curves_and_products_are_those_of_the_table() -> None:
     at, table = positions(), sinusoidal_table(64, 16).numpy()
-    at.segmented_control(key="pe_beside").set_value("curves").run()
+    choose(at, pe_beside="curves")
     at.multiselect[0].set_value([3, 6]).run()
     for i, trace in zip((3, 6), plotted(at)[1]["data"], strict=True):
         assert np.allclose(trace["y"], table[:, i])
     at.multiselect[0].set_value([]).run()
     distances = np.linalg.norm(table[:, None] - table[None], axis=-1)
     for measure, expected in (("dot product", table @ table.T), ("distance", distances)):
-        at.segmented_control(key="pe_beside").set_value(measure).run()
-        assert not at.exception
+        choose(at, pe_beside=measure)
         assert np.allclose(maps(at)[-1], expected, atol=1e-5)
 
 
@@ -65,37 +62,24 @@ def test_one_word_and_its_place(toys: Path) -> None:
 def test_the_rotation_is_verified_live() -> None:
     at = positions("The rotation", pe_length="30", pe_offset="9")
     assert "PE(p + 9) = M · PE(p) holds at all 21 positions" in words(at)
-    at.slider(key="pe_length").set_value(64).run()
-    for offset, where in ((1, "at all 63 positions"), (63, "at the only position that is left")):
-        at.slider(key="pe_offset").set_value(offset).run()
-        assert not at.exception
-        assert f"PE(p + {offset}) = M · PE(p) holds {where}" in words(at)
-        assert [slider.disabled for slider in at.slider if slider.label == "Position p"] == [offset == 63]
-        (table,) = tables(at)
-        assert len(table) == 8
-        assert table["largest error (10⁻¹⁵)"].max() < 1000
+    choose(at, pe_length=64)
+    choose(at, pe_offset=63)
+    assert "PE(p + 63) = M · PE(p) holds at the only position that is left" in words(at)
+    assert [slider.disabled for slider in at.slider if slider.label == "Position p"] == [True]
+    assert tables(at)[0]["largest error (10⁻¹⁵)"].max() < 1000
 
 
 def test_alternatives_and_what_breaks(toys: Path) -> None:
     at = positions("Alternatives", model="learned")
-
-    def broken(scheme: str) -> set[str]:
-        """The requirements that a scheme does not meet."""
-        verdicts = tables(at)[0].set_index("scheme").loc[scheme]
-        return {wish for wish, verdict in verdicts.items() if verdict.startswith("✗")}
-
-    assert broken("sinusoidal") == set()
-    assert "unique" in broken("none")
-    assert broken("normalised") == {"linear in the offset", "extends to unseen lengths"}
-    assert "bounded" in broken("integer")
-    learned = {"any d_model", "deterministic", "extends to unseen lengths", "linear in the offset"}
-    assert broken("learned (this model)") == learned
+    verdicts = tables(at)[0].set_index("scheme").loc["learned (this model)"]
+    broken = {wish for wish, verdict in verdicts.items() if verdict.startswith("✗")}
+    assert broken == {"any d_model", "deterministic", "extends to unseen lengths", "linear in the offset"}
     weight = load_model(toys / "learned").model.positions_src.embedding.weight.detach().numpy()
-    at.segmented_control(key="pe_scheme").set_value("learned (this model)").run()
+    choose(at, pe_scheme="learned (this model)")
     assert np.array_equal(maps(at)[0], weight)
     at = positions(model="learned")
     assert "The loaded model learned its positions" in words(at)
-    at.segmented_control(key="pe_rows").set_value("learned by this model").run()
+    choose(at, pe_rows="learned by this model")
     assert np.allclose(maps(at)[0], weight[:128])
 
 
@@ -105,15 +89,12 @@ def test_alternatives_and_what_breaks(toys: Path) -> None:
 )
 @pytest.mark.usefixtures("shipped")
 def test_a_sentence_is_offered_in_which_the_order_decides(name: str, alike: str) -> None:
-    loaded = load_model(CHECKPOINTS / name)
-    sentence = get_task(name).order_matters
+    loaded, sentence = load_model(CHECKPOINTS / name), get_task(name).order_matters
     ids = (*loaded.source.encode(sentence).ids, EOS)
-    paths = [answer(loaded.model, ids, positions=positions).path for positions in (True, False)]
-    placed, bare = map(loaded.target.decode, paths)
+    placed, bare = (loaded.target.decode(answer(loaded.model, ids, positions=each).path) for each in (True, False))
     assert placed != bare
     at = positions("Shuffle the words", model=name, text=alike)
-    at.button(key="pe_order_matters").click().run()
-    assert not at.exception
+    click(at, "pe_order_matters")
     assert at.text_input(key="text").value == sentence
     assert {placed, bare} <= set(tables(at)[-1]["original sentence gives"])
     assert not has_key(at, "pe_order_matters")
@@ -124,13 +105,10 @@ def test_rotation_and_distance_alone_depend_on_the_distance_alone() -> None:
     at = positions("In the scores", model="learned")
     found = tables(at)[0].set_index("positions")
     assert set(found.index[found["distance alone decides"] == "✓ exactly"]) == {"RoPE", "ALiBi"}
-    for scheme in ("learned (this model)", "sinusoidal"):
-        assert found.loc[scheme, "distance alone decides"].startswith("✗ varies by")
+    assert found.loc["learned (this model)", "distance alone decides"].startswith("✗ varies by")
     assert found.loc["none", "distance alone decides"] == "all scores are equal"
     assert found.loc["ALiBi", "before ≠ after"] == "no" != found.loc["RoPE", "before ≠ after"]
-    at.segmented_control(key="pe_in").set_value("ALiBi").run()
-    at.slider(key="pe_slope").set_value(2).run()
-    assert not at.exception
+    choose(at, pe_in="ALiBi", pe_slope=2)
     scores = maps(at)[0]
     assert np.allclose(scores[5, 5] - scores[5, 1:5], [1, 0.75, 0.5, 0.25]), "head 2 of 8 takes off a quarter a step"
 
@@ -139,10 +117,8 @@ def test_rotation_and_distance_alone_depend_on_the_distance_alone() -> None:
 def test_shuffled_words_without_positions_keep_their_attention() -> None:
     at = positions("Shuffle the words")
     before, after, bare = maps(at)
-    assert before.shape == (5, 5)
     assert not np.allclose(before, after, atol=1e-3)
-    assert "Attention follows the words exactly" in words(at)
-    at.slider(key="pe_seed").set_value(9).run()
+    choose(at, pe_seed=9)
     assert np.allclose(maps(at)[2], bare, atol=1e-6), "whatever the order"
     assert not np.allclose(maps(at)[1], after, atol=1e-3)
     assert "Attention follows the words exactly" in words(positions("Shuffle the words", model="unplaced", text="abcd"))
@@ -152,8 +128,7 @@ def test_shuffled_words_without_positions_keep_their_attention() -> None:
 def test_longer_than_trained() -> None:
     at = positions("Longer than trained")
     assert "In training the longest sentence had **4 tokens**" in words(at)
-    at.slider(key="pe_times").set_value(24).run()
-    assert not at.exception
+    choose(at, pe_times=24)
     assert "This model reads at most 47 tokens." in words(at)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -20,16 +21,13 @@ from tests.explorer.sent import messages
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status
 from tests.model.importing import peer
-from tests.pages.page import button, press, run, table_with, tables, visit, words
+from tests.pages.page import assert_says, button, choose, click, press, run, table_with, tables, visit, words
 
 
-def film(at: AppTest) -> dict[str, object]:
+def film(at: AppTest) -> dict[str, Any]:
     """The header of the film's payload."""
     ((header, _),) = messages(at)
     return header
-
-
-# The list
 
 
 def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
@@ -40,16 +38,18 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     save_run(checkpoints / "busy", state="running")
     save_toy(checkpoints / SHIPPED[0], "adjective-swap")
     (save_run(checkpoints / "broken") / "config.json").write_text("{")
+    (checkpoints / ".launches").mkdir()
+    (checkpoints / ".launches" / "ghost.json").write_text('{"pid": 1, "started": 1.0, "arguments": ["python"]}')
     runtime.models_changed()
-    at = visit("runs")
+    at = visit("runs", entry="ghost")
+    assert "The command ended before it could create the run's folder." in words(at)
     table = tables(at)[0].set_index("name")
     assert table.index[0] == "busy"
     states = {"busy": "running (50 %)", "mine": "finished", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
-    assert dict(table["state"]) == states
+    assert dict(table["state"]) == states | {"ghost": "failed"}
     assert table.loc["mine", "exact match (%)"] == 50.0
     assert "BLEU" not in table.columns
-    assert "4 runs and models; busy is running." in words(at)
-    assert "broken cannot be opened: broken/config.json" in words(at)
+    assert_says(at, "5 runs and models; busy is running.", "broken cannot be opened: broken/config.json")
 
 
 @pytest.mark.parametrize(
@@ -68,18 +68,6 @@ def test_shipped_models_and_active_runs_cannot_be_changed(checkpoints: Path, nam
     assert bool(at.text_area) == (name == "busy"), "one that is being trained can be given a note"
 
 
-def test_a_run_that_never_began_is_listed_with_its_reason(checkpoints: Path) -> None:
-    write_status(checkpoints / "mine", "failed", error="there is no task 'x'.")
-    (checkpoints / ".launches").mkdir()
-    (checkpoints / ".launches" / "ghost.json").write_text('{"pid": 1, "started": 1.0, "arguments": ["python"]}')
-    at = visit("runs", entry="ghost")
-    assert "ghost" in tables(at)[0]["name"].tolist()
-    assert "The command ended before it could create the run's folder." in words(at)
-
-
-# What can be done to an entry
-
-
 @pytest.fixture
 def two(checkpoints: Path) -> AppTest:
     """The page with the first of two finished runs open."""
@@ -88,22 +76,16 @@ def two(checkpoints: Path) -> AppTest:
     return visit("runs", entry="mine")
 
 
-def test_links_lead_to_the_other_pages(two: AppTest) -> None:
-    links = {link.proto.label: link.proto.query_string for link in two.get("page_link")}
-    assert links == {"Open in Translate": "model=mine", "Watch": "run=mine"}
-    assert two.get("download_button")
-
-
-def test_rename(two: AppTest, checkpoints: Path) -> None:
+def test_an_entry_is_linked_exported_and_renamed(two: AppTest, checkpoints: Path) -> None:
     at = two
-    for name, sentence in (
-        ("other", "There is already a run or model 'other'"),
-        ("better", "'mine' is now called 'better'."),
-    ):
+    links = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
+    assert links == {"Open in Translate": "model=mine", "Watch": "run=mine"}
+    assert at.get("download_button")
+    renamed = {"other": "There is already a run or model 'other'", "better": "'mine' is now called 'better'."}
+    for name, sentence in renamed.items():
         press(at, "Rename")
         at.text_input(key="runs_new_name").set_value(name)  # in a dialog, the harness runs the whole page at once
-        at.button(key="runs_rename_go").click()
-        assert sentence in words(run(at))
+        assert sentence in words(click(at, "runs_rename_go"))
     assert at.selectbox(key="entry").value == "better"
     assert {path.name for path in checkpoints.iterdir()} == {"better", "other"}
 
@@ -111,13 +93,10 @@ def test_rename(two: AppTest, checkpoints: Path) -> None:
 def test_delete_asks_first(two: AppTest, checkpoints: Path) -> None:
     at = press(two, "Delete")
     assert "This cannot be undone." in words(at)
-    assert (checkpoints / "mine").is_dir()
-    at.button(key="runs_delete_no").click()
-    run(at)
+    click(at, "runs_delete_no")
     assert (checkpoints / "mine").is_dir()
     press(at, "Delete")
-    at.button(key="runs_delete_go").click()
-    assert "'mine' has been deleted." in words(run(at))
+    assert "'mine' has been deleted." in words(click(at, "runs_delete_go"))
     assert [path.name for path in checkpoints.iterdir()] == ["other"]
     assert at.selectbox(key="entry").value == "other"
 
@@ -150,12 +129,8 @@ def test_a_damaged_note_concerns_itself_only(two: AppTest, checkpoints: Path) ->
     with pytest.raises(CheckpointError, match=r"note\.json"):
         import_zip(io.BytesIO(export(folder).read_bytes()), checkpoints, "copy")
     note(at, "mended")
-    assert read_note(folder) == "mended"
     assert "none of which controls or reorders the text" in words(note(at, "a\u202eb"))
     assert read_note(folder) == "mended"
-
-
-# Import
 
 
 def import_file(name: str, content: bytes) -> AppTest:
@@ -180,9 +155,9 @@ def test_a_zip_file_is_imported_and_a_hostile_one_refused(checkpoints: Path, tmp
 def test_a_translator_is_imported_from_a_folder_on_the_server(checkpoints: Path) -> None:
     save_run(checkpoints / "mine")
     at = visit("runs", runs_tab="Import")
-    at.text_input(key="runs_folder").set_value(str(peer.standard() / "nothing")).run()
+    choose(at, runs_folder=str(peer.standard() / "nothing"))
     assert "There is no translator to import at this path" in words(press(at, "Import"))
-    at.text_input(key="runs_folder").set_value(str(peer.standard())).run()
+    choose(at, runs_folder=str(peer.standard()))
     assert "'opus-mt-en-de' has been imported." in words(press(at, "Import"))
     assert at.selectbox(key="entry").value == "opus-mt-en-de"
     at = visit("translate", model="opus-mt-en-de", text="two dogs run")
@@ -199,13 +174,9 @@ def test_a_model_of_several_languages_offers_them(checkpoints: Path) -> None:
     at = visit("translate", model="many", text="two dogs run")
     assert "This model translates into 2 languages" in words(at)
     for label in (">>fra<<", ">>deu<<"):
-        at.selectbox(key="target_label").set_value(label).run()
-        assert not at.exception
+        choose(at, target_label=label)
         assert at.text_input(key="text").value == f"{label} two dogs run"
         assert "translates into 2 languages" not in words(at)
-
-
-# Curves and wrong answers
 
 
 def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
@@ -214,20 +185,16 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     at = run(two, runs_tab="Compare curves")
     at.multiselect[0].set_value(["mine", "other"]).run()
     assert "Validation loss at the end, best first: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
-    at.segmented_control(key="compare_measure").set_value("exact_match").run()
-    assert "best first: other 90.0 % (step 10), mine 50.0 % (step 30)." in words(at)
     assert "They do not: settings, data and start are the same." in words(at)
     charts = len(at.get("vega_lite_chart"))
-    at.segmented_control(key="compare_measure").set_value("bleu").run()
+    choose(at, compare_measure="bleu")
     assert "None of these runs has measured validation BLEU." in words(at)
     assert len(at.get("vega_lite_chart")) == charts - 1, "an empty chart says nothing"
     config = read_config(other)
     write_json(other / CONFIG, config | {"training": config["training"] | {"learning_rate": 0.25}})
-    at.segmented_control(key="compare_measure").set_value("training_loss").run()
-    at.toggle(key="compare_time").set_value(True)
-    at.toggle(key="compare_log").set_value(True).run()
-    assert not at.exception
-    assert "Training loss at the end, best first: mine 1.00 (3 s). No times were logged by other." in words(at)
+    choose(at, compare_measure="training_loss")
+    choose(at, compare_time=True, compare_log=True)
+    assert "No times were logged by other." in words(at)
     table = table_with(at, "setting")
     assert (list(table["setting"]), list(table["other"])) == (["Highest learning rate"], ["0.25"])
     at.multiselect[0].set_value([]).run()
@@ -247,34 +214,28 @@ def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.Mon
     assert "its wrong answers can be listed afterwards" in words(run(at))
 
 
-# Heads over the snapshots
-
-
 def test_heads_form_over_the_snapshots(two: AppTest) -> None:
     at, shown = two, film(two)
-    assert [frame["step"] for frame in shown["frames"]] == [0, 10, 30]  # type: ignore[attr-defined]
-    assert shown["kind"] == "cross"
-    assert len({tuple(frame["rows"]) for frame in shown["frames"]}) == 1  # type: ignore[attr-defined]
-    assert "The model's own answer at this step:" in words(at)
-    assert "as a mean over 32 validation sentences with known alignment" in words(at)
+    assert len({tuple(frame["rows"]) for frame in shown["frames"]}) == 1
+    assert_says(
+        at, "The model's own answer at this step:", "as a mean over 32 validation sentences with known alignment"
+    )
     assert len(at.get("vega_lite_chart")) == 2
     at.session_state["film_mine"] = {"at": {"seq": shown["seq"], "frame": 1, "layer": 1, "head": 3}}
     run(at)
-    assert "Step 10, layer 1, head 3." in words(at)
-    assert "L1 H3:" in words(at)
+    assert_says(at, "Step 10, layer 1, head 3.", "L1 H3:")
     assert film(at) == shown, "another moment and head change the words and not the film"
     for kind in ("encoder", "decoder"):
-        at.segmented_control(key="film_kind").set_value(kind).run()
+        choose(at, film_kind=kind)
         assert film(at)["kind"] == kind
         assert "entropy over its highest value" in words(at)
 
 
 def test_any_sentence_can_be_watched_and_none_is_no_error(two: AppTest) -> None:
     for text in ("x", "aaaaaaaa", "日本語 </script> 👩‍👩‍👧", "z" * 200):
-        two.text_input(key="film_text_mine").set_value(text).run()
-        assert not two.exception
+        choose(two, film_text_mine=text)
         assert film(two)["frames"]
-    two.text_input(key="film_text_mine").set_value("   ").run()
+    choose(two, film_text_mine="   ")
     assert "There is nothing to translate yet" in words(two)
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.web import runtime
 from tests.explorer.sent import decoding, mount, report
 from tests.explorer.toy_models import save_toy
-from tests.pages.page import button, run, visit, words
+from tests.pages.page import assert_says, button, choose, click, run, visit, words
 
 TEXT = "I read red books"
 
@@ -61,7 +61,7 @@ def test_opens_with_an_example_and_a_new_sentence_starts_where_there_is_most_to_
     at.session_state["stepper"] = report(mount(at, "stepper"), step=2, kind="encoder", layer=1, head=2, row=1)
     at.run()
     assert header(at)["step"] == shown["step"], "the browser owns the position of a decoding that it already shows"
-    at.text_input(key="text").set_value("They buy blue cars").run()
+    choose(at, text="They buy blue cars")
     shown = header(at)
     assert shown["source"]["tokens"][0] == "they"
     assert shown["step"] == closest_race(shown)
@@ -79,23 +79,6 @@ def test_a_link_restores_everything_and_moves_into_the_model_what_is_beyond_it()
 
 
 @pytest.mark.usefixtures("toys")
-@pytest.mark.parametrize(
-    ("query", "sentence"),
-    [
-        ({"model": "nope"}, "There is no model 'nope'"),
-        ({"path": "1-2-x"}, "not a list of token ids"),
-        ({"text": "I read", "path": "999999"}, "does not fit this model"),
-        ({"kind": "sideways"}, "none of encoder, decoder, cross"),
-        ({"layer": "second"}, "not a whole number"),
-        ({"text": "   "}, "type a sentence"),
-        ({"text": "word " * 5000}, "at most 47 tokens"),
-    ],
-)
-def test_an_invalid_link_gets_a_message(query: dict[str, str], sentence: str) -> None:
-    assert sentence in words(translate(**query))
-
-
-@pytest.mark.usefixtures("toys")
 @pytest.mark.parametrize("query", [{"model": "gone", "text": "I read", "path": "9-12-5"}, {"path": "9-12-5"}])
 def test_a_path_of_another_model_or_sentence_is_not_applied(query: dict[str, str]) -> None:
     assert path(visit("translate", **query))[:3] != [9, 12, 5]
@@ -108,11 +91,11 @@ def test_forks_are_listed_can_be_reopened_and_end_with_the_sentence() -> None:
     forked = path(at)
     assert forked[:2] == [own[0], token]
     assert "Paths you chose" in words(at)
-    at.button(key="path-fork-1").click().run()
+    click(at, "path-fork-1")
     assert path(at) == own
-    at.button(key="path-fork-2").click().run()
+    click(at, "path-fork-2")
     assert path(at) == forked
-    at.text_input(key="text").set_value("We see big houses").run()
+    choose(at, text="We see big houses")
     assert not [each for each in at.button if (each.key or "").startswith("path-")]
 
 
@@ -126,7 +109,7 @@ def test_beam_search_lists_its_hypotheses() -> None:
     best = path(at)
     rows[1].click().run()
     assert path(at) != best
-    at.button(key="path-hypothesis-1").click().run()
+    click(at, "path-hypothesis-1")
     assert path(at) == best
 
 
@@ -139,7 +122,7 @@ def test_sampling_takes_effect_when_chosen_also_after_a_fork_and_draws_again() -
     assert header(at)["target"]["by"] == "drawn at random"
     assert "own_choice" not in {each.key for each in at.button}
     cold = path(at)
-    at.number_input(key="page_decode_temperature").set_value(3.0).run()
+    choose(at, page_decode_temperature=3.0)
     drawn = {tuple(path(at))}
     assert cold not in map(list, drawn)
     for _ in range(3):
@@ -152,11 +135,11 @@ def test_sampling_takes_effect_when_chosen_also_after_a_fork_and_draws_again() -
 @pytest.mark.usefixtures("toys")
 def test_another_model_sets_its_example_unless_text_was_typed() -> None:
     at = visit("translate", model="adjective-swap")
-    at.selectbox(key="model").select("reverse").run()
+    choose(at, model="reverse")
     assert at.text_input(key="text").value == "headlight"
     assert header(at)["shapes"]["encoder"]["layers"] == 3
-    at.text_input(key="text").set_value("mine").run()
-    at.selectbox(key="model").select("adjective-swap").run()
+    choose(at, text="mine")
+    choose(at, model="adjective-swap")
     assert at.text_input(key="text").value == "mine"
 
 
@@ -176,9 +159,7 @@ def test_a_broken_folder_is_named_and_an_empty_one_says_what_to_do(checkpoints: 
 @pytest.mark.parametrize("page", ["translate", "attention"])
 def test_a_changed_head_is_labelled_and_can_be_undone(page: str) -> None:
     at = visit(page, model="reverse", text="abc", edit="cross.1.1.zero~cross.9.9.zero")
-    assert "this model has 1 layer of 2 cross heads" in words(at)
-    assert "edited: cross layer 1 head 1: zero" in words(at)
-    at.button(key="remove_edit").click().run()
-    assert not at.exception
+    assert_says(at, "this model has 1 layer of 2 cross heads", "edited: cross layer 1 head 1: zero")
+    click(at, "remove_edit")
     assert "edited" not in " ".join(each.value for each in at.markdown)
     assert "edit" not in at.query_params

@@ -6,10 +6,12 @@ import io
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.probing.sample import SampleChoice, to_link
 from explorer.runs.archive import import_zip
 from explorer.runs.lifecycle import Runs
 from explorer.runs.uploads import store
@@ -17,38 +19,19 @@ from explorer.runs.viewer_mode import VARIABLE, ViewerError, viewing
 from tests.explorer.toy_runs import save_run
 from tests.pages.page import PAGES, visit, words
 
-CHANGING = (
-    "Start training",
-    "Stop",
-    "Resume",
-    "New run",
-    "Rename",
-    "Delete",
-    "Import",
-    "Download and show some",
-    "Make the pairs",
-)
+CHANGING = {"Start training", "Stop", "Resume", "New run", "Rename", "Delete", "Import", "Make the pairs"}
+CHANGING |= {"Download and show some"}
 # Pages as opened by a link, what they say of viewer mode, and the changes that they offer without it.
 OFFERS = [
     *((page, {}, "", None) for page in PAGES),
     ("train", {}, "Training is switched off: this server is for looking only.", ["Start training"]),
-    (
-        "train",
-        {"run": "halted"},
-        "Stopping, resuming and new runs are switched off: this server is for looking only.",
-        ["New run", "Resume"],
-    ),
+    ("train", {"run": "halted"}, "Stopping, resuming and new runs are switched off", ["New run", "Resume"]),
     ("train", {"run": "busy"}, "Stopping, resuming and new runs are switched off", ["Stop"]),
-    (
-        "runs",
-        {"entry": "halted"},
-        "It can be neither renamed nor deleted here: this server is for looking only.",
-        ["Resume", "Rename", "Delete"],
-    ),
+    ("runs", {"entry": "halted"}, "It can be neither renamed nor deleted here", ["Resume", "Rename", "Delete"]),
     ("runs", {"runs_tab": "Import"}, "Importing is switched off: this server is for looking only.", None),
     ("attention", {"panel": "own"}, "", ["an upload"]),
     ("attention", {"panel": "export"}, "", ["an upload"]),
-    ("probe", {"sample": "own.200.-"}, "", None),
+    ("probe", {"sample": to_link(SampleChoice("own", ("abc",)))}, "", None),
 ]
 
 
@@ -71,15 +54,10 @@ def files(folder: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize(("page", "query", "sentence", "otherwise"), OFFERS)
 def test_no_page_offers_a_change(
-    checkpoints: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    page: str,
-    query: dict[str, str],
-    sentence: str,
-    otherwise: list[str] | None,
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch, page: str, query: dict[str, str], sentence: str, otherwise: Any
 ) -> None:
-    before = files(checkpoints)
-    at = visit(page, model="mine", text="abc", **query)
+    before, link = files(checkpoints), {"model": "mine", "text": "abc", "sample": "task.3"} | query
+    at = visit(page, **link)
     assert can_change(at) == []
     assert sentence in words(at)
     assert files(checkpoints) == before
@@ -87,7 +65,7 @@ def test_no_page_offers_a_change(
         monkeypatch.delenv(VARIABLE)
         if query.get("run") != "busy":
             shutil.rmtree(checkpoints / "busy")
-        assert set(otherwise) <= set(can_change(visit(page, model="mine", text="abc", **query)))
+        assert set(otherwise) <= set(can_change(visit(page, **link)))
 
 
 REFUSED: dict[str, Callable[[Runs], object]] = {

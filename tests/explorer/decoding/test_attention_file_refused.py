@@ -14,24 +14,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from explorer.decoding.attention_file import (
-    MAX_BYTES,
-    MAX_TOKENS,
-    OwnAttentionError,
-    read_own,
-)
+from explorer.decoding.attention_file import MAX_BYTES, MAX_TOKENS, OwnAttentionError, read_own
 from explorer.decoding.decoding import Decoding
 from model.trace import kinds_of
 from tests.explorer.attention_files import as_json, npz, tokens, weights_of
-
-# What does not fit
 
 
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ({}, "none of the arrays encoder, decoder and cross"),
-        ({"attention": np.zeros((1, 1, 2, 2))}, "none of the arrays"),
+        ({"attention": np.eye(2)}, "none of the arrays encoder, decoder and cross"),
         ({"encoder": weights_of(1, 1, 3, 3)}, "needs src_tokens"),
         ({"cross": weights_of(1, 1, 2, 3), "src_tokens": tokens(3)}, "needs read_tokens, a list of 2"),
         ({"encoder": weights_of(1, 1, 3, 3), "src_tokens": tokens(4)}, "3 queries, but src_tokens has 4"),
@@ -50,11 +42,8 @@ from tests.explorer.attention_files import as_json, npz, tokens, weights_of
         ({"encoder": weights_of(2, 2), "src_tokens": tokens(2), "encoder_mask": np.eye(2)}, "masks cells"),
         ({"encoder": weights_of(2, 2), "src_tokens": tokens(2), "src_words": np.array([0.5, 1])}, "whole numbers"),
         ({"encoder": weights_of(2, 2), "src_tokens": tokens(2), "src_words": np.arange(3)}, "src_words"),
-        (
-            {"decoder": weights_of(2, 2), "read_tokens": tokens(2), "probabilities": np.array([2.0, 0])},
-            "must lie between",
-        ),
-        ({"decoder": weights_of(2, 2), "read_tokens": tokens(2), "probabilities": np.zeros(5)}, "probabilities"),
+        ({"decoder": np.eye(2), "read_tokens": tokens(2), "probabilities": np.array([2.0, 0])}, "must lie between"),
+        ({"decoder": np.eye(2), "read_tokens": tokens(2), "probabilities": np.zeros(5)}, "probabilities"),
         ({"decoder": weights_of(2, 2), "read_tokens": tokens(2), "predicted_tokens": ["a"]}, "predicted_tokens"),
         ({"encoder": weights_of(1, 1, 2, 2), "src_tokens": tokens(MAX_TOKENS + 1)}, "1,02"),
     ],
@@ -74,13 +63,11 @@ def test_what_does_not_fit_gets_a_message(write: Any, arrays: dict[str, Any], sa
         (b"PK", "not a readable .npz"),
         (b"PK\x03\x04" + b"\x00" * 50, "not a readable .npz"),
         (b"PK" + bytes(MAX_BYTES), "at most"),
-        (b"\x93NUMPY", "neither"),
         (b"\xff\xfe{}", "neither"),
         (b"[1, 2]", "not an object"),
         (b'{"encoder": [[1, 2], [3]], "src_tokens": ["a", "b"]}', "of equal length"),
         (b'{"encoder": [["x"]], "src_tokens": ["a"]}', "nested lists of numbers"),
         (b'{"encoder": [[null]], "src_tokens": ["a"]}', "not a number"),
-        (b'{"encoder": [[NaN]], "src_tokens": ["a"]}', "not a number"),
         (b'{"encoder": {"a": 1}, "src_tokens": ["a"]}', "nested lists"),
         (b'{"encoder": [[1]], "src_tokens": "a"}', "plain list of strings"),
         (b'{"encoder": [[1]], "src_tokens": [1]}', "plain list of strings"),
@@ -89,7 +76,7 @@ def test_what_does_not_fit_gets_a_message(write: Any, arrays: dict[str, Any], sa
         (b"[" * 100_000, "neither"),
         (b'{"encoder": ' + b"[" * 80 + b"1" + b"]" * 80 + b"}", "nested lists"),
     ],
-    ids=range(18),
+    ids=range(16),
 )
 def test_files_that_are_something_else_get_a_message(content: bytes, said: str) -> None:
     with pytest.raises(OwnAttentionError) as refused:
@@ -169,7 +156,7 @@ def readable(content: bytes) -> Decoding | None:
         return None
 
 
-GIVEN = {"encoder": weights_of(2, 2, 3, 3), "cross": weights_of(1, 2, 2, 3)}
+GIVEN: dict[str, Any] = {"encoder": weights_of(2, 2, 3, 3), "cross": weights_of(1, 2, 2, 3)}
 GIVEN |= {"src_tokens": tokens(3), "read_tokens": tokens(2)}
 GOOD = st.sampled_from([npz(**GIVEN), as_json(**GIVEN)])
 
@@ -194,24 +181,18 @@ def test_a_file_that_was_cut_off_and_noise_are_refused(whole: bytes, part: float
     assert readable(noise) is readable(b"PK\x03\x04" + noise) is None
 
 
-@given(
-    hnp.arrays(st.sampled_from([np.float32, np.float64, np.int64, np.bool_, "S3", "U2"]), hnp.array_shapes(max_dims=6))
+DTYPES: st.SearchStrategy[Any] = st.sampled_from([np.float32, np.int64, np.bool_, "S3", "U2"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=3),
+    lambda c: st.lists(c, max_size=4) | st.dictionaries(st.sampled_from(["encoder", "src_tokens"]), c, max_size=3),
+    max_leaves=12,
 )
-def test_any_array_is_shown_or_refused(array: np.ndarray) -> None:
+
+
+@given(hnp.arrays(DTYPES, hnp.array_shapes(max_dims=6)), VALUES)
+def test_any_array_and_any_json_are_shown_or_refused(array: np.ndarray, value: Any) -> None:
     readable(npz(encoder=array, src_tokens=tokens(array.shape[-1])))
     readable(npz(encoder=np.eye(2), src_tokens=array))
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.floats() | st.text(max_size=3),
-        lambda c: (
-            st.lists(c, max_size=4) | st.dictionaries(st.sampled_from(["encoder", "src_tokens", "a"]), c, max_size=3)
-        ),
-        max_leaves=12,
-    )
-)
-def test_any_json_is_shown_or_refused(value: Any) -> None:
     readable(json.dumps(value).encode())
     readable(json.dumps({"encoder": value, "src_tokens": ["a"]}).encode())
     readable(json.dumps({"encoder": [[1.0]], "src_tokens": value, "encoder_mask": value}).encode())

@@ -42,15 +42,6 @@ def test_only_hints_that_the_answer_bears_out_are_shown(name: str) -> None:
     assert hidden == NOT_BORNE_OUT.get(name, set())
 
 
-def test_t1_the_hint_and_the_map_say_the_same() -> None:
-    shown = translated("adjective-swap", "I read red books")
-    row = shown.trace.predicted_tokens.index("livres")
-    heaviest = shown.trace.src_tokens[shown.trace.cross[-1].mean(axis=0)[row].argmax()]
-    hint = hint_for("I read red books", task_of("adjective-swap").examples, shown)
-    assert heaviest == "books"
-    assert "to predict “livres” it looks at “books”" in hint
-
-
 @pytest.mark.parametrize(
     ("model", "text", "changes", "holds"),
     [
@@ -58,7 +49,7 @@ def test_t1_the_hint_and_the_map_say_the_same() -> None:
         ("adjective-swap", "I read red books", {"says": ("livres rouge",)}, True),
         ("adjective-swap", "I read red books", {"says": ("livre",)}, False),  # whole words only
         ("adjective-swap", "I read red books", {"says": ("rouge livres",)}, False),
-        ("adjective-swap", "I read red books", {"looks": (("rouge", "red"),)}, True),
+        ("adjective-swap", "I read red books", {"looks": (("livres", "books"), ("rouge", "red"))}, True),
         ("adjective-swap", "I read red books", {"looks": (("rouge", "books"),)}, False),
         ("adjective-swap", "I read red books", {"looks": (("nous", "we"),)}, False),
         ("adjective-swap", "I read red books", {"pattern": "mirror"}, False),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -74,16 +76,12 @@ def test_a_patched_output_is_that_of_the_other_sentence(reverse: Translator) -> 
 def test_the_mean_of_a_head_comes_from_the_sample(reverse: Translator) -> None:
     loaded = reverse.loaded
     sample = subsample(written_sample(get_task("reverse").splits["test"], loaded.source, loaded.target, 100), 20)
-    asked = []
-
-    def means(heads):
-        asked.extend(heads)
-        return mean_outputs(loaded.transformer, sample.pairs, heads)
-
-    made = edits_for((Change("cross", 1, 2, "mean"),), loaded.model_config, means, lambda change: np.zeros(1))
-    assert asked == [("cross", 0, 1)]
-    assert made.edits[0].values is not None
-    assert made.edits[0].values.shape == (32,)
+    means = Mock(side_effect=partial(mean_outputs, loaded.transformer, sample.pairs))
+    (made,) = edits_for((Change("cross", 1, 2, "mean"),), loaded.model_config, means, Mock()).edits
+    ((asked,), _) = means.call_args
+    assert list(asked) == [("cross", 0, 1)]
+    assert made.values is not None
+    assert made.values.shape == (32,)
 
 
 def test_edits_have_a_name_that_their_values_are_subsample() -> None:

@@ -50,12 +50,14 @@ def test_hypotheses_are_listed_best_first_and_the_best_is_the_models_own(reverse
     assert [each.text for each in listed] == [f"{rank}. {own.hypotheses[rank - 1][0]}" for rank in (1, 2, 3)]
     assert [each.path for each in listed] == [None, own.hypotheses[1][1].path, own.hypotheses[2][1].path]
     text, best = own.hypotheses[0]
-    assert text == own.text
+    assert (text, best.path) == (own.text, own.path)
+    totals = {branch.path: branch.total for branch in branches_of(own.beam, str)}
+    assert [totals[found.path] for _, found in own.hypotheses] == pytest.approx([h.log_prob for _, h in own.hypotheses])
+    scores = [found.score for _, found in own.hypotheses]
+    assert scores == sorted(scores, reverse=True)
     assert listed[0].detail == f"score {best.score:.3f} · log-probability {best.log_prob:.3f} nats"
-    assert hypotheses(reverse.translate(TEXT, DecodeConfig())) == (), "without beam search"
-
-
-def test_a_hypothesis_that_has_not_ended_says_so(reverse: Translator) -> None:
+    greedy = reverse.translate(TEXT, DecodeConfig())
+    assert hypotheses(greedy) == greedy.beam == (), "without beam search"
     cut = reverse.translate(TEXT, DecodeConfig(method="beam", beam_size=2, max_length=2))
     assert [each.detail.endswith("nats · cut off") for each in hypotheses(cut)] == [True, True]
 

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 
 from explorer.charts.score_terms import terms_plot
 from explorer.decoding.score_parts import explanation, largest_terms, mean_explanation, term_rows
-from explorer.decoding.target_probabilities import (
-    log_probability,
-    perplexity,
-    probability_caption,
-    probability_columns,
-)
+from explorer.decoding.target_probabilities import log_probability, perplexity, probability_caption, probability_columns
 from explorer.decoding.word_changes import WordSpan, changes_in_words, word_spans
 from model.analysis.score_terms import Part
 from model.trace import AttentionTrace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,12 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.decoding import translator as module
-from explorer.decoding.decode_tree import branches_of
 from explorer.decoding.translator import InputError, Translator
 from model.checkpoint import load_model
 from model.config import EOS, SOS, AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
-from model.transformer import Transformer
 from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS
 
@@ -77,33 +76,25 @@ def test_unknown_words_are_named(words: Translator) -> None:
     assert any("characters were read" in note for note in long)
 
 
-@pytest.mark.parametrize(
-    ("task", "text"),
-    [
-        *(
-            (task, text)
-            for task in ("adjective-swap", "reverse")
-            for text in ("word " * 5000, "I read red books " * 200)
-        ),
-        ("reverse", "x" * 300_000),
-        ("reverse", "ab" * 23 + "cd"),
-        *(("dates", text) for text in ("İ" * 40, "a" + "İ" * 5000)),  # İ in lower case is two code points
-    ],
-)
-def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(tmp_path: Path, task: str, text: str) -> None:
-    model = toy(tmp_path, task)
-    translation = model.translate(text, GREEDY)
-    assert len(translation.source) <= model.max_source_tokens
-    assert len(translation.trace.src_tokens) == len(translation.source) + 1
-    assert any("at most" in note for note in translation.notes)
-
-
-def test_a_text_that_just_fits_is_not_cut(letters: Translator) -> None:
-    text = "ab" * 23 + "c"
-    translation = letters.translate(text, GREEDY)
-    assert len(translation.source) == letters.max_source_tokens == 47
-    assert translation.source.text == text
-    assert not any("at most" in note for note in translation.notes)
+def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(
+    tmp_path: Path, words: Translator, letters: Translator
+) -> None:
+    dates = toy(tmp_path, "dates")
+    for model, text in (
+        (words, "word " * 5000),
+        (letters, "I read red books " * 200),
+        (letters, "x" * 300_000),
+        (letters, "ab" * 23 + "cd"),
+        *((dates, text) for text in ("İ" * 40, "a" + "İ" * 5000)),  # İ in lower case is two code points
+    ):
+        translation = model.translate(text, GREEDY)
+        assert len(translation.source) <= model.max_source_tokens
+        assert len(translation.trace.src_tokens) == len(translation.source) + 1
+        assert any("at most" in note for note in translation.notes)
+    fits = letters.translate("ab" * 23 + "c", GREEDY)
+    assert len(fits.source) == letters.max_source_tokens == 47
+    assert fits.source.text == "ab" * 23 + "c"
+    assert not any("at most" in note for note in fits.notes)
 
 
 def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
@@ -115,18 +106,6 @@ def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
     np.testing.assert_array_equal(forked.trace.cross[:, :, 0], own.trace.cross[:, :, 0])
     again = words.translate("I read red books", DecodeConfig(), prefix=forked.path)
     assert again.path[: len(forked.path)] == forked.path
-
-
-def test_beam_candidates_come_best_first_and_bring_their_branches(words: Translator) -> None:
-    translation = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
-    scores = [found.score for _, found in translation.hypotheses]
-    assert len(scores) == 3
-    assert scores == sorted(scores, reverse=True)
-    assert translation.path == translation.hypotheses[0][1].path
-    by_path = {branch.path: branch for branch in branches_of(translation.beam, str)}
-    for _, found in translation.hypotheses:
-        assert by_path[found.path].total == pytest.approx(found.log_prob)
-    assert words.translate("I read red books", GREEDY).beam == ()
 
 
 def test_the_same_seed_draws_the_same_sentence(words: Translator) -> None:
@@ -198,11 +177,12 @@ def test_an_explanation_is_of_the_translation_under_its_edit(
     words: Translator, kind: AttentionKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edit = HeadEdits((HeadEdit("cross", 0, 0, "uniform"),))
-    translation, runs, forward = words.translate("I read red books", GREEDY, edit=edit), [], Transformer.forward
-    monkeypatch.setattr(Transformer, "forward", lambda *args, **given: runs.append(1) or forward(*args, **given))
+    translation = words.translate("I read red books", GREEDY, edit=edit)
+    run = Mock(wraps=words.loaded.transformer.forward)
+    monkeypatch.setattr(words.loaded.transformer, "forward", run)
     monkeypatch.setattr(module, "decode_recorded", None)
     explanation = words.explain(translation, (kind, 0, 1), 1)
-    assert len(runs) == 1 or kind == "encoder", "one run, which decodes nothing"
+    assert run.call_count == 1 or kind == "encoder", "one run, which decodes nothing"
     row, weights = explanation.details.rows[1], translation.trace.weights(kind)[0, 1]
     np.testing.assert_allclose(row.weights, weights[1, : len(row.weights)], rtol=0, atol=1e-6)
     np.testing.assert_allclose(explanation.terms.weights, weights, rtol=0, atol=1e-6)

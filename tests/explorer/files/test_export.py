@@ -26,8 +26,6 @@ from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
 from tests.explorer.shown_maps import VIEWS, noisy, on_screen
 
-# Numbers
-
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("kind", ATTENTION_KINDS)
@@ -55,18 +53,12 @@ def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, ki
 def test_npz_opens_again_with_equal_arrays_and_masks(kinds: tuple[AttentionKind, ...]) -> None:
     trace = noisy()
     content = npz_bytes(trace, kinds)
-    own = read_own(content, "again.npz").trace
-    assert kinds_of(own) == kinds
+    assert kinds_of(read_own(content, "again.npz").trace) == kinds
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         for kind in kinds:
             assert archive[kind].dtype == np.float32
+            np.testing.assert_array_equal(archive[kind], trace.weights(kind))
             np.testing.assert_array_equal(archive[f"{kind}_mask"], trace.mask(kind))
-            assert not archive[kind][..., archive[f"{kind}_mask"] != 0].any()
-            for weights in (archive[kind], own.weights(kind)):
-                np.testing.assert_array_equal(weights, trace.weights(kind))
-
-
-# What is on screen
 
 
 def test_the_grid_is_sorted_and_filtered_as_the_view_says() -> None:
@@ -79,13 +71,14 @@ def test_the_grid_is_sorted_and_filtered_as_the_view_says() -> None:
     everywhere = list(np.ndindex(2, 3))
     assert indices("heads") == everywhere
     assert indices("heads.by-keys") == sorted(everywhere, key=summary.effective.__getitem__)
-    assert indices("heads.by-previous") == sorted(everywhere, key=lambda index: -summary.shares["previous"][index])
+    assert indices("heads.by-previous") == sorted(everywhere, key=summary.shares["previous"].__getitem__, reverse=True)
     only = on_screen(planted, "heads.role-itself", "encoder")
     assert [place.index for place in only.places] == [(0, 0)], "only this planted head looks at itself"
     assert only.notes == ("1.0 keys, itself 100 %",)
-    for nothing, view in ((planted, "heads.role-mirror"), (trace, "heads.most-10")):
-        with pytest.raises(ValueError, match="No head passes"):
-            on_screen(nothing, view, "encoder")
+    with pytest.raises(ValueError, match="No head passes"):
+        on_screen(planted, "heads.role-mirror", "encoder")
+    with pytest.raises(ValueError, match="No head passes"):
+        on_screen(trace, "heads.most-10", "encoder")
     beside = on_screen(trace, "heads.beside.max")
     assert {place.kind for place in beside.places} == set(ATTENTION_KINDS)
     assert {one.top for one in beside.maps} == {max(one.values.max() for one in beside.maps)}, "one scale"
@@ -115,9 +108,6 @@ def test_lines_hold_the_share_that_is_asked_for() -> None:
     found = lines_of(values, 80)
     assert [line[:2] for line in found] == [(0, 0), (0, 1), (1, 0), (2, 1), (2, 2)]
     assert len(lines_of(values, 100)) == 6
-
-
-# Figures
 
 
 def test_colours_follow_the_numbers() -> None:
@@ -159,23 +149,27 @@ def check(content: bytes, kind: Format) -> str:
     return "".join(root.itertext())
 
 
-@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_is_drawn_with_any_tokens_and_gives_the_same_file_again(view: str, kind: Format) -> None:
+def test_every_view_is_drawn_with_any_tokens(view: str) -> None:
     shown = on_screen(noisy(), view)
-    content = draw(shown, kind)
-    text = check(content, kind)
-    if kind == "svg":
-        assert shown.title in text
-        assert "Sentence: <b>x</b>" in text
-        if view.startswith(("head.", "lines")):
-            assert "=cmd" in text
-            assert "$x^2$" in text
+    text = check(draw(shown, "svg"), "svg")
+    assert shown.title in text
+    assert "Sentence: <b>x</b>" in text
+    if view.startswith(("head.", "lines")):
+        assert "=cmd" in text
+        assert "$x^2$" in text
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("view", ["head", "lines"])  # the same marks are drawn in every kind of file
+def test_every_kind_of_file_opens_and_is_the_same_file_again(view: str, kind: Format) -> None:
+    content = draw(on_screen(noisy(), view), kind)
+    check(content, kind)
     if view == "head":
         assert draw(on_screen(noisy(), view), kind) == content
 
 
-@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize("size", [1, 100])
 @pytest.mark.parametrize("view", ["heads", "head", "lines", "text"])
 def test_one_token_and_a_hundred_are_drawn(size: int, view: str) -> None:
     trace = planted_trace(tuple(f"s{i}" for i in range(size)), tuple(f"t{i}" for i in range(size)), layers=(1, 2))
@@ -201,8 +195,7 @@ def test_words_from_right_to_left_are_joined_and_turn_nothing_around_them() -> N
     texts = picture_of(shown).texts
     assert {"\u200e1 هذا\u200e", "\u200e2 זה\u200e → יפה\u200e", "3 <eos>"} <= set(texts)
     assert "“1 هذا\u200e” (100 %)" in texts[-1]
-    svg = draw(shown, "svg")
-    assert "1 هذا" in labels_in(svg)
+    assert "1 هذا" in labels_in(draw(shown, "svg"))
 
 
 def test_all_heads_name_their_tokens() -> None:
@@ -239,8 +232,8 @@ def test_the_sentence_of_several_heads_is_shaded_by_their_mean() -> None:
 def test_many_sessions_may_draw_at_once() -> None:
     shown = [on_screen(planted_trace(), view) for view in ("heads", "head", "lines", "text")]
     expected = [draw(one, "svg") for one in shown]
-    with ThreadPoolExecutor(8) as sessions:
-        assert list(sessions.map(lambda one: draw(one, "svg"), shown * 2)) == expected * 2
+    with ThreadPoolExecutor(4) as sessions:
+        assert list(sessions.map(lambda one: draw(one, "svg"), shown)) == expected
 
 
 def test_characters_without_a_font_are_named() -> None:

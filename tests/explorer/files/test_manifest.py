@@ -26,19 +26,14 @@ def text_of(selection: Selection, **changes: Any) -> str:
 @example(Selection(model="m", text="</script>\u2028 👩‍👩‍👧 שלום"))
 def test_manifest_and_link_give_back_the_very_selection(selection: Selection) -> None:
     found = read_manifest(text_of(selection).encode())
-    assert found.selection == selection
-    assert found.model_hash == "ab" * 32
-    assert found.problems == ()
-    again, problems = from_query(dict(parse_qsl(link(selection).partition("?")[2], keep_blank_values=True)))
-    assert again == selection
-    assert problems == []
+    assert (found.selection, found.model_hash, found.problems) == (selection, "ab" * 32, ())
+    query = parse_qsl(link(selection).partition("?")[2], keep_blank_values=True)
+    assert from_query(dict(query)) == (selection, [])
 
 
 def test_a_text_too_long_for_a_link_is_whole_in_the_manifest_which_names_versions_and_edits() -> None:
-    selection, edits = (
-        Selection(model="m", text="word " * 5000, path=(4, 2), cell=(1, 1)),
-        ("cross layer 1 head 2: zero",),
-    )
+    selection = Selection(model="m", text="word " * 5000, path=(4, 2), cell=(1, 1))
+    edits = ("cross layer 1 head 2: zero",)
     text = text_of(selection, edits=edits)
     assert read_manifest(text.encode()).selection == selection
     assert "text=" not in link(selection)
@@ -51,14 +46,8 @@ def test_a_text_too_long_for_a_link_is_whole_in_the_manifest_which_names_version
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"\xff",
-        b"[]",
-        b"{}",
-        b"nothing",
-        b"[" * 50_000,
-        b'{"manifest_version": 2}',
-        b'{"manifest_version": 1}',
+        *(b"", b"\xff", b"[]", b"{}", b"nothing", b"[" * 50_000),
+        *(b'{"manifest_version": 2}', b'{"manifest_version": 1}'),
         b'{"manifest_version": 1, "model": {"name": 5}, "text": "x"}',
         b'{"manifest_version": 1, "model": {"name": "m"}, "text": ["x"]}',
         b" " * (MAX_BYTES + 1),

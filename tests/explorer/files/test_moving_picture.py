@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageSequence
 
 from explorer.decoding.coordinates import Place
 from explorer.files import moving_picture as module
@@ -21,6 +22,7 @@ from explorer.files.moving_picture import (
     sentence_of,
     stage_steps,
 )
+from explorer.files.picture import Picture
 from tests.explorer.planted import planted_trace
 
 TRACE = planted_trace()
@@ -36,13 +38,11 @@ def test_a_frame_per_step_each_as_long_as_it_should_be(images: list[Image.Image]
     assert len(content) < 400_000
     frames, durations = [], []
     with Image.open(io.BytesIO(content)) as picture:
-        assert picture.format == "GIF"
-        assert picture.n_frames == len(TRACE.read_tokens) == 5
-        assert picture.info["loop"] == 0
-        for i in range(picture.n_frames):
-            picture.seek(i)
-            frames.append(np.asarray(picture.convert("RGB"), dtype=int))
-            durations.append(picture.info["duration"])
+        assert (picture.format, picture.info["loop"]) == ("GIF", 0)
+        for frame in ImageSequence.Iterator(picture):
+            frames.append(np.asarray(frame.convert("RGB"), dtype=int))
+            durations.append(frame.info["duration"])
+    assert len(frames) == len(TRACE.read_tokens)
     assert durations == [STEP_MS] * 4 + [LAST_MS]
     for one, other in pairwise(frames):
         assert (abs(one - other).max(axis=-1) > 60).mean() > 0.001, "frames differ"
@@ -76,12 +76,15 @@ def test_the_weights_of_each_kind_are_those_of_the_trace(place: Any, step: int, 
 
 def test_a_long_decoding_is_cut_and_the_picture_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_STEPS", 2)
-    seen, told = [], []
-    monkeypatch.setattr(
-        module,
-        "frames",
-        lambda pictures, texts, dpi: (seen.append(p.texts[0]) or Image.new("RGB", (8, 8)) for p in pictures),
-    )
+    titles: list[str] = []
+
+    def blank(pictures: Iterable[Picture], *_: object) -> Iterator[Image.Image]:
+        for picture in pictures:
+            titles.append(picture.texts[0])
+            yield Image.new("RGB", (8, 8))
+
+    monkeypatch.setattr(module, "frames", blank)
+    told: list[tuple[int, int]] = []
     assert len(drawn_steps(TRACE, Place("cross", 1, 0), "planted", lambda *at: told.append(at))) == 2
-    assert seen[0].endswith("· the first 2 steps")
+    assert titles[0].endswith("· the first 2 steps")
     assert told == [(1, 2), (2, 2)]

@@ -27,43 +27,18 @@ from tests.explorer.planted_heads import random_trace
 from tests.explorer.toy_models import save_toy
 from tests.paths import ROOT
 
-SOURCE = ["a", "b", "c", "<eos>"]
 
-
-def recording(trace: AttentionTrace, path: tuple[int, ...], seq: str = "one") -> Recording:
-    return Recording(Decoding(trace, seq, "planted", path))
+def recording(trace: AttentionTrace, path: tuple[int, ...]) -> Recording:
+    return Recording(Decoding(trace, "one", "planted", path))
 
 
 def page(recordings: list[Recording], **choices: object) -> bytes:
     return page_of(recordings, place_in(recordings[0].decoding.trace), **choices)
 
 
-def forked(trace: AttentionTrace, row: int, length: int) -> AttentionTrace:
-    """Another decoding of the same source that agrees with `trace` in the rows before `row`."""
-    other = random_trace(SOURCE, ["<sos>", *"uvwxyz"[: length - 1]], seed=9)
-    changes = {"encoder": trace.encoder}
-    for kind in ("decoder", "cross"):
-        weights = getattr(other, kind).copy()
-        keys = row if kind == "decoder" else len(SOURCE)
-        weights[:, :, :row, :keys] = getattr(trace, kind)[:, :, :row, :keys]
-        changes[kind] = weights
-    return dataclasses.replace(other, **changes)
-
-
 @pytest.fixture(scope="module")
 def trace() -> AttentionTrace:
-    return random_trace(SOURCE, ["<sos>", "u", "v", "w"])
-
-
-@pytest.mark.parametrize("length", [3, 4, 6])
-def test_every_recording_comes_out_as_it_went_in(trace: AttentionTrace, length: int) -> None:
-    other = forked(trace, 2, length)
-    html = page(
-        [recording(trace, (5, 6, 7, 3)), recording(other, (5, 6, 9, 8, 4, 3)[:length], "two")], title="x"
-    ).decode()
-    for number, one in enumerate((trace, other)):
-        for kind, weights in weights_of(html, number).items():
-            np.testing.assert_array_equal(weights, getattr(one, kind))
+    return random_trace(["a", "b", "c", "<eos>"], ["<sos>", "u", "v", "w"])
 
 
 def test_forks_are_found_from_both_sides(trace: AttentionTrace) -> None:
@@ -122,6 +97,8 @@ def test_every_recording_is_exactly_what_the_model_computed_and_fits_400_kilobyt
     assert len(recorded(translator, TWELVE_WORDS, 1, forks=0).page) <= 200_000
     assert example.n_forks == 3
     html = example.page.decode()
+    lengths = {len(decoding_of(html, number)["target"]["predicted_ids"]) for number in range(4)}
+    assert len(lengths) > 1, "not all are as long as the first"
     header, own = header_of(html), decoding_of(html)["target"]["predicted_ids"]
     for number, one in enumerate(header["recordings"]):
         path = decoding_of(html, number)["target"]["predicted_ids"]

@@ -1,17 +1,18 @@
-"""Typed and chosen answers, right or wrong, and what is said about them."""
+"""Answers, right or wrong, what is said about them, and exercises, done or not."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from explorer.decoding.selection import Selection
 from explorer.lessons.answers import Solution, feedback, is_right, solve, with_answer
+from explorer.lessons.exercises import ReaderState, is_done
 from explorer.lessons.expressions import Expression, Term, TermError, read_expression
 from explorer.lessons.lesson import Choice, Question
-from explorer.lessons.progress import (
-    Answer,
-    Outcome,
-    StepRecord,
-)
+from explorer.lessons.progress import Answer, Outcome, StepRecord
 from tests.explorer.lessons.examples import asked
 
 
@@ -78,3 +79,33 @@ def test_what_is_said_of_an_answer(outcome: Outcome, given: str | None, said: tu
     record = StepRecord(outcome, False, Answer(given, 1) if given else None)
     made = feedback(question, Solution("16", None, 16.0), record, lambda text, answer: text.replace("{answer}", answer))
     assert [(message.tone, message.text) for message in made][-1:] == ([said] if said else [])
+
+
+START = Selection(model="m", text="a b", path=(1,), kind="encoder", layer=1, head=2, step=1)
+LSTM = {"trained": True, "task": "reverse", "model": {"architecture": "lstm"}}
+
+
+def at(*own: dict[str, Any], edits: int = 0, widgets: dict[str, object] | None = None, **place: Any) -> ReaderState:
+    """A reader who has gone to this place, with these models of their own."""
+    return ReaderState(replace(START, **place), START, widgets or {}, own, edits)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "done", "others"),
+    [
+        ("at kind=cross layer=3", at(kind="cross", layer=3), [at(kind="cross"), at(layer=3)]),
+        ("at head=4", at(head=4), [at(head=3)]),
+        ("at step=4", at(step=4), [at(step=3)]),
+        ("at row=3 key=4", at(cell=(3, 4)), [at(cell=(4, 3))]),
+        ("own_sentence", at(text="c"), [at(text=" a b "), at(text="  ")]),
+        ("other_path", at(path=(9,)), [at(path=None)]),
+        ("edited", at(edits=1), [at(kind="decoder")]),
+        ("switched widget=a value=true", at(widgets={"a": True}), [at(widgets={"a": False, "b": True})]),
+        ("trained", at(LSTM), [at({**LSTM, "trained": False})]),
+        ("trained task=reverse architecture=lstm", at(LSTM), [at({**LSTM, "task": "x"}), at({**LSTM, "model": {}})]),
+    ],
+)
+def test_an_exercise_is_done_by_what_it_asks_for(exercise: str, done: ReaderState, others: list[ReaderState]) -> None:
+    term = read_expression(exercise).left
+    assert is_done(term, done)
+    assert not any(is_done(term, other) for other in (at(), *others))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import get_args
 
-import numpy as np
 import pytest
 
 from explorer.decoding.score_parts import part_label
@@ -12,22 +11,21 @@ from explorer.decoding.translator import Translator
 from explorer.lessons.checks import CHECKS, Live, answer
 from explorer.lessons.checks.registry import Heads
 from explorer.lessons.expressions import Term, TermError
-from explorer.probing.cross_checks import kept_shares
-from explorer.probing.sample import default_choice, gather
-from model.analysis.cross_checks import value_zeroing
 from model.analysis.score_terms import grouped
 from model.checkpoint import load_model
-from model.config import EOS, SOS, AttentionKind, DecodeConfig
+from model.config import AttentionKind, DecodeConfig
 from model.folder import summarize
-from tests.explorer.probed import quiet
-from tests.paths import ROOT
+from tests.paths import CHECKPOINTS
+
+
+def opened(model: str, text: str) -> Live:
+    translator = Translator(load_model(CHECKPOINTS / model))
+    return Live(translator, translator.translate(text, DecodeConfig()), summarize(CHECKPOINTS / model))
 
 
 @pytest.fixture(scope="module")
 def live() -> Live:
-    folder = ROOT / "checkpoints" / "reverse"
-    translator = Translator(load_model(folder))
-    return Live(translator, translator.translate("hello", DecodeConfig()), summarize(folder))
+    return opened("reverse", "hello")
 
 
 def test_checks_agree_with_the_trace(live: Live) -> None:
@@ -60,31 +58,13 @@ def test_a_place_that_is_not_there_gets_a_message(live: Live, name: str) -> None
         answer(term, live)
 
 
-def test_explanations_agree_with_what_is_measured_elsewhere() -> None:
-    loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
-    translator = Translator(loaded)
-    shown = translator.translate("I read red books", DecodeConfig())
-    live = Live(translator, shown, summarize(ROOT / "checkpoints" / "adjective-swap"))
-
-    def value(name: str, **written: str) -> object:
-        return answer(Term(name, tuple(written.items())), live)
-
-    src, read = (*shown.source.ids, EOS), (SOS, *shown.path[:-1])
-    zeroed = value_zeroing(loaded.transformer, src, read, "cross", 1)
-    ranked = [value("missed_key", kind="cross", layer="2", row="5", rank=str(rank)) for rank in range(1, 6)]
-    assert ranked == [shown.trace.src_tokens[int(i)] for i in np.argsort(-zeroed[4])]
-    place = {"kind": "cross", "layer": "2", "head": "3", "row": "3", "key": "4"}
-    terms = translator.explain(shown, ("cross", 1, 2), 2).terms
-    table, queries, keys = grouped(terms.table_above_row(2, 3), terms.query_parts, terms.key_parts)
-    assert part_label(keys[int(table.max(axis=0).argmax())]) == value("largest_part", **place, side="key")
-    assert part_label(queries[int(table.max(axis=1).argmax())]) == value("largest_part", **place, side="query")
-    shares = [float(str(value("share_of_key", **place, part=part_label(part)))) for part in keys]
-    assert sum(shares) == pytest.approx(1)
-    # Only the vector of the word that differs carries the other word.
-    words = [value("patched_token", other="I read red apples", row="3", position=str(at)) for at in range(1, 6)]
-    assert words == ["livres", "livres", "livres", "pommes", "livres"]
+def test_the_shares_of_a_score_sum_to_1_and_a_sentence_is_not_patched_with_itself() -> None:
+    """Other explanations are compared with those on screen in tests/pages/test_answers_on_screen.py."""
+    live = opened("adjective-swap", "I read red books")
+    terms = live.translator.explain(live.translation, ("cross", 1, 2), 2).terms
+    _, _, keys = grouped(terms.table_above_row(2, 3), terms.query_parts, terms.key_parts)
+    place = (("kind", "cross"), ("layer", "2"), ("head", "3"), ("row", "3"), ("key", "4"))
+    shares = [answer(Term("share_of_key", (*place, ("part", part_label(part)))), live) for part in keys]
+    assert sum(map(float, map(str, shares))) == pytest.approx(1)
     with pytest.raises(TermError, match="Both sentences are the same"):
-        value("patched_token", other="I read red books", row="3", position="4")
-    sample, _, _ = gather(default_choice(loaded.data_config), loaded, quiet)
-    kept = kept_shares(loaded, sample, None, quiet)
-    assert value("stays", rows="without_largest") == kept.shares["largest removed"].value
+        answer(Term("patched_token", (("other", "I read red books"), ("row", "3"), ("position", "4"))), live)

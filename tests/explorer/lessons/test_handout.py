@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 
 from explorer.lessons.handout import Figure, Paper, handout, html_of, inline_html, summary
 from explorer.lessons.lesson import Lesson, Step
-from explorer.lessons.progress import (
-    Answer,
-    Outcome,
-    StepRecord,
-)
+from explorer.lessons.progress import Answer, Outcome, StepRecord
 from tests.explorer.lessons.examples import HOSTILE, asked
 
 

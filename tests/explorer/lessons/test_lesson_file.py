@@ -53,7 +53,7 @@ def test_everything_that_a_file_says_is_read() -> None:
     assert (step.question.right, step.question.wrong) == ("It is `{answer}`.", "Look again.")
     assert step.claims == (Expression(Term("translation"), "==", "olleh"),)
     assert second.question is None
-    here = ({"dates": 1}, {"dates": 1, "new": 1}, {})
+    here: tuple[dict[str, int], ...] = ({"dates": 1}, {"dates": 1, "new": 1}, {})
     assert [second.link.model(models) for models in here] == ["dates", "new", "new"], "the first of several"
     windows = b"\xef\xbb\xbf" + (FRONT + STEP).replace("\n", "\r\n").encode()
     assert parse_lesson(windows, "eins.md") == parsed(STEP)

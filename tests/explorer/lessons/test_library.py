@@ -9,15 +9,10 @@ import pytest
 
 from explorer.lessons import library as library_module
 from explorer.lessons.lesson import Lesson, Step
+from explorer.lessons.lesson_file import read_lesson
 from explorer.lessons.library import Library, lesson_files, read_library
-from explorer.lessons.progress import (
-    MAX_KEPT,
-    LessonPosition,
-    Outcome,
-    Progress,
-    read_position,
-    read_progress,
-)
+from explorer.lessons.progress import MAX_KEPT, LessonPosition, Outcome, Progress, read_position, read_progress
+from model import faults
 from tests.explorer.lessons.examples import lesson_of
 
 
@@ -49,15 +44,15 @@ def test_no_file_in_the_folder_keeps_the_other_lessons_away(tmp_path: Path, monk
     assert [lesson.name for lesson in library.lessons] == ["good"]
     assert {problem.split()[0] for problem in library.problems} == {start.split()[0] for start in expected}
     assert all(problem.startswith(tuple(expected)) for problem in library.problems)
-    read, reported = library_module.read_lesson, list[Exception]()
+    reported: list[Exception] = []
 
     def fail(path: Path) -> Lesson:
         if path.name == "digits.md":
             raise AttributeError("unforeseen")
-        return read(path)
+        return read_lesson(path)
 
     monkeypatch.setattr(library_module, "read_lesson", fail)
-    monkeypatch.setattr(library_module.faults, "report", reported.append)
+    monkeypatch.setattr(faults, "report", reported.append)
     again = read_library(lesson_files(tmp_path))
     assert again.lessons == library.lessons
     assert "digits.md cannot be read because of a fault in Headlight." in again.problems
@@ -71,7 +66,9 @@ def test_progress_survives_a_link_and_invalid_parts_are_dropped() -> None:
     assert read_progress("") == (Progress(), False)
     for text in ("attention", "a.9", "a.1~<b>", "~", "a." + "1" * 40, "a.1~" * 900):
         assert read_progress(text)[1], text
-    assert Progress(tuple((f"lesson-{i}", "1" * 30) for i in range(100))).in_link() == ""
+    many = Progress(tuple(sorted((f"lesson-{i}", "1" * 30) for i in range(60))))
+    assert many.in_link() == ""
+    assert read_progress(many.text, MAX_KEPT) == (many, False), "a browser keeps more than a link holds"
 
 
 def test_progress_keeps_the_first_outcome_and_counts_complete_steps() -> None:
@@ -130,9 +127,3 @@ def test_progress_of_two_places_is_united_and_what_a_link_added_can_be_left_out(
     library = Library((lesson_of(3),))
     position, _ = read_position({"done": "attention.1"}, library, LessonPosition(progress=united))
     assert position.progress == united
-
-
-def test_a_browser_keeps_more_than_a_link_holds() -> None:
-    many = Progress(tuple(sorted((f"lesson-{i}", "1" * 30) for i in range(60))))
-    assert many.in_link() == ""
-    assert read_progress(many.text, MAX_KEPT) == (many, False)

@@ -5,42 +5,29 @@ If a retrained model behaves differently, the failure names the lesson and the s
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import html
 import re
 from collections.abc import Callable
 
 import pytest
-import streamlit as st
 
 from explorer.decoding.selection import Selection
 from explorer.lessons.answers import is_right, solve
 from explorer.lessons.exercises import ReaderState, is_done, is_exercise
-from explorer.lessons.expressions import Term, TermError, as_number
+from explorer.lessons.expressions import TermError, as_number
 from explorer.lessons.handout import html_of
 from explorer.lessons.lesson import IN_PLACE, Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
+from explorer.lessons.library import FOLDER
 from explorer.screens.inside.machine import LEDGER
 from explorer.screens.lessons.downloads import make_handout
-from explorer.screens.lessons.running_models import FOLDER, broken_claims, evaluate, fill, library, start_of
+from explorer.screens.lessons.running_models import broken_claims, evaluate, fill, library, start_of
 from explorer.web import runtime
 from model.config import DecodeConfig
 from tests.paths import CHECKPOINTS, ROOT
 
-TITLES = [
-    "What is attention?",
-    "The whole machine",
-    "How does it translate, word by word?",
-    "Train one yourself",
-    "Queries, keys and values",
-    "Why a mask?",
-    "Where is the word order?",
-    "What do heads do?",
-    "Why does it look there?",
-    "What attention does not tell you",
-    "Transformer or LSTM?",
-]
+NAMES = "attention machine translate train queries masks order heads why limits lstm"
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
 STEPS = [(lesson, at, step) for lesson in LESSONS for at, step in enumerate(lesson.steps, start=1)]
 
@@ -64,7 +51,7 @@ def here(lesson: Lesson, at: int) -> tuple[Step, Selection]:
 
 
 def test_the_lessons_are_there_in_reading_order_and_none_is_broken() -> None:
-    assert [lesson.title for lesson in library().lessons] == TITLES
+    assert " ".join(lesson.name for lesson in library().lessons) == NAMES
     assert not library().problems
     assert sum(step.link is not None and bool(step.link.tab) for _, _, step in STEPS) >= 10
     assert sum(step.done is not None for _, _, step in STEPS) >= 20
@@ -139,72 +126,21 @@ def test_a_link_opens_a_place_that_is_there(lesson: Lesson, at: int) -> None:
 @steps(lambda step: step.link is not None and step.link.tab)
 def test_a_tab_that_a_step_opens_is_on_its_page(lesson: Lesson, at: int) -> None:
     link = lesson.step(at).link
-    tree = ast.parse((ROOT / "explorer" / "screens" / link.page / "page.py").read_text(encoding="utf-8"))
-    names = {
-        name.value
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Dict, ast.List))
-        for entry in (node.keys if isinstance(node, ast.Dict) else node.elts)
-        for name in (entry.args if isinstance(entry, ast.Call) else [entry])  # t("Compare curves") names a tab
-        if isinstance(name, ast.Constant)
-    }
-    assigned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Assign)]
-    names |= {value.value for value in assigned if isinstance(value, ast.Constant)}
-    assert link.tab in names | ({LEDGER} if link.page == "inside" else set())
+    assert link is not None
+    source = (ROOT / "explorer" / "screens" / link.page / "page.py").read_text(encoding="utf-8")
+    assert f'"{link.tab}"' in source or (link.page, link.tab) == ("inside", LEDGER)
 
 
 @steps(lambda step: step.done)
-def test_an_exercise_is_open_until_it_is_done(lesson: Lesson, at: int) -> None:
+def test_no_exercise_is_done_before_anything_was(lesson: Lesson, at: int) -> None:
     step, start = here(lesson, at)
     term = step.done.left
     assert is_exercise(term)
     before = ReaderState(dataclasses.replace(start, step=start.step or 1), start)
     assert not is_done(term, before), f"{lesson.name}, step {at}: done before anything was"
-    after, others = done_and_nearly(term, before)
-    assert is_done(term, after)
-    assert others
-    assert not any(is_done(term, other) for other in others)
     if term.name == "switched":
-        screens = (FOLDER.parents[1] / "screens").glob("*/*.py")
+        screens = (ROOT / "explorer" / "screens").glob("*/*.py")
         assert any(f'key="{term.values["widget"]}"' in path.read_text(encoding="utf-8") for path in screens)
-
-
-def done_and_nearly(term: Term, before: ReaderState) -> tuple[ReaderState, list[ReaderState]]:
-    """The state of a reader who has done an exercise, and states of readers who have not."""
-    values, start = term.values, before.selection
-
-    def at(**changes: object) -> ReaderState:
-        return dataclasses.replace(before, selection=dataclasses.replace(start, **changes))
-
-    if term.name == "at":
-        wanted = {name: values[name] if name == "kind" else int(values[name]) for name in values}
-        cell = (wanted.pop("row", 0), wanted.pop("key", 0)) if "row" in values else start.cell
-        changed: dict[str, object] = {**wanted, "cell": cell}
-        wrong = {"kind": "decoder", "layer": 9, "head": 9, "step": 9, "cell": (9, 9)}
-        missed = ["cell"] if "row" in values else list(wanted)
-        return at(**changed), [at(**{**changed, name: wrong[name]}) for name in missed]
-    if term.name == "own_sentence":
-        return at(text="something else"), [at(text=f" {start.text} "), at(text="  ")]
-    if term.name == "other_path":
-        return at(path=(9,)), [at(path=before.start.path)]
-    if term.name == "switched":
-        widget, value = values["widget"], values["value"]
-        done = dataclasses.replace(before, widgets={widget: value})
-        return done, [dataclasses.replace(before, widgets={widget: False, "another": value})]
-    if term.name == "edited":
-        return dataclasses.replace(before, edits=1), [at(kind="decoder")]
-    own = {
-        "trained": True,
-        "task": values.get("task"),
-        "model": {"architecture": values.get("architecture", "transformer")},
-    }
-    others = [{**own, "trained": False}]
-    if "task" in values:
-        others += [{**own, "task": "another"}, {**own, "model": {"architecture": "another"}}]
-    return (
-        dataclasses.replace(before, own=(own,)),
-        [dataclasses.replace(before, own=(other,)) for other in others],
-    )
 
 
 @pytest.mark.slow
@@ -228,21 +164,3 @@ def test_a_handout_has_every_step_and_current_figures(lesson: Lesson) -> None:
     for caption in captions:
         assert "%" not in caption
         assert "looks" not in caption
-
-
-def test_a_model_with_other_answers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test of the tests: with another model's weights behind a name, claims fail and say so."""
-    st.cache_resource.clear()
-    lesson = next(lesson for lesson in LESSONS if lesson.name == "masks")
-    step = lesson.step(5)
-    start = start_of(step)
-    assert broken_claims(step, start) == []
-    real = runtime.translate
-
-    def other(name: str, *rest: object) -> object:
-        return real("adjective-swap" if name == "adjective-swap-unmasked" else name, *rest)
-
-    monkeypatch.setattr(runtime, "translate", other)
-    st.cache_resource.clear()
-    assert any("je lis livres rouge" in problem for problem in broken_claims(step, start))
-    st.cache_resource.clear()

@@ -10,13 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.lessons.answers import is_right, solve
 from explorer.lessons.lesson_file import read_lesson
-from explorer.screens.lessons.running_models import FOLDER, evaluate, fill, start_of
+from explorer.lessons.library import FOLDER
+from explorer.screens.lessons.running_models import evaluate, fill, start_of
 from explorer.web import runtime
 from model.config import DecodeConfig
 from model.importing.import_folder import import_folder
 from tests.explorer.toy_models import save_toy
 from tests.model.importing import peer
-from tests.paths import ROOT
+from tests.pages.page import visit, words
 
 LESSON = read_lesson(FOLDER / "heads.md")
 AT = next(at for at, step in enumerate(LESSON.steps, start=1) if "opus-en-de" in step.needs)
@@ -34,32 +35,26 @@ def with_translator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["lesson"], at.query_params["at"] = LESSON.name, str(AT)
-    return at.switch_page("pages/lessons.py").run()
+    return visit("lessons", lesson=LESSON.name, at=str(AT))
 
 
 def test_with_a_translator_the_step_asks_and_knows_the_answer(
     with_translator: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at = opened(with_translator, monkeypatch)
-    assert not at.exception
-    assert not any("This step needs" in each.value for each in at.info)
+    assert "This step needs" not in words(opened(with_translator, monkeypatch))
     step = LESSON.step(AT)
     start = start_of(step)
     assert (start.model, start.kind, start.layer, start.head) == ("opus-en-de", "cross", 6, 1)
     assert runtime.translate(start.model, start.text, DecodeConfig(), ()).trace.cross.shape[0] == 6
     assert step.question is not None
     solution = solve(step.question, lambda expression: evaluate(expression, start, start))
-    right = [choice.text for choice in step.question.choices if is_right(step.question, solution, choice.text)]
-    assert len(right) == 1
-    assert right[0] in fill(step.question.right, start, solution.text)
+    (right,) = [choice.text for choice in step.question.choices if is_right(step.question, solution, choice.text)]
+    assert right in fill(step.question.right, start, solution.text)
 
 
 def test_without_one_the_step_says_so_and_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_toy(tmp_path / "adjective-swap", "adjective-swap")
     at = opened(tmp_path, monkeypatch)
-    assert not at.exception
-    assert any("This step needs the model opus-en-de or" in each.value.replace("\\", "") for each in at.info)
+    assert "This step needs the model opus-en-de or" in words(at)
     assert not at.warning
     assert LESSON.step(AT).missing(runtime.models())

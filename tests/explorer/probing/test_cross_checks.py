@@ -20,12 +20,13 @@ from model.config import ATTENTION_KINDS, EOS, SOS
 from model.recording import AttentionRecorder
 from model.scoring import evenly_spaced
 from model.transformer import Transformer
+from tests.explorer.probed import quiet
 
 
 def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: LoadedModel) -> None:
     sample = measured.sample.part(range(6))
     tags = [["NOUN" if i % 2 else "DET" for i in range(len(target))] for target in sample.targets]
-    found = kept_shares(reverse, sample, tags, silent)
+    found = kept_shares(reverse, sample, tags, quiet)
     single = [counterfactual_rows(reverse.transformer, *pair) for pair in pairs_of(sample)]
     for name in COUNTERFACTUALS:
         marks = [rows.stays[name][:-1] for rows in single]
@@ -38,12 +39,12 @@ def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: Lo
     assert found.by_tag["content"][0] == found.by_tag["NOUN"][0] == sum(len(target) // 2 for target in sample.targets)
     assert found.words == found.rows()[0]["words"] == sum(len(target) for target in sample.targets)
     assert "68 % of function words" in found.caption()
-    plain = kept_shares(reverse, sample, None, silent)
+    plain = kept_shares(reverse, sample, None, quiet)
     assert plain.by_tag == {}
     assert "68 %" not in plain.caption()
     assert len(evenly_spaced(200, SENTENCES)) == SENTENCES
     classes = [["function" if i == 0 else "content" for i in range(len(target))] for target in sample.targets]
-    by_class = kept_shares(reverse, sample, classes, silent).by_tag
+    by_class = kept_shares(reverse, sample, classes, quiet).by_tag
     assert {name: count for name, (count, _) in by_class.items()} == {"function": 6, "content": found.words - 6}
 
 
@@ -60,10 +61,6 @@ def recorded(model: Transformer, src: tuple[int, ...], read: tuple[int, ...]) ->
     return recorder
 
 
-def silent(done: float, words: str) -> None:
-    """Takes reports of progress."""
-
-
 def test_agreement_of_two_maps() -> None:
     one = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
     assert agreement(one, one) == "the largest key is the same in 3 of 3 rows; mean correlation of a row +1.00"
@@ -72,7 +69,7 @@ def test_agreement_of_two_maps() -> None:
 
 def test_maps_are_compared_row_by_row(measured: Measured, reverse: LoadedModel) -> None:
     sample, model = measured.sample.part(range(5)), reverse.transformer
-    found = map_agreement(reverse, sample, silent)
+    found = map_agreement(reverse, sample, quiet)
     for (kind, layer), shares in found.same.items():
         hits, chance = [], []
         for src, read in pairs_of(sample):
@@ -92,7 +89,7 @@ def test_maps_are_compared_row_by_row(measured: Measured, reverse: LoadedModel) 
 def test_shares_of_the_source_by_place_and_class(measured: Measured, reverse: LoadedModel) -> None:
     sample, model = measured.sample.part(range(6)), reverse.transformer
     classes = [["function" if i % 2 else "content" for i in range(len(target))] for target in sample.targets]
-    found = source_counts(reverse, sample, classes, silent)
+    found = source_counts(reverse, sample, classes, quiet)
     everything, ends, groups = [], [], defaultdict(list)
     for src, read in pairs_of(sample):
         cross, shares, n = recorded(model, src, read).weights("cross"), source_shares(model, src, read), len(read) - 1

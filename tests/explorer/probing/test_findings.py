@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 
-from explorer.probing.importance import measure_curve, measure_importance
-from explorer.probing.measured import measure
+from explorer.probing.importance import Importance, measure_curve, measure_importance
+from explorer.probing.measured import Measured, measure
 from explorer.probing.sample import SampleChoice, default_choice, gather
 from explorer.probing.ship import check_lines, findings
 from model.analysis.importance import least_first
-from model.checkpoint import load_model
+from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import quiet
 from tests.paths import CHECKPOINTS
+
+
+@cache
+def measured(name: str) -> tuple[LoadedModel, Measured, Importance]:
+    """A bundled model, with what is measured of it on its default sample and what each head is worth."""
+    loaded = load_model(CHECKPOINTS / name)
+    found = measure(SampleChoice(), loaded, quiet)
+    return loaded, found, measure_importance(loaded, found.sample, quiet)
+
 
 NAMES = ("reverse", "adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de")
 
@@ -21,9 +31,7 @@ NAMES = ("reverse", "adjective-swap", "adjective-swap-unmasked", "dates", "phras
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_card_quotes_what_is_found(name: str) -> None:
-    loaded = load_model(CHECKPOINTS / name)
-    found = measure(SampleChoice(), loaded, quiet)
-    importance = measure_importance(loaded, found.sample, quiet)
+    loaded, found, importance = measured(name)
     lines = findings(loaded, found, importance)
     for line in lines:
         assert f"- {line}\n" in loaded.card
@@ -37,9 +45,7 @@ def test_the_card_quotes_what_is_found(name: str) -> None:
 
 
 def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
-    loaded = load_model(CHECKPOINTS / "adjective-swap")
-    found = measure(SampleChoice(), loaded, quiet)
-    importance = measure_importance(loaded, found.sample, quiet)
+    loaded, found, importance = measured("adjective-swap")
     curve = measure_curve(loaded, found.sample, found.task, least_first(importance.ablation.loss_change), quiet)
     assert (curve.counts[0], curve.counts[-1]) == (0, 24)
     assert (curve.exact[0], curve.exact[1], curve.exact[-1]) == (1.0, 1.0, 0.0), "the least important heads can go"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from explorer.probing.sample import SampleChoice, default_choice, examples_for
 from model.analysis.word_alignment import aligned_tokens
 from model.checkpoint import LoadedModel, load_model
 from model.importing.import_folder import import_folder
+from tests.explorer.probed import quiet
 from tests.model.importing import bart_peer, peer
 
 SHIFT = 2  # each target word means the source word so many places further on
@@ -72,7 +72,7 @@ def measured(guided: LoadedModel) -> Measured:
         words = [a, b, c, a, b, *source[: n % 3]]
         pairs = " ".join(f"{i + SHIFT}-{i}" for i in range(len(words) - SHIFT))
         lines.append(f"{' '.join(words)}\t{' '.join(target[: len(words) - SHIFT])}\t{pairs}")
-    return measure(SampleChoice("own", tuple(lines)), guided, lambda share, label: None)
+    return measure(SampleChoice("own", tuple(lines)), guided, quiet)
 
 
 def whole_words(tokenizer: Any) -> list[str]:
@@ -92,7 +92,14 @@ def test_its_role_is_alignment_and_it_is_named_as_the_best(measured: Measured) -
     assert second > 0.3
 
 
-def test_a_translator_between_their_languages_is_measured_on_the_scenes(guided: LoadedModel, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def bart(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
+    folder = tmp_path_factory.mktemp("imported") / "bart"
+    import_folder(bart_peer.standard(), folder)
+    return load_model(folder)
+
+
+def test_a_translator_between_their_languages_is_measured_on_the_scenes(guided: LoadedModel, bart: LoadedModel) -> None:
     assert default_choice(guided.data_config) == SampleChoice("scenes")
     examples, about, _ = examples_for(SampleChoice("scenes", size=5), guided)
     assert "5 of 304 aligned scenes" in about
@@ -100,16 +107,13 @@ def test_a_translator_between_their_languages_is_measured_on_the_scenes(guided: 
         source, target = guided.source.encode(example.source), guided.target.encode(example.target)
         assert example.links is not None
         assert any(aligned_tokens(example.links, source, target))
-    import_folder(bart_peer.standard(), tmp_path / "bart")
-    assert default_choice(load_model(tmp_path / "bart").data_config) == SampleChoice("task")
+    assert default_choice(bart.data_config) == SampleChoice("task")
 
 
-def test_what_stands_for_no_text_is_aligned_with_nothing(tmp_path: Path) -> None:
-    import_folder(bart_peer.standard(), tmp_path / "bart")
-    model = load_model(tmp_path / "bart")
+def test_what_stands_for_no_text_is_aligned_with_nothing(bart: LoadedModel) -> None:
     choice = SampleChoice("own", ("a young man\tein junger Mann\t0-0 1-1 2-2",))
-    ((example,), _, _) = examples_for(choice, model)
-    source, target = model.source.encode(example.source), model.target.encode(example.target)
+    ((example,), _, _) = examples_for(choice, bart)
+    source, target = bart.source.encode(example.source), bart.target.encode(example.target)
     assert (source.tokens[0], target.tokens[0]) == ("<s>", "<s>")
     assert example.links is not None
     first, *rest = aligned_tokens(example.links, source, target)

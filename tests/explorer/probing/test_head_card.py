@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.probing.head_card import (
-    DECILES,
-    coverage_caption,
-    deciles,
-    example_statistic,
-    similar_heads,
-)
+from explorer.probing.head_card import DECILES, coverage_caption, deciles, example_statistic, similar_heads
 from explorer.probing.measured import Measured
 from explorer.probing.roles import role_of
 from explorer.probing.tables import colour_range, head_rows, kinds_with, summary

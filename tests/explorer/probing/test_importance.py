@@ -11,11 +11,7 @@ from model.analysis.bootstrap import Estimate
 from model.analysis.importance import Ablation
 from model.config import AttentionKind
 
-LOSS: dict[AttentionKind, list[list[float]]] = {
-    "encoder": [[0.5, -0.0004]],
-    "decoder": [[0.1]],
-    "cross": [[2.0]],
-}
+LOSS: dict[AttentionKind, list[list[float]]] = {"encoder": [[0.5, -0.0004]], "decoder": [[0.1]], "cross": [[2.0]]}
 
 
 def around(values: np.ndarray, width: float) -> Estimate:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.decoding.attention_maps import diagonal, mirror
+from explorer.probing.measured import Measured
 from explorer.probing.measurement import (
     STATISTICS,
     WITHOUT_SINKS,
@@ -23,11 +23,10 @@ from explorer.probing.pattern_cells import lexical_cells
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, NO_ROLE, TOO_FEW, role_of, second_job, shortfall
 from model.analysis import bootstrap
 from model.analysis.recorded_batches import observe, untrained_like, written_sample
-from model.checkpoint import LoadedModel, load_model
+from model.checkpoint import load_model
 from model.config import AttentionKind
 from model.data import get_task
-from model.data.task import Example
-from tests.explorer.probed import HEADS, Head, observed, one_hot, probe_of, random_observed, with_untrained
+from tests.explorer.probed import HEADS, Head, mixed, observed, one_hot, probe_of, random_observed, with_untrained
 from tests.paths import ROOT
 
 
@@ -44,14 +43,6 @@ def probed(count: int = MIN_SENTENCES, **heads: Any) -> Probe:
 def names(probe: Probe, kind: AttentionKind) -> list[str]:
     found = probe.kinds[kind]
     return [role_of(found, *place).name for place in np.ndindex(found.n_layers, found.n_heads)]
-
-
-def mixed(place: Callable[[int], int], share: float) -> Head:
-    """A head with this share of its weight at one place, and the rest spread evenly."""
-    return lambda q, n: (1 - share) * HEADS["uniform"](q, n) + share * one_hot(place(q), n)
-
-
-# Planted heads are named.
 
 
 SINK = "sink: first token"
@@ -223,14 +214,6 @@ def test_evidence_holds_score_baselines_and_size() -> None:
         assert part in evidence
 
 
-def probe_of_models(models: list[Any], loaded: LoadedModel, examples: Sequence[Example]) -> Probe:
-    sample = written_sample(examples, loaded.source, loaded.target, loaded.model_config.max_positions)
-    tally = Tally()
-    for index, item, weights in observe(models, sample, loaded.source, loaded.target):
-        tally.add(index, item, weights)
-    return tally.result()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["reverse", "adjective-swap", "dates"])
 def test_untrained_models_get_no_role(name: str) -> None:
@@ -238,15 +221,17 @@ def test_untrained_models_get_no_role(name: str) -> None:
     loaded = load_model(ROOT / "checkpoints" / name)
     examples = get_task(loaded.data_config.task, split_seed=0).splits["test"]
     some = examples[::12][:80] if len(examples[::12]) >= MIN_SENTENCES else examples[:80]
+    sample = written_sample(some, loaded.source, loaded.target, loaded.model_config.max_positions)
     for own in (101, 102, 103):
-        probe = probe_of_models([untrained_like(loaded.model, seed) for seed in (own, 1, 2, 3, 4, 5)], loaded, some)
+        tally, models = Tally(), [untrained_like(loaded.model, seed) for seed in (own, 1, 2, 3, 4, 5)]
+        for index, item, weights in observe(models, sample, loaded.source, loaded.target):
+            tally.add(index, item, weights)
+        probe = tally.result()
         assert {role for kind in probe.kinds for role in names(probe, kind)} == {NO_ROLE}
 
 
-def test_the_true_head_of_reverse_is_found_by_itself() -> None:
-    loaded = load_model(ROOT / "checkpoints" / "reverse")
-    models = [loaded.model, *(untrained_like(loaded.model, seed) for seed in range(5))]
-    found = probe_of_models(models, loaded, get_task("reverse").splits["test"][::10]).kinds["cross"]
+def test_the_true_head_of_reverse_is_found_by_itself(measured: Measured) -> None:
+    found = measured.probe.kinds["cross"]
     layer, head = np.unravel_index(found.scores["error_rate"].mean.argmin(), (found.n_layers, found.n_heads))
     assert found.scores["error_rate"].mean[layer, head] <= 0.05
     assert found.scores["accuracy"].mean[layer, head] >= 0.95

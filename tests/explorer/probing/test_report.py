@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
-from html.parser import HTMLParser
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -29,29 +30,13 @@ def test_csv_and_json_are_read_back(measured: Measured) -> None:
     assert written["heads"][-1]["role"] == "alignment (predicts)"
 
 
-class Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.links: list[str] = []
-        self.text: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-
-
 def test_the_report_is_one_page_that_loads_nothing(measured: Measured) -> None:
     evil = "<script>alert(1)</script>"
     section = Section("The importance of each head", [{"kind": "cross", "head": evil, "loss": 0.5}], f"{evil} says it.")
-    reader = Reader()
-    reader.feed(as_report(measured.probe, evil, f"{evil} & more", [section]))
-    assert "script" not in reader.tags
-    assert not reader.links
-    text = " ".join(reader.text)
+    report = as_report(measured.probe, evil, f"{evil} & more", [section])
+    assert "<script" not in report
+    assert not re.search(r"\b(src|href)\s*=", report)
+    text = html.unescape(re.sub("<[^>]*>", " ", report))
     error = measured.probe.kinds["cross"].corpus["error_rate"].estimate
     for part in (
         f"The heads of {evil}",
@@ -61,8 +46,8 @@ def test_the_report_is_one_page_that_loads_nothing(measured: Measured) -> None:
         f"{error.value[0, 0]:.2f} ({error.low[0, 0]:.2f} to {error.high[0, 0]:.2f})",
     ):
         assert part in text
-    assert "svg" in reader.tags, "the map of roles as a figure"
-    assert reader.tags.count("table") == 3 + 1
+    assert "<svg" in report, "the map of roles as a figure"
+    assert report.count("<table") == 3 + 1
 
 
 @pytest.mark.parametrize("name", ["reverse", "<script>alert(1)</script>"])

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from explorer.probing.search import best_hit_sentence, hit_rows, no_hit_sentence, search, tag_hint
-from tests.explorer.probed import HEADS, observed, one_hot
+from tests.explorer.probed import HEADS, mixed, observed
 
 
 def test_search_finds_the_largest_weight_of_each_sentence() -> None:
-    def head(strength: float):
-        def row(q: int, n: int) -> np.ndarray:
-            return strength * one_hot(2, n) + (1 - strength) * np.full(n, 1 / n)
-
-        return row
-
-    sample = [observed(5, 4, cross=(head(s),)) for s in (0.2, 0.9, 0.5)]
+    sample = [observed(5, 4, cross=(mixed(lambda q: 2, share),)) for share in (0.2, 0.9, 0.5)]
     hits = search(sample, "cross", 0, 0, "T1", "s2")
     assert [hit.sentence for hit in hits] == [1, 2, 0]
     assert {(hit.query, hit.key) for hit in hits} == {("3 t1", "3 s2")}

@@ -10,17 +10,8 @@ import pytest
 
 from explorer.charts.experiment_bands import band_figure, bands, legend_columns, wide
 from explorer.charts.rests import rests_plot
-from explorer.runs.experiment_arms import (
-    ArmRuns,
-    arm_runs,
-    by_length,
-    length_curves,
-    mean_and_range,
-    reached_at,
-    sample_rows,
-    table,
-    validation_curves,
-)
+from explorer.runs import experiment_arms
+from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table
 from explorer.runs.experiment_findings import duration_sentence, findings
 from explorer.runs.experiment_rests import caption, places
 from model.experiments.catalogue import EXPERIMENTS
@@ -83,20 +74,9 @@ def test_missing_and_failed_runs_are_reported() -> None:
 
 def test_the_table_has_mean_range_and_count() -> None:
     first, second = table(planted(GOOD, ()))
-    assert (
-        first.items()
-        >= {
-            "variant": "one",
-            "runs": 2,
-            "right on test (%)": 99.5,
-            "right on test (%), lowest": 99.0,
-            "updates until 99 %": 25,
-            "runs that reached 99 %": 2,
-            "tokens/s": 1000,
-            "different answers": 3,
-            "empty answers": 1,
-        }.items()
-    )
+    numbers = {"runs": 2, "right on test (%)": 99.5, "right on test (%), lowest": 99.0, "updates until 99 %": 25}
+    numbers |= {"runs that reached 99 %": 2, "tokens/s": 1000, "different answers": 3, "empty answers": 1}
+    assert first.items() >= {"variant": "one", **numbers}.items()
     assert (second["runs"], second["right on test (%)"], second["parameters"]) == (0, None, None)
     assert not any("long" in name for name in first)
     far = replace(PLANTED, base=replace(PLANTED.base, splits=("long",)))
@@ -107,7 +87,7 @@ def test_the_table_has_mean_range_and_count() -> None:
     assert mean_and_range([None, None]) is None
     some = mean_and_range([1.0, None, 3.0])
     assert (some.mean, some.low, some.high, some.n) == (2.0, 1.0, 3.0, 2)
-    assert reached_at(BAD[0], 0.99) is None
+    assert experiment_arms.reached_at(BAD[0], 0.99) is None
 
 
 def test_bands_hold_mean_and_range_at_each_step() -> None:
@@ -144,12 +124,12 @@ def test_a_legend_has_room_and_variants_differ_by_more_than_colour() -> None:
 
 def test_what_the_page_draws_from() -> None:
     arms = planted(GOOD, ())
-    curves = validation_curves(arms, "exact_match")
+    curves = experiment_arms.validation_curves(arms, "exact_match")
     assert list(curves) == ["one"]
     (steps, values), _ = curves["one"]
     assert steps == list(GOOD[0].valid["step"])
     assert values == [100.0 * share for share in GOOD[0].valid["exact_match"]]
-    rows = sample_rows(arms)
+    rows = experiment_arms.sample_rows(arms)
     assert [row["source"] for row in rows] == [source for source, _, _ in GOOD[0].samples]
     assert all(row["right"] is (row["its answer"] == row["right answer"]) for row in rows)
     assert " seconds per run, including scoring" in duration_sentence(arms[0])
@@ -160,7 +140,8 @@ def test_what_the_page_draws_from() -> None:
     lengths = replace(GOOD[0], groups=groups)
     assert by_length(lengths, "test") == {1.0: 50.0, 2.0: 100.0}
     assert by_length(lengths, "valid") == by_length(GOOD[0], "test") == {}
-    assert length_curves(planted((lengths,), ())) == ({"one": [([1.0, 2.0, 12.0], [50.0, 100.0, 25.0])]}, 2.0)
+    curves_by_length = {"one": [([1.0, 2.0, 12.0], [50.0, 100.0, 25.0])]}
+    assert experiment_arms.length_curves(planted((lengths,), ())) == (curves_by_length, 2.0)
 
 
 ENCODER = {"first": [0.2, 0.7], "last": [0.25, 0.1], "uniform": [0.2, 0.2], "largest": [4.0, 30.0]}
@@ -171,7 +152,7 @@ RUNS = (
 )
 
 
-def test_every_place_has_mean_and_range_of_each_arm() -> None:
+def test_every_place_has_mean_and_range_of_each_arm_in_numbers_table_and_figure() -> None:
     arms = planted(RUNS, RUNS[:1])
     found, largest = places(arms, "first"), places(arms, "largest")
     assert [place.name for place in found] == ["encoder L1", "encoder L2", "cross L1", "cross L2"]
@@ -183,12 +164,8 @@ def test_every_place_has_mean_and_range_of_each_arm() -> None:
     assert [place.name for place in largest] == ["encoder L1", "encoder L2"], "a layer's output is no cross-attention"
     assert largest[1].uniform is None
     assert places(planted(GOOD, GOOD), "first") == [], "runs without measurements"
-
-
-def test_the_figure_has_the_numbers_of_its_table() -> None:
-    plot = rests_plot(places(planted(RUNS, RUNS[:1]), "last"), "last")
-    assert plot.table["place"] == ["encoder L1", "encoder L2", "cross L1", "cross L2"]
-    assert plot.table["one, mean"] == [25.0, 10.0, 50.0, 60.0]
+    plot = rests_plot(places(arms, "last"), "last")
+    assert plot.table["place"] == [place.name for place in found]
     uniform, one, _ = plot.figure.data
     assert list(uniform.y) == pytest.approx([20.0] * 4)
-    assert list(one.y) == pytest.approx([25.0, 10.0, 50.0, 60.0])
+    assert list(one.y) == pytest.approx(plot.table["one, mean"]) == [25.0, 10.0, 50.0, 60.0]

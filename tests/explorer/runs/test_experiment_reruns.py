@@ -14,8 +14,9 @@ from explorer.charts.experiment_bands import band_figure, wide
 from explorer.runs.experiment_arms import ArmRuns
 from explorer.runs.experiment_reruns import reruns, sentences
 from explorer.runs.metrics import Metrics
+from model.config import FORMAT_VERSION
 from model.experiments.recipe import Arm, Base, Experiment
-from model.folder import CONFIG, FORMAT_VERSION
+from model.folder import CONFIG
 from tests.explorer.runs.test_experiment_findings import run
 
 BASE = Base("p", "reverse", "tiny", "snapshots=0 save_every=100000 eval_every=10 dropout=0.1")
@@ -69,8 +70,11 @@ def evaluated(*shares: float) -> Callable[[Path], Metrics]:
 def test_the_settings_decide_whether_it_is_the_same_run(
     make: Callable[..., Path], given: dict[str, str], more: dict[str, Any], same: list[tuple[str, int]]
 ) -> None:
-    runs = reruns(ARMS, [make("mine", given, **more)], evaluated(0.5, 1.0))
-    assert [(rerun.variant, rerun.seed) for rerun in runs] == same
+    damaged = make("damaged", SAME)
+    (damaged / CONFIG).write_text("{", encoding="utf-8")
+    folders = [damaged, make("mine", given, **more)]
+    assert [(rerun.variant, rerun.seed) for rerun in reruns(ARMS, folders, evaluated(0.5, 1.0))] == same
+    assert reruns(ARMS, folders, evaluated()) == [], "runs without evaluations are left out"
 
 
 def test_a_run_that_goes_on_is_that_of_the_variant_with_the_same_start_and_pairs(make: Callable[..., Path]) -> None:
@@ -90,13 +94,6 @@ def test_a_run_that_goes_on_is_that_of_the_variant_with_the_same_start_and_pairs
     assert [(run.name, run.variant) for run in own] == [("mine", "alone"), ("more-pairs", "with pairs")]
 
 
-def test_damaged_folders_and_runs_without_evaluations_are_left_out(make: Callable[..., Path]) -> None:
-    damaged = make("damaged", SAME)
-    assert reruns(ARMS, [damaged], evaluated()) == []
-    (damaged / CONFIG).write_text("{", encoding="utf-8")
-    assert reruns(ARMS, [damaged], evaluated(0.5)) == []
-
-
 @pytest.mark.parametrize(
     ("seed", "shares", "said"),
     [
@@ -110,13 +107,10 @@ def test_it_is_compared_with_the_stored_run_of_its_seed(
 ) -> None:
     own = reruns(ARMS, [make("mine", SAME, seed=seed)], evaluated(*shares))
     assert sentences(own, ARMS, "exact_match") == [f"mine (one, seed {seed}): {said}"]
-
-
-def test_evaluations_at_other_updates_cannot_be_compared(make: Callable[..., Path]) -> None:
+    assert sentences(own, ARMS, "bleu") == [f"mine (one, seed {seed}) has not measured this."]
     shifted = Metrics(evals=({"step": 15.0, "exact_match": 0.5},))
-    own = reruns(ARMS, [make("mine", SAME)], lambda folder: shifted)
+    own = reruns(ARMS, [make("at-other-updates", SAME)], lambda folder: shifted)
     assert "no run with this seed is stored with an evaluation there" in sentences(own, ARMS, "exact_match")[0]
-    assert sentences(own, ARMS, "bleu") == ["mine (one, seed 1) has not measured this."]
 
 
 def test_own_curves_are_drawn_over_the_bands_and_stand_in_the_table(make: Callable[..., Path]) -> None:

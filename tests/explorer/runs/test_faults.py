@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import signal
 import time
@@ -17,14 +16,11 @@ from explorer.locale.text import why
 from explorer.runs import lifecycle
 from explorer.runs.archive import export, import_zip
 from explorer.runs.lifecycle import Runs
-from explorer.runs.process import LAUNCHES, Launch, RunError, start_process
-from explorer.runs.status import age, read_status
 from explorer.runs.uploads import store
 from model.checkpoint import load_model
-from model.folder import PROBE, list_models, read_json, write_json
+from model.folder import list_models, read_json, write_json
 from tests.chance import chance
-from tests.explorer.toy_models import save_toy
-from tests.explorer.toy_runs import save_run, write_status
+from tests.explorer.toy_runs import save_run
 
 UPLOAD = ("pairs.tsv", b"a\tb\n" * 200_000)
 forked = pytest.mark.skipif(not hasattr(os, "fork"), reason="a server that dies is a forked process here")
@@ -52,8 +48,13 @@ def test_a_file_an_import_and_an_upload_are_whole_whenever_their_writer_is_kille
     packed.unlink()
     checkpoints.mkdir()
     write_json(path, {"text": "x" * 10})
+
+    def write_twice() -> None:
+        for length in (10, 900_000):
+            write_json(path, {"text": "x" * length})
+
     for work, least, most in (
-        (lambda: [write_json(path, {"text": "x" * length}) for length in (10, 900_000)], 0.01, 0.15),
+        (write_twice, 0.01, 0.15),
         (lambda: import_zip(io.BytesIO(content), checkpoints, f"take-{next(count)}"), 0.02, 0.3),
         (lambda: store(*UPLOAD, tmp_path / "uploads").unlink(), 0.005, 0.05),
     ):
@@ -111,48 +112,3 @@ def test_a_folder_that_cannot_be_written_gets_a_message(
             action()
         assert why(refused.value) == said
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-
-
-def test_two_servers_on_one_folder_start_a_name_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one server starts, the other knows at once: it is in the folder, not in a server's memory."""
-    one, other, started = Runs(tmp_path), Runs(tmp_path), list[Launch]()
-    sleeping = ["python", "-c", "import time; time.sleep(60)"]
-    monkeypatch.setattr(
-        lifecycle, "start_process", lambda folder, name, _: started.append(start_process(folder, name, sleeping))
-    )
-    one.start("mine", ["python"])
-    try:
-        with pytest.raises(RunError, match="There is already a run or model 'mine'"):
-            other.start("mine", ["python"])
-        assert other.free_name("mine") == "mine-2"
-        with pytest.raises(RunError, match="is being trained; stop it first"):
-            other.delete("mine")
-        assert other.status("mine").state == "starting"
-    finally:
-        for launch in started:
-            os.kill(launch.pid, signal.SIGKILL)
-    assert len(started) == 1
-
-
-def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
-    """Times in the future: no age is negative, and an active run is still recognised."""
-    save_toy(tmp_path / "mine", "reverse")
-    write_status(tmp_path / "mine", "running", updated=time.time() + 86_400, eta_s=-5.0, probe_step=-1)
-    status = read_status(tmp_path, "mine")
-    assert (status.state, status.eta_s, age(status.updated)) == ("running", None, "just now")
-    assert [entry.name for entry in Runs(tmp_path).entries()] == ["mine"]
-    (tmp_path / LAUNCHES).mkdir()
-    launch = {"pid": 10**7, "started": time.time() + 86_400, "arguments": ["python"]}
-    (tmp_path / LAUNCHES / "mine.json").write_text(json.dumps(launch))
-    assert Runs(tmp_path).status("mine") is not None
-
-
-def test_deleted_while_it_is_listed(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / PROBE).write_text("{}")
-    runs = Runs(tmp_path)
-    assert runs.entry("gone") is None
-    assert runs.watched("gone") == ""
-    runs.delete("gone")
-    with pytest.raises(RunError, match="cannot be resumed: it is not a run"):
-        runs.resume("gone")

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from explorer.runs import head_history
-from explorer.runs.head_history import (
-    HeadScores,
-    first_head,
-    head_scores,
-    load_snapshot,
-    moment,
-    score_caption,
-    score_names,
-    scores_by_step,
-    stamp,
-    validation_sample,
-)
+from explorer.runs.head_history import HeadScores, first_head, head_scores, load_snapshot, moment, validation_sample
+from model.analysis.recorded_batches import Observed, Weights
 from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, EOS
 from model.data.files import save_splits
 from model.data.task import Example
 from model.folder import CheckpointError
+from tests.explorer.probed import HEADS, observed
 from tests.explorer.toy_runs import save_run
 
 
@@ -45,21 +35,11 @@ def test_planted_heads_have_the_scores_that_they_were_planted_with(
 ) -> None:
     """Head 1 looks at all tokens that it sees alike, head 2 at one; in cross-attention, that is the right one."""
 
-    def planted(*_: object) -> Iterator[tuple[int, object, object]]:
-        for n_src, n_tgt in ((4, 3), (2, 2)):
-            masks = {
-                "encoder": np.zeros((n_src, n_src)),
-                "decoder": np.triu(np.ones((n_tgt, n_tgt)), 1),
-                "cross": np.zeros((n_tgt, n_src)),
-            }
-            weights = {}
-            for kind, mask in masks.items():
-                one = np.zeros(mask.shape)
-                one[:, 0] = 1.0
-                weights[kind] = np.stack([(mask == 0) / (mask == 0).sum(axis=-1, keepdims=True), one])[None, None]
-            alignment = ((0,), *[()] * (n_tgt - 2))
-            trace = SimpleNamespace(mask=masks.__getitem__)
-            yield 0, SimpleNamespace(trace=trace, alignment=alignment, src_ids=range(n_src)), weights
+    def planted(*_: object) -> Iterator[tuple[int, Observed, Weights]]:
+        heads = (HEADS["uniform"], HEADS["first"])
+        for n_src, alignment in ((4, ((0,), ())), (2, ((0,),))):
+            item = observed(n_src, len(alignment) + 1, encoder=heads, decoder=heads, cross=heads, alignment=alignment)
+            yield 0, item, {kind: item.trace.weights(kind)[None] for kind in ATTENTION_KINDS}
 
     monkeypatch.setattr(head_history, "observe", planted)
     scores = head_scores(loaded, 5, validation_sample(loaded))
@@ -77,23 +57,18 @@ def test_the_weight_on_several_right_tokens_is_their_sum_and_alignments_of_other
         assert head_history._fitting(alignment, 3) == (alignment if fits else None)
 
 
-def test_scores_of_every_head_at_a_snapshot(run: Path, loaded: LoadedModel) -> None:
-    sample, config = validation_sample(loaded), loaded.model_config
-    assert 0 < len(sample) <= head_history.SENTENCES
-    scores = head_scores(load_snapshot(run, 10), 10, sample)
-    entropies, decoder = scores.normalised_entropy, (config.n_decoder_layers, config.n_decoder_heads)
-    assert entropies["encoder"].shape == (config.n_encoder_layers, config.n_encoder_heads)
-    assert entropies["decoder"].shape == scores.aligned.shape == decoder
-    for values in (*entropies.values(), scores.aligned):
-        assert np.all((values >= 0) & (values <= 1 + 1e-6))
-
-
-def test_batching_changes_no_score(loaded: LoadedModel) -> None:
+def test_every_head_has_scores_that_batching_does_not_change(loaded: LoadedModel) -> None:
     """Sentences of different lengths are padded; the result is the mean over single sentences, weighted by rows."""
-    sample = validation_sample(loaded).part(range(6))
+    sample, config = validation_sample(loaded), loaded.model_config
+    assert 6 <= len(sample) <= head_history.SENTENCES
+    sample = sample.part(range(6))
     alone = [head_scores(loaded, 0, sample.part([i])).aligned for i in range(6)]
-    expected = np.average(alone, axis=0, weights=[len(target) for target in sample.targets])
-    np.testing.assert_allclose(head_scores(loaded, 0, sample).aligned, expected, atol=1e-6)
+    expected: np.ndarray = np.average(alone, axis=0, weights=[len(target) for target in sample.targets])
+    scores = head_scores(loaded, 0, sample)
+    np.testing.assert_allclose(scores.aligned, expected, atol=1e-6)
+    for kind, entropies in scores.normalised_entropy.items():
+        assert entropies.shape == (config.n_layers(kind), config.n_heads(kind))
+        assert ((entropies >= 0) & (entropies <= 1 + 1e-6)).all()
 
 
 def test_all_moments_share_rows_and_have_answers_of_their_own(run: Path, loaded: LoadedModel) -> None:
@@ -106,13 +81,13 @@ def test_all_moments_share_rows_and_have_answers_of_their_own(run: Path, loaded:
 
 
 def test_a_stamp_changes_with_its_snapshot(run: Path) -> None:
-    for read, said in ((stamp, "is no longer here"), (load_snapshot, "missing")):
+    for read, said in ((head_history.stamp, "is no longer here"), (load_snapshot, "missing")):
         with pytest.raises(CheckpointError, match=said):
             read(run, 11)
-    before, path = stamp(run, 10), snapshot_path(run, 10)
-    assert stamp(run, 10) == before
+    before, path = head_history.stamp(run, 10), snapshot_path(run, 10)
+    assert head_history.stamp(run, 10) == before
     path.write_bytes(path.read_bytes())
-    assert stamp(run, 10) != before
+    assert head_history.stamp(run, 10) != before
 
 
 def test_own_data_is_taken_from_the_run_and_foreign_data_is_not_fetched(tmp_path: Path) -> None:
@@ -137,10 +112,11 @@ def test_the_first_head_is_the_best_aligned_or_else_the_most_focused() -> None:
     history = [scores(0, 0.1, 0.0), scores(10, 0.6, 0.9)]
     assert first_head(history, "cross") == (2, 1)
     assert first_head(history, "encoder") == (1, 2)
-    assert score_names(history, "cross") == ("aligned", "normalised_entropy")
-    assert score_names(history, "decoder") == score_names([scores(0, 0.1, None)], "cross") == ("normalised_entropy",)
-    by_step = scores_by_step(history, "cross", "aligned")
+    assert head_history.score_names(history, "cross") == ("aligned", "normalised_entropy")
+    for known, kind in ((history, "decoder"), ([scores(0, 0.1, None)], "cross")):
+        assert head_history.score_names(known, kind) == ("normalised_entropy",)
+    by_step = head_history.scores_by_step(history, "cross", "aligned")
     assert {step: values[1, 0] for step, values in by_step.items()} == {0: 0.0, 10: 0.9}
-    assert scores_by_step(history, "encoder", "normalised_entropy")[10][0, 1] == 0.6
-    assert "over 1 validation sentence with known alignment" in score_caption("aligned", 1)
-    assert "over 2 validation sentences, without" in score_caption("normalised_entropy", 2)
+    assert head_history.scores_by_step(history, "encoder", "normalised_entropy")[10][0, 1] == 0.6
+    assert "over 1 validation sentence with known alignment" in head_history.score_caption("aligned", 1)
+    assert "over 2 validation sentences, without" in head_history.score_caption("normalised_entropy", 2)

@@ -12,7 +12,6 @@ import pytest
 from explorer.runs.archive import ArchiveError, import_translator, import_zip
 from explorer.runs.viewer_mode import VARIABLE, ViewerError
 from model.checkpoint import load_model
-from model.folder import CheckpointError
 from model.importing.source_folder import ImportFailed
 from tests.model.importing import bart_peer, peer
 
@@ -37,8 +36,6 @@ def test_from_a_zip_file_and_from_a_folder_the_same_model(tmp_path: Path) -> Non
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("again", "opus-mt-en-de")]
     assert weights[0] == weights[1]
     assert load_model(tmp_path / "again").summary["error"] is None
-    with pytest.raises(ArchiveError, match="already a model"):
-        import_translator(peer.standard(), tmp_path, "again")
 
 
 def test_nothing_is_told_of_other_folders_of_the_server(tmp_path: Path) -> None:
@@ -71,27 +68,15 @@ def test_a_bart_model_from_a_zip_file_with_either_form_of_tokenizer(tmp_path: Pa
     assert one.source.encode("ein Rad — “so”") == other.source.encode("ein Rad — “so”")
 
 
-@pytest.mark.parametrize(
-    ("theirs", "name"),
-    [(bart_peer, "merges.txt"), (bart_peer, "vocab.json"), (bart_peer, "tokenizer_config.json"), (peer, "vocab.json")],
-)
-def test_bombs_links_and_paths_that_lead_out_are_refused(theirs: Any, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("theirs", "name"), [(bart_peer, "merges.txt"), (peer, "vocab.json")])
+def test_a_bomb_and_a_path_that_leads_out_are_refused(theirs: Any, name: str, tmp_path: Path) -> None:
+    """All that makes a zip file unsafe: test_archive.py."""
     folder = theirs.copied(tmp_path / "theirs")
+    with pytest.raises(ArchiveError, match="leads out"):
+        import_zip(zipped(folder, **{"../evil": b"x"}), tmp_path / "models")
     (folder / name).write_bytes(b"a b\n" * 1_500_000)
     with pytest.raises(ArchiveError, match="times as large"):
         import_zip(zipped(folder), tmp_path / "models")
-    for path, mode, said in (
-        (f"x/{name}.link", 0o120777, "link"),
-        *((f"x/{path}", 0, "leads out") for path in ("../evil", "a\\b", "/etc/x")),
-    ):
-        made = zipped(theirs.standard(), top="x/")
-        with zipfile.ZipFile(made, "a") as archive:
-            info = zipfile.ZipInfo("x")
-            info.filename, info.external_attr = path, mode << 16
-            archive.writestr(info, "/etc/passwd")
-        made.seek(0)
-        with pytest.raises(ArchiveError, match=said):
-            import_zip(made, tmp_path / "models")
     assert not (tmp_path / "models").exists()
 
 
@@ -105,22 +90,15 @@ def test_only_a_pickle_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> 
     assert not any((tmp_path / "models").iterdir())
 
 
-def test_no_folder_no_name_and_damaged_files_leave_nothing(tmp_path: Path) -> None:
-    models = tmp_path / "models"
-    with pytest.raises(ImportFailed, match="no translator to import at this path"):
-        import_translator(tmp_path / "nothing", models)
-    with pytest.raises(CheckpointError, match="cannot name a model"):
-        import_translator(peer.standard(), models, "../x")
+def test_a_damaged_file_leaves_nothing(tmp_path: Path) -> None:
     folder = peer.copied(tmp_path / "theirs")
     (folder / "source.spm").write_bytes(b"\xff")
     with pytest.raises(ValueError, match=r"source\.spm"):
-        import_zip(zipped(folder), models)
-    assert not any(models.iterdir())
+        import_zip(zipped(folder), tmp_path / "models")
+    assert not any((tmp_path / "models").iterdir())
 
 
 def test_viewers_import_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     with pytest.raises(ViewerError, match="Importing is switched off"):
         import_translator(peer.standard(), tmp_path)
-    with pytest.raises(ViewerError, match="Importing is switched off"):
-        import_zip(io.BytesIO(), tmp_path)

@@ -8,13 +8,7 @@ from explorer.decoding.model_summary import headline
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import curve_rows, description, rows, state_label, summary
 from explorer.runs.metrics import Metrics, SampleTranslation
-from explorer.runs.progress import (
-    STATE_SENTENCES,
-    headline_numbers,
-    progress,
-    queue_sentence,
-    sample_table,
-)
+from explorer.runs.progress import STATE_SENTENCES, headline_numbers, progress, queue_sentence, sample_table
 from explorer.runs.status import RunStatus
 from model.folder import SHIPPED
 
@@ -66,11 +60,12 @@ def test_samples_are_shown_beside_those_of_the_previous_evaluation() -> None:
     assert sample_table([]) is None
     first = (10, (SampleTranslation("ab", "ba", "b"),))
     second = (1_020, (SampleTranslation("ab", "ba", "ba"), SampleTranslation("c", "c", "d")))
-    columns, caption = sample_table([first])
-    assert (columns["one evaluation earlier"], caption.rpartition(": ")[2]) == ([""], "0 of 1 validation sentence.")
-    columns, caption = sample_table([first, second])
-    assert (columns["one evaluation earlier"], columns[""]) == (["b", ""], ["right", ""])
-    assert caption == "Exactly right at step 1,020: 1 of 2 validation sentences."
+    for samples, earlier, right, said in (
+        ([first], [""], [""], "Exactly right at step 10: 0 of 1 validation sentence."),
+        ([first, second], ["b", ""], ["right", ""], "Exactly right at step 1,020: 1 of 2 validation sentences."),
+    ):
+        columns, caption = sample_table(samples) or ({}, "")
+        assert (columns["one evaluation earlier"], columns[""], caption) == (earlier, right, said)
 
 
 def test_numbers_that_are_not_known_yet() -> None:

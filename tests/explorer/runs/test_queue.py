@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -39,11 +40,9 @@ def start(runs: Runs, name: str, max_steps: int) -> None:
     runs.start(name, order.command(runs.checkpoints))
 
 
-def state(runs: Runs, name: str) -> str:
+def is_in(state: str, runs: Runs, name: str) -> bool:
     status = runs.peek(name)
-    assert status is not None
-    assert not status.error
-    return status.state
+    return status is not None and status.state == state
 
 
 def suspended(runs: Runs, name: str) -> psutil.Process:
@@ -62,7 +61,7 @@ def test_runs_take_turns_in_the_order_of_their_start_and_a_resumed_one_comes_las
     first = suspended(runs, "first")
     for name in ("second", "third"):
         start(runs, name, 3)
-        wait_until(lambda name=name: state(runs, name) == "queued", PATIENCE)
+        wait_until(partial(is_in, "queued", runs, name), PATIENCE)
     statuses = runs.statuses()
     assert [status.name for status in statuses] == ["first", "second", "third"]
     assert queue_sentence(statuses, "third").startswith("It waits until 'first' and 'second' have ended.")
@@ -71,20 +70,18 @@ def test_runs_take_turns_in_the_order_of_their_start_and_a_resumed_one_comes_las
 
     second = suspended(runs, "second")  # nobody overtakes it, although the turn is free
     first.kill()
-    wait_until(lambda: (runs.peek("first") or statuses[0]).state == "failed", PATIENCE)
+    wait_until(partial(is_in, "failed", runs, "first"), PATIENCE)
     runs.resume("first")
-    wait_until(lambda: state(runs, "first") == "queued", PATIENCE)
+    wait_until(partial(is_in, "queued", runs, "first"), PATIENCE)
     assert [status.name for status in runs.statuses()] == ["second", "third", "first"]
     assert not (runs.folder("third") / METRICS).exists()
     second.resume()
-    wait_until(lambda: state(runs, "third") == "finished", PATIENCE)
-    assert state(runs, "second") == "finished"
+    wait_until(partial(is_in, "finished", runs, "third"), PATIENCE)
+    assert is_in("finished", runs, "second")
     metrics = [(runs.folder(name) / METRICS).stat().st_mtime for name in ("second", "third")]
     assert metrics == sorted(metrics)
-    wait_until(lambda: state(runs, "first") == "running", PATIENCE)
+    wait_until(partial(is_in, "running", runs, "first"), PATIENCE)
     runs.stop("first")
-    wait_until(lambda: state(runs, "first") == "stopped", PATIENCE)
-    for name in ("first", "second", "third"):
-        launch = runs.launch(name)
-        assert launch is not None
-        wait_until(lambda launch=launch: not launch.alive, PATIENCE)
+    wait_until(partial(is_in, "stopped", runs, "first"), PATIENCE)
+    launches = [runs.launch(name) for name in ("first", "second", "third")]
+    wait_until(lambda: not any(launch.alive for launch in launches), PATIENCE)

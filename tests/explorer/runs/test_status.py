@@ -15,8 +15,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from explorer.runs import process as run_process
-from explorer.runs.process import LAUNCHES, NICENESS, Launch, RunError, is_alive, last_lines, start_process
+from explorer.runs.process import LAUNCHES, NICENESS, Launch, RunError, exit_code, is_alive, last_lines, start_process
 from explorer.runs.status import RunStatus, age, clock, read_status
 from model.folder import STATUS, STOP, CheckpointError
 from tests.explorer.toy_runs import write_status
@@ -41,14 +40,16 @@ def gone() -> dict[str, float | int]:
 
 def test_reads_what_the_run_says(tmp_path: Path) -> None:
     assert read_status(tmp_path, "run") is None
-    write_status(tmp_path / "run", "running", eta_s=12.5, tokens_per_s=900, epoch=2, probe_step=20)
-    more = {"epoch": 2, "eta_s": 12.5, "tokens_per_s": 900.0, "updated": 2e9, "probe_step": 20}
+    later = time.time() + 86_400  # the clock was set back
+    write_status(tmp_path / "run", "running", eta_s=12.5, tokens_per_s=900, epoch=2, probe_step=20, updated=later)
+    more = {"epoch": 2, "eta_s": 12.5, "tokens_per_s": 900.0, "updated": later, "probe_step": 20}
     found, me = read_status(tmp_path, "run"), psutil.Process().create_time()
     assert found == RunStatus("run", "running", 30, 60, started=me, **more)
     assert (found.busy, found.resumable, found.share) == (True, False, 0.5)
-    odd = {"step": "many", "max_steps": -4, "eta_s": "soon", "updated": None, "error": None, "started": "today"}
-    write_status(tmp_path / "run", "finished", **odd)
-    assert read_status(tmp_path, "run") == RunStatus("run", "finished")
+    odd = {"step": "many", "max_steps": -4, "updated": None, "error": None, "started": "today"}
+    for left in ("soon", -5.0):
+        write_status(tmp_path / "run", "finished", **odd, eta_s=left)
+        assert read_status(tmp_path, "run") == RunStatus("run", "finished")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_the_reason_of_a_death(
 
 def ended(tmp_path: Path, program: str) -> Launch:
     launch = start_process(tmp_path, "run", ["python", "-c", program])
-    wait_until(lambda: run_process.exit_code(launch.pid) is not None)
+    wait_until(lambda: exit_code(launch.pid) is not None)
     return launch
 
 
@@ -104,16 +105,6 @@ def test_the_reason_is_a_signal_when_this_server_was_the_parent(tmp_path: Path) 
     launch = ended(tmp_path, "import os; os.kill(os.getpid(), 15)")
     write_status(tmp_path / "run", "running", pid=launch.pid, started=launch.started)
     assert "(SIGTERM)" in read_status(tmp_path, "run", launch).error
-
-
-def test_a_process_without_a_folder_is_starting(tmp_path: Path) -> None:
-    launch = start_process(tmp_path, "run", WAIT)
-    try:
-        found = read_status(tmp_path, "run", launch)
-        assert (found.state, found.busy) == ("starting", True)
-    finally:
-        psutil.Process(launch.pid).kill()
-    wait_until(lambda: not launch.alive)
 
 
 @pytest.mark.parametrize("resumed", [False, True])

@@ -25,11 +25,8 @@ def test_only_what_is_not_right_is_listed(monkeypatch: pytest.MonkeyPatch) -> No
     task = replace(task, build=lambda: {"valid": pairs})
     reports: list[float] = []
     found = wrong_answers(loaded, task, lambda done, words: reports.append(done))
-    assert found.columns == {
-        "source": ["I am a student"],
-        "right answer": ["Ich bin Lehrer"],
-        "model's answer": ["Ich bin Student"],
-    }
+    assert list(found.columns) == ["source", "right answer", "model's answer"]
+    assert list(found.columns.values()) == [["I am a student"], ["Ich bin Lehrer"], ["Ich bin Student"]]
     assert found.caption.startswith("1 of 4 validation answers is not exactly right (25.0 %): greedy search")
     assert found.caption.endswith("Left out as empty or too long for the model: 1.")
     assert reports == [0.0, 0.4, 0.8]

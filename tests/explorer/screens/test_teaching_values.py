@@ -1,6 +1,8 @@
-"""The texts and tables of the Positions, Masks and Inside pages, computed from values without Streamlit."""
+"""Texts and tables of the Positions, Masks, Inside and Probe pages, computed from values without Streamlit."""
 
 from __future__ import annotations
+
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,17 +10,17 @@ import pytest
 from explorer.charts.model_internals import activation_plot, budget_plot
 from explorer.charts.plotly_charts import labels, numbered
 from explorer.charts.positions import rotation_columns
+from explorer.decoding.head_change import Change, Kind
 from explorer.decoding.labelled_map import SCORE, map_caption, map_table, token_map
 from explorer.decoding.masked_reading import MAX_SENTENCES, closed_cells, companions_among
 from explorer.screens.inside.queries_and_keys import match_columns
 from explorer.screens.masks.given_target import target_caption
-from explorer.screens.positions.sinusoidal import comparison
 from explorer.screens.positions.word_order import effect
+from explorer.screens.probe.surgery import mark_words, marks_of
 from model.analysis.operations import Match
 from model.analysis.sinusoidal_checks import check_rotation
 from model.analysis.size import Part
 from model.analysis.word_order import Shuffle
-from model.config import ModelConfig
 from model.trace import FUTURE, PADDING, VISIBLE
 
 
@@ -60,21 +62,13 @@ def test_companions_have_other_lengths_shortest_and_longest_first() -> None:
     assert companions_among("letters", 7, {"letters": 7}) == ("let",)
 
 
-def test_the_table_is_compared_with_the_model() -> None:
-    config = ModelConfig(src_vocab_size=9, tgt_vocab_size=9, d_model=16)
-    assert "These are the rows that the loaded model adds" in comparison(config, 1e-8)
-    assert comparison(config, None) == "The loaded model adds the rows of d_model 16 and base 10,000."
-
-
-@pytest.mark.parametrize(("change", "said"), [(0.0, "follows the words exactly"), (0.25, "by up to 0.25")])
-def test_the_effect_of_shuffling_is_a_sentence(change: float, said: str) -> None:
+def test_the_effect_of_shuffling_is_a_sentence() -> None:
     before = np.zeros((1, 1, 2, 2), dtype=np.float32)
-    assert said in effect(Shuffle(before, before + np.float32(change), (4,), (5,)))
+    assert "by up to 0.25" in effect(Shuffle(before, before + np.float32(0.25), (4,), (5,)))
 
 
 def test_rotation_columns_have_a_row_per_pair() -> None:
     columns = rotation_columns(check_rotation(12, 8, 10_000.0, 3))
-    assert {len(column) for column in columns.values()} == {4}
     assert columns["pair"] == [1, 2, 3, 4]
     assert columns["angle k·ω (°)"][0] == pytest.approx(np.degrees(3), abs=1e-4)
     assert columns["−sin"] == [-value for value in columns["sin"]]
@@ -87,15 +81,26 @@ def test_matches_name_query_and_key_by_position() -> None:
     assert columns["weight (%)"] == [45.6]
 
 
-def test_the_caption_of_a_given_target_depends_on_how_the_model_was_trained() -> None:
-    right, own = "right token", "model's own token"
-    assert target_caption(0.9, 0.5, causal=True, token=right) == (
-        "The right token gets 90.0 % on average with the mask and 50.0 % without it. This model was trained with the "
-        "mask, so open cells give it an input that it never saw in training. For a model trained without the mask, "
-        "see 'Trained without it'."
-    )
-    assert "has learned to copy it" in target_caption(0.5, 0.9, causal=False, token=right)
-    worse = target_caption(0.77, 0.749, causal=False, token=own)
-    assert worse.startswith("The model's own token gets 77.0 %")
-    assert worse.endswith("yet open cells do not help with this target.")
-    assert "do not help" in target_caption(0.77, 0.77, causal=False, token=own)
+@pytest.mark.parametrize(
+    ("masked", "lifted", "causal", "said"),
+    [
+        (0.9, 0.5, True, "trained with the mask, so open cells give it an input that it never saw in training"),
+        (0.5, 0.9, False, "has learned to copy it"),
+        (0.9, 0.749, False, "yet open cells do not help with this target."),
+        (0.9, 0.9, False, "do not help"),
+    ],
+)
+def test_the_caption_of_a_given_target_depends_on_how_the_model_was_trained(
+    masked: float, lifted: float, causal: bool, said: str
+) -> None:
+    caption = target_caption(masked, lifted, causal=causal, token="right token")
+    assert caption.startswith(f"The right token gets {100 * masked:.1f} % on average with the mask and ")
+    assert said in caption
+
+
+def test_heads_say_what_is_in_force_and_what_is_chosen() -> None:
+    changes = (Change("cross", 1, 2, "zero"), Change("cross", 2, 1, "mean"), Change("encoder", 1, 1, "uniform"))
+    assert marks_of("cross", changes, [(0, 1), (3, 3)]) == {(0, 1): "✓ off", (1, 0): "mean", (3, 3): "✓"}
+    assert marks_of("decoder", changes, []) == {}
+    assert set(mark_words()) == set(get_args(Kind))
+    assert len(set(mark_words().values())) == len(mark_words()), "each kind of change has its own mark"

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.lessons.progress import PARAMETERS
 from explorer.web import address
+from tests.pages.page import address as address_of
 from tests.paths import ROOT
 
 FRESH, STALE = address.STALE_SECONDS - 1, address.STALE_SECONDS + 1
@@ -23,18 +24,6 @@ class Clock:
 
     def monotonic(self) -> float:
         return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(address, "time", clock)
-    return clock
-
-
-@pytest.fixture
-def session(clock: Clock) -> Session:
-    return Session()
 
 
 class Session:
@@ -55,8 +44,7 @@ class Session:
         return self.address()
 
     def address(self) -> dict[str, str]:
-        query = self.app.query_params
-        return {name: value if isinstance(value, str) else value[-1] for name, value in query.items()}
+        return address_of(self.app)
 
     def arrives(self, **query: str) -> None:
         """The browser's next request has this address."""
@@ -69,6 +57,18 @@ def _script() -> None:
     import streamlit as st
 
     st.session_state["answer"] = st.session_state["call"]()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(address, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def session(clock: Clock) -> Session:
+    return Session()
 
 
 PLACE = address.Group(("layer", "head"))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from unittest.mock import MagicMock
 
 import pytest
 
+from explorer.probing.reporting import Report
 from explorer.web import long_work, measurements
-from explorer.web.measurements import Report, Store
+from explorer.web.measurements import Store
 from tests.explorer.probed import quiet
 
 SECONDS = 20  # after which a thread that has not answered counts as stuck
@@ -23,25 +24,6 @@ class Clicked(Exception):
 
 def click(done: float, words: str) -> None:
     raise Clicked
-
-
-@pytest.fixture
-def parts() -> Iterator[Parts]:
-    made = Parts()
-    yield made
-    made.go.set()
-
-
-@pytest.fixture
-def kept(parts: Parts) -> Store:
-    return Store()
-
-
-def begun(kept: Store, parts: Parts) -> None:
-    """The work has begun, and the script that waited for it was ended by a click."""
-    with pytest.raises(Clicked):
-        kept.get(("a",), parts, click)
-    assert parts.began.wait(SECONDS)
 
 
 class Parts:
@@ -59,11 +41,34 @@ class Parts:
         return len(self.counted)
 
 
+@pytest.fixture
+def parts() -> Iterator[Parts]:
+    made = Parts()
+    yield made
+    made.go.set()
+
+
+@pytest.fixture
+def kept() -> Store:
+    return Store()
+
+
+def begun(kept: Store, parts: Parts) -> None:
+    """The work has begun, and the script that waited for it was ended by a click."""
+    with pytest.raises(Clicked):
+        kept.get(("a",), parts, click)
+    assert parts.began.wait(SECONDS)
+
+
 def test_the_store_makes_each_result_once_and_forgets_the_oldest() -> None:
-    kept, made = Store(limit=500), []
+    kept, made = Store(limit=500), list[str]()
+
+    def work(name: str, report: Report) -> str:
+        made.append(name)
+        return name
 
     def make(name: str) -> str:
-        return kept.get((name,), lambda report: made.append(name) or name, quiet)
+        return kept.get((name,), partial(work, name), quiet)
 
     assert [make(name) for name in "aab"] == ["a", "a", "b"]
     make("a")
@@ -137,44 +142,20 @@ class Pressed(BaseException):
     """Streamlit's signal that a button was pressed, raised in the next call that reaches it."""
 
 
-class Page:
-    """As much of Streamlit as a progress bar needs. The button is pressed at the third look at the bar."""
-
-    def __init__(self) -> None:
-        self.session_state: dict[str, Any] = {}
-        self.drawn: list[str] = []
-
-    def empty(self) -> Page:
-        return self
-
-    @contextmanager
-    def container(self, **layout: Any) -> Any:
-        yield
-
-    def button(self, label: str, **rest: Any) -> None:
-        self.drawn.append(label)
-
-    def progress(self, done: float, text: str) -> Page | None:
-        self.drawn.append(text)
-        if len([one for one in self.drawn if one != "Stop"]) > 3:
-            raise Pressed
-        return self
-
-
-def test_stop_is_noticed_while_the_work_says_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    page, store, release = Page(), Store(), threading.Event()
+def test_stop_is_noticed_while_the_work_says_nothing_new(monkeypatch: pytest.MonkeyPatch, kept: Store) -> None:
+    page, release = MagicMock(session_state={}), threading.Event()
+    bar = page.progress.return_value
+    bar.progress.side_effect = [None, None, Pressed]
     monkeypatch.setattr(long_work, "st", page)
-    monkeypatch.setattr(long_work, "store", lambda: store)
+    monkeypatch.setattr(long_work, "store", lambda: kept)
 
-    def make(report: Any) -> str:
+    def make(report: Report) -> None:
         report(0.5, "Still at it")
-        assert release.wait(20)
-        return "done"
+        assert release.wait(SECONDS)
 
-    try:
-        with pytest.raises(Pressed):
-            long_work.with_progress(("work", "model"), make, "Working")
-    finally:
-        release.set()
-    assert "Stop" in page.drawn
-    assert page.drawn.count("Still at it") >= 2, "the bar is looked at again although nothing has changed"
+    with pytest.raises(Pressed):
+        long_work.with_progress(("work", "model"), make, "Working")
+    release.set()
+    assert page.button.call_args.args == ("Stop",)
+    said = [call.kwargs["text"] for call in bar.progress.call_args_list]
+    assert said.count("Still at it") >= 2, "the bar is looked at again although nothing has changed"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.web import model_list
-from model.folder import CONFIG, STATE, WEIGHTS, read_json, write_json
+from model.folder import CONFIG, STATE, WEIGHTS, read_json, summarize, write_json
 from tests.explorer.toy_models import save_toy
 
 
@@ -17,6 +17,7 @@ from tests.explorer.toy_models import save_toy
 def checkpoints(tmp_path: Path) -> Path:
     for name in ("one", "two"):
         save_toy(tmp_path / name, "reverse")
+        (tmp_path / name / STATE).mkdir()
     return tmp_path
 
 
@@ -27,8 +28,8 @@ def listed(checkpoints: Path) -> dict[str, model_list.Summary]:
 CHANGES: dict[str, Callable[[Path], object]] = {
     "config": lambda folder: write_json(folder / CONFIG, read_json(folder / CONFIG) | {"title": "Another title"}),
     "weights": lambda folder: (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:-1]),
-    "a pickle": lambda folder: (folder / "weights.pt").touch(),
-    "a pickle inside": lambda folder: ((folder / STATE).mkdir(), (folder / STATE / "optimizer.pt").touch()),
+    "a pickle": lambda folder: (folder / "weights.pt").write_bytes(b""),
+    "a pickle inside": lambda folder: (folder / STATE / "optimizer.pt").write_bytes(b""),
 }
 
 
@@ -49,7 +50,7 @@ def test_a_changed_folder_is_read_again(checkpoints: Path, change: str) -> None:
     before = listed(checkpoints)
     CHANGES[change](checkpoints / "one")
     after = listed(checkpoints)
-    assert after["one"] == model_list.summarize(checkpoints / "one") != before["one"]
+    assert after["one"] == summarize(checkpoints / "one") != before["one"]
     assert after["two"] is before["two"]
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -31,9 +32,14 @@ def test_no_more_threads_than_places_and_the_first_to_wait_goes_first() -> None:
     queue, order, threads = Queue(2), list[int](), list[threading.Thread]()
     queue.acquire()
     queue.acquire()
+
+    def turn(number: int) -> None:
+        queue.acquire()
+        order.append(number)
+
     for number in range(3):
-        threads.append(start(lambda number=number: (queue.acquire(), order.append(number))))
-        until(lambda number=number: len(queue._waiting) == number + 1)
+        threads.append(start(partial(turn, number)))
+        until(lambda: len(queue._waiting) == len(threads))
     assert order == []
     for served, thread in enumerate(threads, start=1):
         queue.release()
@@ -93,9 +99,9 @@ def test_a_visitor_who_waits_is_told_how_many_are_ahead(monkeypatch: pytest.Monk
     queue.acquire(tell)
     assert not told, "nobody was ahead"
     threads = []
-    for number in range(3):
-        threads.append(start(lambda: queue.acquire(tell)))
-        until(lambda number=number: len(told) > number)
+    for _ in range(3):
+        threads.append(start(partial(queue.acquire, tell)))
+        until(lambda: len(told) == len(threads))
     assert told == [0, 1, 2]
     for thread in threads:
         queue.release()

@@ -39,15 +39,11 @@ def rules(headers: dict[str, str]) -> dict[str, list[str]]:
 
 def test_every_response_says_what_a_page_may_do() -> None:
     status, headers = answered()
-    assert status == 200
-    assert headers["content-type"] == "text/html"
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["x-frame-options"] == "SAMEORIGIN"
-    assert headers["referrer-policy"] == "same-origin"
     found = rules(headers)
-    assert found["default-src"] == ["'self'"]
-    assert found["object-src"] == ["'none'"]
-    assert found["frame-ancestors"] == ["'self'"]
+    said = {"content-type": "text/html", "x-content-type-options": "nosniff", "x-frame-options": "SAMEORIGIN"}
+    assert status == 200
+    assert (said | {"referrer-policy": "same-origin"}).items() <= headers.items()
+    assert [found[name] for name in ("default-src", "frame-ancestors", "object-src")] == [["'self'"]] * 2 + [["'none'"]]
     assert found["connect-src"][-2:] == ["ws://localhost:8501", "wss://localhost:8501"]
     assert not [value for values in found.values() for value in values if "*" in value or value in ("http:", "https:")]
 
@@ -61,11 +57,8 @@ def test_an_invalid_host_adds_nothing(host: str) -> None:
 def test_a_course_page_may_frame_it_where_the_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FRAMES, "https://courses.example.org https://other.example.org:8443")
     _, headers = answered()
-    assert rules(headers)["frame-ancestors"] == [
-        "'self'",
-        "https://courses.example.org",
-        "https://other.example.org:8443",
-    ]
+    sites = ["https://courses.example.org", "https://other.example.org:8443"]
+    assert rules(headers)["frame-ancestors"] == ["'self'", *sites]
     assert "x-frame-options" not in headers
 
 

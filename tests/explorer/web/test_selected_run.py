@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.web.runs import ENTRY, NEW, RUN, choose_run
+from tests.pages.page import address
 
 
 def _page() -> None:
@@ -30,8 +31,7 @@ def app() -> AppTest:
 def shown(at: AppTest) -> tuple[str, dict[str, str]]:
     """The run on screen, and the address."""
     assert not at.exception
-    query = {name: value if isinstance(value, str) else value[-1] for name, value in at.query_params.items()}
-    return at.session_state["shown"], query
+    return at.session_state["shown"], address(at)
 
 
 def test_a_link_opens_a_run_and_the_box_another(app: AppTest) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from explorer.web import warm_up as server
+from model import faults
 from tests import loop
 from tests.paths import ROOT
 
@@ -21,15 +22,13 @@ def ask(middleware: server.WarmUp, path: str, kind: str = "http") -> None:
     loop.run(middleware({"type": kind, "path": path}, None, None))
 
 
-@pytest.fixture
-def seen() -> list[str]:
-    return []
+Warm = tuple[server.WarmUp, threading.Event, list[str]]
 
 
 @pytest.fixture
-def warm(seen: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[server.WarmUp, threading.Event]:
-    """The middleware before an app that records its requests, and the event that signals the start of the imports."""
-    began = threading.Event()
+def warm(monkeypatch: pytest.MonkeyPatch) -> Warm:
+    """The middleware, the event that signals the start of the imports, and the paths that reach the app behind it."""
+    began, seen = threading.Event(), list[str]()
 
     def import_ahead() -> None:
         assert not began.is_set(), "began twice"
@@ -40,14 +39,12 @@ def warm(seen: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[server.WarmU
 
     monkeypatch.setattr(server, "import_ahead", import_ahead)
     monkeypatch.setattr(server, "_first_run_over", threading.Event())
-    return server.WarmUp(app, later=[lambda: None]), began
+    return server.WarmUp(app, later=[lambda: None]), began, seen
 
 
 @pytest.mark.parametrize("path", ["/", "/translate", "/attention", "/probe/"])
-def test_the_first_page_with_a_model_starts_the_imports_once_and_other_requests_none(
-    warm, seen: list[str], path: str
-) -> None:
-    middleware, began = warm
+def test_the_first_page_with_a_model_starts_the_imports_once_and_other_requests_none(warm: Warm, path: str) -> None:
+    middleware, began, seen = warm
     others = ["/_stcore/health", "/static/js/index.js", "/runs", "/train", "/attention/more"]
     for other in others:
         ask(middleware, other)
@@ -61,8 +58,7 @@ def test_the_first_page_with_a_model_starts_the_imports_once_and_other_requests_
 
 
 def test_the_frame_is_imported_once_the_server_is_up() -> None:
-    order: list[str] = []
-    imported = threading.Event()
+    order, imported = list[str](), threading.Event()
 
     async def app(scope: dict[str, Any], receive: object, send: Any) -> None:
         await send({"type": "lifespan.startup.complete"})
@@ -82,10 +78,9 @@ def test_the_frame_is_imported_once_the_server_is_up() -> None:
 
 
 def test_what_waits_for_the_first_page_is_done_when_its_run_has_ended_even_with_an_error(
-    warm, monkeypatch: pytest.MonkeyPatch
+    warm: Warm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    middleware, began = warm
-    done = threading.Event()
+    (middleware, began, _), done = warm, threading.Event()
     monkeypatch.setattr(server, "REST_SECONDS", 0.0)
     monkeypatch.setattr(server, "get_ready", lambda parts: done.set())
     ask(middleware, "/")
@@ -109,7 +104,7 @@ def test_what_was_imported_is_left_out_of_later_collections() -> None:
     """Python's collector would look through it again and again."""
     before = gc.get_freeze_count()
     with server.quick_imports():
-        made = [[] for _ in range(1000)]
+        made = [list[int]() for _ in range(1000)]
         with server.quick_imports():
             pass
         assert not gc.isenabled()
@@ -117,11 +112,8 @@ def test_what_was_imported_is_left_out_of_later_collections() -> None:
     assert gc.get_freeze_count() >= before + len(made)
 
 
-def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    prepared: list[str] = []
-    reported: list[str] = []
+def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared, reported = list[str](), list[str]()
 
     def part(name: str) -> Callable[[], None]:
         def prepare() -> None:
@@ -131,7 +123,7 @@ def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(
 
         return prepare
 
-    monkeypatch.setattr(server.faults, "report", lambda fault: reported.append(type(fault).__name__))
+    monkeypatch.setattr(faults, "report", lambda fault: reported.append(type(fault).__name__))
     server.get_ready([part("first"), part("broken"), part("last")], rest=0.0)
     assert prepared == ["first", "broken", "last"]
     assert gc.isenabled()
@@ -140,7 +132,10 @@ def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(
 
 @pytest.mark.timeout(1200)  # a whole start, on a busy machine
 def test_what_is_made_ready_is_what_the_first_visits_need() -> None:
-    """Translate has no heavy imports left to do when it runs, and Probe neither imports nor measures."""
+    """Translate has no heavy imports left to do when it runs, and Probe neither imports nor measures.
+
+    Streamlit would import pandas, which takes a second, to look whether a component's data hold a table.
+    """
     code = """
 import sys
 from explorer.web import runtime, warm_up
@@ -154,10 +149,11 @@ warm_up.import_ahead()
 before = heavy()
 runtime.describe("reverse")
 print(sorted(heavy() - before - {"_strptime"}))
+page = AppTest.from_file(app.__file__, default_timeout=60).run()
+print("pandas" in sys.modules, "stepper" in page.session_state, len(page.exception))
 runtime.describe("multi30k-en-de")
 warm_up.get_ready([app.libraries, app.attention, app.probe], rest=0.0)
 from explorer.web.measurements import store
-page = AppTest.from_file(app.__file__, default_timeout=60).run()
 before = ours()
 page.switch_page("pages/probe.py").run()
 print(sorted(ours() - before), [key[0] for key in store()._results._entries], len(page.exception), len(page.dataframe))
@@ -166,19 +162,4 @@ print(sorted(ours() - before), [key[0] for key in store()._results._entries], le
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines() == ["[]", "[] ['probe'] 0 1"]
-
-
-@pytest.mark.timeout(1200)  # a whole start, on a busy machine
-def test_the_first_translation_does_not_wait_for_a_library_of_tables() -> None:
-    """Streamlit imports pandas, which takes a second, to look whether a component's data hold a table."""
-    code = """
-import sys
-from streamlit.testing.v1 import AppTest
-import app
-assert "pandas" not in sys.modules
-page = AppTest.from_file(app.__file__, default_timeout=60).run()
-print("pandas" in sys.modules, len(page.exception), "stepper" in page.session_state)
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "0", "True"]
+    assert done.stdout.splitlines() == ["[]", "False True 0", "[] ['probe'] 0 1"]

@@ -26,7 +26,7 @@ from model.analysis.importance import (
     sentence_gradients,
     without,
 )
-from model.checkpoint import LoadedModel, load_model
+from model.checkpoint import load_model
 from model.config import ATTENTION_KINDS, EOS, SOS, DecodeConfig
 from model.data import get_task
 from model.data.batching import EncodedPairs, collate, encode_pairs
@@ -133,11 +133,7 @@ def test_the_score_takes_absolute_values_before_the_mean_and_normalises_by_layer
 
 
 def test_the_least_important_heads_are_pruned_first() -> None:
-    importance = {
-        "encoder": np.array([[0.3, 0.1]]),
-        "decoder": np.array([[0.2]]),
-        "cross": np.array([[0.1], [-0.5]]),
-    }
+    importance = {"encoder": np.array([[0.3, 0.1]]), "decoder": np.array([[0.2]]), "cross": np.array([[0.1], [-0.5]])}
     order = [("cross", 1, 0), ("encoder", 0, 1), ("cross", 0, 0), ("decoder", 0, 0), ("encoder", 0, 0)]
     assert least_first(importance) == order
     assert pruning_counts(3) == [0, 1, 2, 3]
@@ -178,20 +174,13 @@ def test_a_stop_is_checked_before_each_batch_and_nothing_to_measure_on_is_an_err
         ablate_each(model, pairs, check=check)
     assert check.call_count == 3
     assert sum(batch.src.size(0) for batch in batches_of(pairs)) == len(pairs)
-    for function in (ablate_each, gradient_scores, lambda *given: mean_outputs(*given, [("cross", 0, 0)])):
+    for function in (ablate_each, gradient_scores, lambda *given: mean_outputs(given[0], given[1], [("cross", 0, 0)])):
         with pytest.raises(ValueError, match="no sentence pairs"):
             function(model, nothing)
 
 
-# In the models that come with the program, the loss rises without heads that are called important.
-
-
-@pytest.fixture(scope="module")
-def reverse() -> LoadedModel:
-    return load_model(CHECKPOINTS / "reverse")
-
-
-def test_important_heads_of_reverse_hurt_more_than_unimportant_ones(reverse: LoadedModel) -> None:
+def test_important_heads_of_reverse_hurt_more_than_unimportant_ones() -> None:
+    reverse = load_model(CHECKPOINTS / "reverse")
     examples = get_task("reverse").splits["test"][::30]
     pairs = encode_pairs(examples, reverse.source, reverse.target)
     order = least_first(gradient_scores(reverse.model, pairs))

@@ -9,15 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from model.analysis.operations import (
-    flatten,
-    layer_by_layer,
-    least_loss,
-    record,
-    smoothed,
-    smoothed_loss,
-    tempered,
-)
+from model.analysis.operations import flatten, layer_by_layer, least_loss, record, smoothed, smoothed_loss, tempered
 from model.config import EOS
 from model.dry_run import points
 from model.embeddings import count_parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
@@ -28,20 +30,17 @@ def test_a_patched_layer_is_the_rest_of_the_model_run_on_the_patched_vectors(nor
     own, donor = _recorded(model, SRC), _recorded(model, OTHER)
     assert found.log_probs["encoder"].shape == (3, 6)
     assert found.log_probs["decoder"].shape == (4, 4)
-    for point in range(3):
-        for position in (0, 3):
-            x = own[patched_points(model.config, "encoder")[point]].clone()
-            x[0, position] = donor[patched_points(model.config, "encoder")[point]][0, position]
-            log_probs = _from_encoder(model, x, point)
-            assert found.log_probs["encoder"][point, position] == pytest.approx(float(log_probs[7]), abs=1e-5)
-            assert found.likeliest["encoder"][point, position] == int(log_probs.argmax())
-    for point in range(4):
-        for position in (1, 3):
-            x = own[patched_points(model.config, "decoder")[point]].clone()
-            x[0, position] = donor[patched_points(model.config, "decoder")[point]][0, position]
-            assert found.log_probs["decoder"][point, position] == pytest.approx(
-                float(_from_decoder(model, x, point)[7]), abs=1e-5
-            )
+    for stack, n_points, positions, rest in (
+        ("encoder", 3, (0, 3), _from_encoder),
+        ("decoder", 4, (1, 3), _from_decoder),
+    ):
+        for point, position in product(range(n_points), positions):
+            name = patched_points(model.config, stack)[point]
+            x = own[name].clone()
+            x[0, position] = donor[name][0, position]
+            log_probs = rest(model, x, point)
+            assert found.log_probs[stack][point, position] == pytest.approx(float(log_probs[7]), abs=1e-5)
+            assert found.likeliest[stack][point, position] == int(log_probs.argmax())
     assert found.own == pytest.approx(float(_from_encoder(model, own["src.positions"], 0)[7]), abs=1e-5)
     assert found.other == pytest.approx(float(_from_encoder(model, donor["src.positions"], 0)[7]), abs=1e-5)
     # Nothing after the last layer mixes positions: only the last row's own vector matters there.

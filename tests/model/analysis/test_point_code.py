@@ -38,6 +38,8 @@ def test_every_point_has_code_as_it_stands_in_its_file(kind: str) -> None:
         last = code.first_line + len(code.lines) - 1
         assert code.marked, name
         assert all(code.first_line <= line <= last for line in code.marked), name
+    with pytest.raises(NoCode):
+        code_of(model, "encoder.0.self_attn.nothing")
 
 
 @pytest.mark.parametrize(
@@ -67,8 +69,3 @@ def test_the_marked_lines_compute_the_point(kind: str, point: str, file: str, co
     assert code.file == file
     marked = [code.lines[line - code.first_line] for line in code.marked]
     assert any(computes in line for line in marked), marked
-
-
-def test_a_point_that_does_not_exist_has_no_code() -> None:
-    with pytest.raises(NoCode):
-        code_of(model_of("post"), "encoder.0.self_attn.nothing")

@@ -31,8 +31,6 @@ def falling(first: float, last: float, n: int = 20) -> list[float]:
 
 FALL = falling(4.0, 0.5)
 RISE = falling(3.9, 2.0, 6) + [2.0 + 0.1 * i for i in range(1, 15)]
-
-
 FLAT = [4.0] * 20
 WOBBLE = [value + (0.02 if i % 2 else 0.0) for i, value in enumerate(falling(4.0, 0.6))]
 LONG = [(float(step), 4.0 * 0.9 ** (step / 20)) for step in range(20, 1001, 20)]

@@ -13,7 +13,7 @@ from model.analysis import sinusoidal_checks
 from model.analysis.sinusoidal_checks import check_rotation, table_difference
 from model.analysis.token_vectors import token_vectors
 from model.analysis.word_order import shuffled_order
-from model.positions import PositionalEncoding, sinusoidal_table
+from model.positions import PositionalEncoding, rotations, sinusoidal_table
 from model.transformer import Transformer
 from tests.tiny import tiny_config
 
@@ -26,8 +26,7 @@ def test_rotations_are_checked_and_a_wrong_one_would_be_noticed(monkeypatch: pyt
     assert check.largest_error < 1e-13
     assert check.angles[0] == pytest.approx(3)
     assert np.allclose(check.matrices[0] @ [math.sin(0), math.cos(0)], [math.sin(3), math.cos(3)])
-    real = sinusoidal_checks.rotations
-    monkeypatch.setattr(sinusoidal_checks, "rotations", lambda offset, *rest: real(offset + 1, *rest))
+    monkeypatch.setattr(sinusoidal_checks, "rotations", lambda offset, *rest: rotations(offset + 1, *rest))
     assert check_rotation(20, 16, 10_000.0, 3).largest_error > 0.1
 
 

@@ -44,45 +44,37 @@ def test_the_parts_add_up_to_what_the_model_computed(norm_first: bool, changes: 
 def test_the_shares_are_those_of_the_paper_in_loops(norm_first: bool) -> None:
     """Layer by layer, query by query, key by key, head by head, from the recorded points and the plain matrices."""
     model = tiny_model(norm_first=norm_first)
-    points, n, m = recorded(model), len(READ), len(SRC)
-    of_source = np.zeros((n, m))  # how much of position t comes from source token j
-    of_target = np.eye(n)
+    points, n = recorded(model), len(READ)
+    of_source, of_target = np.zeros((n, len(SRC))), np.eye(n)  # how much of position t comes from each token
     stream = points["tgt.positions"]
-    for layer in range(3):
-        block = model.decoder.layers[layer]
-        for nth, (name, keys) in enumerate((("self_attn", n), ("cross_attn", m)), start=1):
-            attention, scope = getattr(block, name), f"decoder.{layer}.{name}"
-            matrix, bias = (
-                part.detach().double().numpy() for part in (attention.out_proj.weight, attention.out_proj.bias)
-            )
+    for layer, block in enumerate(model.decoder.layers):
+        for nth, name in enumerate(("self_attn", "cross_attn"), start=1):
+            projection, scope = block.get_submodule(f"{name}.out_proj"), f"decoder.{layer}.{name}"
+            matrix, bias = (part.detach().double().numpy() for part in projection.parameters())
             weights, values = points[f"{scope}.weights"], points[f"{scope}.value"]
-            new_source, new_target = np.zeros((n, m)), np.zeros((n, n))
+            heads = list(enumerate(np.split(matrix, len(values), axis=1)))
+            new_source, new_target = np.zeros_like(of_source), np.zeros_like(of_target)
             for q in range(n):
-                added = np.zeros((keys, len(bias)))
-                for h in range(len(values)):
-                    for k in range(keys):
-                        size = values.shape[-1]
-                        added[k] += weights[h, q, k] * matrix[:, h * size : (h + 1) * size] @ values[h, k]
-                parts = list(added)
+                keys = range(values.shape[1])
+                parts = [sum(weights[h, q, k] * part @ values[h, k] for h, part in heads) for k in keys]
                 if name == "self_attn":
                     parts[q] = parts[q] + stream[q]
                 else:
                     parts.append(stream[q])
                 whole = sum(parts) + bias
                 if not norm_first:
-                    norm = getattr(block, f"norm{nth}")
-                    gain, shift = norm.weight.detach().double().numpy(), norm.bias.detach().double().numpy()
+                    norm = block.get_submodule(f"norm{nth}")
+                    gain, shift = (part.detach().double().numpy() for part in norm.parameters())
                     sigma = np.sqrt(whole.var() + norm.eps)
                     parts = [gain * (part - part.mean()) / sigma for part in parts]
                     whole = gain * (whole - whole.mean()) / sigma + shift
                 near = [max(0.0, np.abs(whole).sum() - np.abs(whole - part).sum()) for part in parts]
                 near = [value / sum(near) for value in near]
                 if name == "self_attn":
-                    for k in range(n):
-                        new_source[q] += near[k] * of_source[k]
-                        new_target[q] += near[k] * of_target[k]
+                    new_source[q] = sum(share * of_source[k] for k, share in enumerate(near))
+                    new_target[q] = sum(share * of_target[k] for k, share in enumerate(near))
                 else:
-                    new_source[q, :] = near[-1] * of_source[q] + np.array(near[:-1])
+                    new_source[q] = near[-1] * of_source[q] + np.array(near[:-1])
                     new_target[q] = near[-1] * of_target[q]
             of_source, of_target = new_source, new_target
             stream = points[f"decoder.{layer}.{'residual' if norm_first else 'norm'}{nth}"]
@@ -90,19 +82,7 @@ def test_the_shares_are_those_of_the_paper_in_loops(norm_first: bool) -> None:
     found = source_shares(model, SRC, READ)
     assert np.allclose(found, of_source.sum(axis=1), atol=1e-5)
     assert np.allclose(of_source.sum(axis=1) + of_target.sum(axis=1), 1)
-    assert (found > 0).all()
-    assert (found < 1).all()
-
-
-@pytest.mark.parametrize(("factor", "share"), [(0.0, 0.0), (1e6, 1.0)])
-def test_the_source_has_no_share_without_cross_attention_and_the_whole_if_it_drowns_the_prefix(
-    factor: float, share: float
-) -> None:
-    model = tiny_model(norm_first=True)
-    with torch.no_grad():
-        for layer in model.decoder.layers:
-            layer.cross_attn.out_proj.weight.mul_(factor)
-    assert source_shares(model, SRC, READ) == pytest.approx(share, abs=0.01 if share else 1e-9)
+    assert ((found > 0) & (found < 1)).all()
 
 
 def test_a_variant_is_refused_with_a_reason() -> None:

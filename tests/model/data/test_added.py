@@ -39,17 +39,13 @@ def test_the_union_keeps_the_originals_and_leaves_out_what_is_there_or_held_out(
     assert union.splits["test"] == task().splits["test"]
     assert [(entry["file"], entry["pairs"]) for entry in entries] == [("one.tsv", 2), ("two.tsv", 1)]
     assert len({entry["sha256"] for entry in entries}) == 2
+    assert with_added(union, ()) == (union, [])
 
 
 def test_columns_are_those_of_the_languages(tmp_path: Path) -> None:
     path = tmp_path / "swapped.jsonl"
     path.write_text('{"de": "X", "en": "x"}\n{"de": "Y", "en": "y"}\n', encoding="utf-8")
     assert pairs(with_added(task(), read_added([path], task()))[0])[3:] == [("x", "X"), ("y", "Y")]
-
-
-def test_nothing_added_is_the_same_task() -> None:
-    same = task()
-    assert with_added(same, ()) == (same, [])
 
 
 def test_a_resumed_run_needs_the_same_files_in_the_same_order(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 import pytest
 
 from model.config import UNK
-from model.data import MADE_HERE, DataError, Example, get_task
+from model.data import MADE_HERE, Example, get_task
 from model.data.adjective_swap import SUBJECTS, VERBS
 from model.data.dates import FAMILIES, FIRST, LAST, family_of, is_spelling, ordinal_ending, random_spelling, spell
 from model.data.letters import sorted_
@@ -56,11 +56,6 @@ def test_splits_are_disjoint_and_follow_the_seed(name: str) -> None:
         for split in sources:
             for elsewhere in sources:
                 assert split == elsewhere or not sources[split] & sources[elsewhere]
-
-
-def test_an_unknown_task_names_the_nearest() -> None:
-    with pytest.raises(DataError, match=r"no task 'revers'; did you mean 'reverse'\?"):
-        get_task("revers")
 
 
 def test_adjective_swap_has_480_combinations_split_as_promised() -> None:

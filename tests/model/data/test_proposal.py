@@ -8,6 +8,7 @@ import pytest
 
 from model.config import DataConfig
 from model.data.files import LARGE, Pairs, split_pairs
+from model.data.number_words import number_words
 from model.data.proposal import Proposal, are_sentences, pieces_for, propose, share_text, unspellable_sentence
 from model.data.task import Example
 from model.presets import PRESETS
@@ -30,7 +31,7 @@ def new_words(n: int) -> own_data.Pairs:
 @pytest.mark.parametrize(
     ("pairs", "kind", "reason"),
     [
-        (own_data.number_words(), "characters", "100 % of the validation answers hold a word that no training answer"),
+        (number_words(), "characters", "100 % of the validation answers hold a word that no training answer"),
         (own_data.word_reversal(), "characters", "which whole words could never spell"),
         (own_data.sentence_pairs(600), "words", "spell every validation answer"),
         (new_words(200), "subwords", "pieces can spell any text"),
@@ -49,7 +50,7 @@ def test_the_tokens_follow_from_the_data(pairs: own_data.Pairs, kind: str, reaso
 
 
 def test_what_cannot_be_spelled_is_counted_beforehand() -> None:
-    words = proposal_for(own_data.number_words()).of("words")
+    words = proposal_for(number_words()).of("words")
     assert words is not None
     assert (words.unspellable, words.unread) == (1.0, 0.0)
     assert unspellable_sentence(words) == (
@@ -74,7 +75,7 @@ def test_characters_serve_a_language_without_rules_for_words_and_pieces_grow_wit
 
 
 def test_settings_follow_from_the_data_too() -> None:
-    tiny, few = PRESETS["tiny"], proposal_for(own_data.number_words())
+    tiny, few = PRESETS["tiny"], proposal_for(number_words())
     assert not few.sentences
     assert few.settings(tiny) == {
         "tokenizer": "characters", "dropout": "0.3", "positions": "rope", "attention_dropout": "0.3",

@@ -69,15 +69,11 @@ def test_scores_are_totals_over_the_length_penalty(model: TableModel, penalty: s
 
 def rebuild(steps: list[BeamStep], index: int, rank: int) -> tuple[int, ...]:
     """The target of one candidate, read backwards along the parents (one sentence)."""
-    tokens: list[int] = []
-    while True:
-        step = steps[index]
-        tokens.append(int(step.tokens[0, rank]))
-        parent = int(step.parents[0, rank])
-        if index == 0:
-            return tuple(reversed(tokens))
-        index -= 1
-        rank = steps[index].slots[0].tolist().index(parent)
+    token = int(steps[index].tokens[0, rank])
+    if index == 0:
+        return (token,)
+    parent = int(steps[index].parents[0, rank])
+    return (*rebuild(steps, index - 1, steps[index - 1].slots[0].tolist().index(parent)), token)
 
 
 @given(model=random_tables(depth=4), width=st.integers(1, 4))

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -90,10 +92,11 @@ def test_greedy_takes_the_likeliest_tokens_and_each_sentence_of_a_batch_ends_on_
 
 def test_steps_are_lazy_and_immutable() -> None:
     model = TableModel([GARDEN_PATH])
-    for walk in (
+    walks: list[Iterator[Any]] = [
         greedy(model.step, model.start(), limit=9),
         beam_search(model.step, model.start(), limit=9, config=beam()),
-    ):
+    ]
+    for walk in walks:
         model.calls.clear()
         first = next(walk)
         assert len(model.calls) == 1
@@ -160,13 +163,12 @@ def test_samples_follow_the_probabilities_at_a_temperature(temperature: float) -
 
 
 def test_sampling_stays_inside_top_k_and_top_p() -> None:
-    table = {(): {A: 0.5, B: 0.3, C: 0.2}}
-    assert set(draw_first(table, 500, top_k=2).tolist()) == {A, B}
-    assert set(draw_first(table, 500, top_p=0.75).tolist()) == {A, B}
-    assert set(draw_first(table, 500, top_p=0.85).tolist()) == {A, B, C}
-    assert set(draw_first(table, 500, top_p=0.01).tolist()) == {A}
-    assert set(draw_first(table, 500, top_k=3, top_p=0.4).tolist()) == {A}
-    assert set(draw_first(table, 500).tolist()) == {A, B, C}
+    def drawn(**limits: float) -> set[int]:
+        return set(draw_first({(): {A: 0.5, B: 0.3, C: 0.2}}, 500, **limits).tolist())
+
+    assert drawn(top_k=2) == drawn(top_p=0.75) == {A, B}
+    assert drawn() == drawn(top_p=0.85) == {A, B, C}
+    assert drawn(top_p=0.01) == drawn(top_k=3, top_p=0.4) == {A}
 
 
 def test_the_seed_decides_the_sample() -> None:

@@ -7,7 +7,6 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from model.decoding.search import filter_top
 from model.decoding.temperature import TEMPERATURES, log_sums
 
 
@@ -30,12 +29,3 @@ def test_they_are_the_softmax_of_the_logits_over_the_temperature(sharpness: floa
             shown = at_temperature(top.values[row].exp().float().numpy(), sums[row, i], temperature)
             np.testing.assert_allclose(shown, exact[row], rtol=3e-4, atol=1e-7)
             assert shown.sum() <= 1 + 1e-5
-
-
-def test_sampling_draws_from_the_same_distribution() -> None:
-    """The temperature of sampling divides the same log-probabilities (search.py)."""
-    log_probs = torch.randn(1, 20, generator=torch.Generator().manual_seed(3)).log_softmax(-1)
-    drawn_from = filter_top(log_probs / 0.5, 0, 1.0).softmax(-1)[0].numpy()
-    sums = log_sums(log_probs).numpy()
-    shown = at_temperature(log_probs[0].exp().numpy(), sums[0, TEMPERATURES.index(0.5)], 0.5)
-    np.testing.assert_allclose(shown, drawn_from, rtol=1e-4)

@@ -127,11 +127,11 @@ def test_stored_runs_are_those_of_the_catalogue(recipe: Recipe) -> None:
 def test_results_stored_under_former_names_are_read_and_replaced(tmp_path: Path) -> None:
     recipe = RECIPES["swap-notebook.max_tokens-320.max_steps-140"]
     runs = read_runs(recipe)
-    stored = path_of(recipe).read_text(encoding="utf-8")
-    for name, former in FORMER_NAMES.items():
-        stored = stored.replace(f'"{name}"', f'"{former}"').replace(f" {name}=", f" {former}=")
+    text = path_of(recipe).read_text(encoding="utf-8")
+    for name, before in FORMER_NAMES.items():
+        text = text.replace(f'"{name}"', f'"{before}"').replace(f" {name}=", f" {before}=")
     former = tmp_path / "swap-notebook.batch_tokens-320.max_steps-140.json"
-    former.write_text(stored.replace(recipe.name, former.stem), encoding="utf-8")
+    former.write_text(text.replace(recipe.name, former.stem), encoding="utf-8")
     read = read_runs(recipe, tmp_path)
     assert [run.valid for run in read] == [run.valid for run in runs]
     assert "batch_tokens=320" in read[0].command

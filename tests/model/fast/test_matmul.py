@@ -38,7 +38,8 @@ def fresh() -> Iterator[None]:
 
 def asked() -> str:
     """What PyTorch's products of float32 numbers may be made of at the moment."""
-    return str(torch.backends.mkldnn.matmul.fp32_precision)
+    settings = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]  # an attribute made on access
+    return str(settings.fp32_precision)
 
 
 @pytest.mark.parametrize(
@@ -79,21 +80,17 @@ def test_a_processor_that_would_round_is_left_to_mkl(monkeypatch: pytest.MonkeyP
     )
     assert onednn_keeps_float32() == torch.backends.mkldnn.is_available()
 
-    def refused() -> bool:
-        onednn_keeps_float32.cache_clear()
-        return not onednn_keeps_float32()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(torch.cpu, "get_capabilities", lambda: here | {"amx_bf16": True})
-        assert refused()
-    with monkeypatch.context() as patch:
-        patch.setattr(matmul, "_rounds", lambda batch: batch > 0)
-        assert refused()
-        with fast_matmul():
-            assert asked() == "none"
-    with monkeypatch.context() as patch:
-        patch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
-        assert refused()
+    for where, name, value in (
+        (torch.cpu, "get_capabilities", lambda: here | {"amx_bf16": True}),
+        (torch.backends.cpu, "get_cpu_capability", lambda: "AVX2"),
+        (matmul, "_rounds", lambda batch: batch > 0),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, name, value)
+            onednn_keeps_float32.cache_clear()
+            assert not onednn_keeps_float32()
+            with fast_matmul():
+                assert asked() == "none"
 
 
 def test_the_permission_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> None:

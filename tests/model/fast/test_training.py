@@ -63,7 +63,12 @@ def test_the_kernel_is_used_by_the_twin_alone(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fused, "LONGEST", 3)
     calls: list[dict[str, Any]] = []
     kernel = F.scaled_dot_product_attention
-    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: calls.append(k) or kernel(*a, **k))
+
+    def counted(*tensors: torch.Tensor, **options: Any) -> torch.Tensor:
+        calls.append(options)
+        return kernel(*tensors, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", counted)
     model, src, tgt = tiny_model(), sources(5), targets(4)
     twin = training_twin(model, fused=True)
     model(src, tgt)
@@ -87,7 +92,7 @@ def test_attention_over_short_sequences_is_that_of_the_kernel(shape: tuple[int, 
         x = torch.randn(batch, length, head * d_head, dtype=torch.float64, generator=draw)
         return x.view(batch, length, head, d_head).transpose(1, 2).requires_grad_()
 
-    inputs = (one(query), one(key), one(key))
+    inputs = one(query), one(key), one(key)
     mask = None
     if masked:
         open_cells = torch.rand(batch, 1, query, key, generator=draw) < 0.6
@@ -95,7 +100,7 @@ def test_attention_over_short_sequences_is_that_of_the_kernel(shape: tuple[int, 
         mask = additive(open_cells, torch.float64)
     expected = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
     torch.testing.assert_close(short_attention(*inputs, mask), expected, rtol=0, atol=1e-12)
-    assert torch.autograd.gradcheck(lambda *x: short_attention(*x, mask), inputs)
+    assert torch.autograd.gradcheck(lambda q, k, v: short_attention(q, k, v, mask), inputs)
     if masked:
         torch.testing.assert_close(F.scaled_dot_product_attention(*inputs, attn_mask=open_cells), expected)
     large = torch.tensor([100.0, -100.0]).view(1, 1, 2, 1)  # scores of up to 10⁴, and exp(10⁴) is no number of float32

@@ -17,6 +17,8 @@ from model.importing.import_folder import import_folder
 from model.recording import AttentionRecorder
 from tests.model.importing import bart_peer, peer
 
+pytestmark = pytest.mark.usefixtures("no_gradients")
+
 MODELS: dict[str, dict[str, Any]] = {
     "marian": {},
     "marian, relu, not scaled": {"activation_function": "relu", "scale_embedding": False},
@@ -38,12 +40,6 @@ MODELS: dict[str, dict[str, Any]] = {
     "bart, a first token that is set": {"generation": {"forced_bos_token_id": 0}, "one_file": True},
     "bart, untied, another start": {"tie_word_embeddings": False, "decoder_start_token_id": 0},
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_gradients():
-    with torch.inference_mode():
-        yield
 
 
 class Pair:

@@ -73,10 +73,10 @@ def linked(folder: Path) -> None:
     (folder / "source.spm").symlink_to(elsewhere)
 
 
+SHARED, PLACES = "model.shared.weight", "model.decoder.embed_positions.weight"
 FC1 = "model.encoder.layers.0.fc1.weight"
 MARIAN: dict[str, tuple[Damage, str]] = {
     "a pickle": (pickled, "is a pickle, which could run code"),
-    "how to convert it": (pickled, "save_pretrained"),
     "cut off": (cut_off, "not a whole safetensors file"),
     "a link to elsewhere": (linked, "leads out of the folder"),
     "no vocabulary": (lambda folder: (folder / "vocab.json").unlink(), "no vocab.json"),
@@ -88,14 +88,11 @@ MARIAN: dict[str, tuple[Damage, str]] = {
     "no family": (edit_json("config.json", model_type=...), "of type None"),
     "an activation": (edit_json("config.json", activation_function="gelu_new"), "gelu_new"),
     "two sizes": (edit_json("config.json", decoder_ffn_dim=64), "one size for both"),
-    "a huge model": (
-        edit_json("config.json", encoder_layers=10**9),
-        "config.json is wrong at 'encoder_layers': expected `int` <= 64",
-    ),
+    "a huge model": (edit_json("config.json", encoder_layers=10**9), "at 'encoder_layers': expected `int` <= 64"),
     "a missing size": (edit_json("config.json", d_model=...), "missing required field `d_model`"),
     "a size of text": (
         edit_json("config.json", d_model="32"),
-        "config.json is wrong at 'd_model': expected `int`, got `str`",
+        "wrong at 'd_model': expected `int`, got `str`",
     ),
     "heads": (edit_json("config.json", encoder_attention_heads=5), "equal heads"),
     "pre-norm": (edit_json("config.json", normalize_before=True), "normalize_before"),
@@ -112,47 +109,26 @@ MARIAN: dict[str, tuple[Damage, str]] = {
     "a shape": (edit_weights(lambda w: w.update({FC1: torch.zeros(49, 32)})), "has shape [49, 32]"),
     "another width": (edit_weights(lambda w: w.update({FC1: torch.zeros(48, 31)})), "does not fit d_model=32"),
     "not finite": (edit_weights(lambda w: w[FC1].fill_(torch.nan)), "not finite"),
-    "integers": (edit_json("config.json", encoder_layers=1), "no part of this model takes"),
-    "fewer rows": (edit_weights(lambda w: w.update({"model.shared.weight": torch.zeros(20, 32)})), "does not fit"),
+    "fewer rows": (edit_weights(lambda w: w.update({SHARED: torch.zeros(20, 32)})), "does not fit"),
     "a short bias": (edit_weights(lambda w: w.update(final_logits_bias=torch.zeros(1, 5))), "final_logits_bias has 5"),
-    "another table": (
-        edit_weights(lambda w: w.update({"lm_head.weight": torch.zeros_like(w["model.shared.weight"])})),
-        "lm_head.weight differs",
-    ),
-    "learned positions": (
-        edit_weights(lambda w: w.update({"model.encoder.embed_positions.weight": torch.ones(64, 32)})),
-        "not the sinusoidal table",
-    ),
+    "another table": (edit_weights(lambda w: w.update({"lm_head.weight": 0 * w[SHARED]})), "lm_head.weight differs"),
+    "learned positions": (edit_weights(lambda w: w.update({PLACES: torch.ones(64, 32)})), "not the sinusoidal table"),
 }
-
-
-PLACES = "model.decoder.embed_positions.weight"
 BART: dict[str, tuple[Damage, str]] = {
     "pre-norm": (edit_json("config.json", normalize_before=True), "normalize_before"),
     "no norm of embeddings": (edit_json("config.json", normalize_embedding=False), "normalize_embedding"),
     "fixed positions": (edit_json("config.json", static_position_embeddings=True), "static_position_embeddings"),
-    "another activation": (edit_json("config.json", activation_function="gelu_new"), "gelu_new"),
     "another end": (edit_json("config.json", eos_token_id=7), "ends sentences with id 7"),
-    "a first token that is none": (
-        edit_json("generation_config.json", forced_bos_token_id=9999),
-        "forced_bos_token_id",
-    ),
+    "no such first token": (edit_json("generation_config.json", forced_bos_token_id=9999), "forced_bos_token_id"),
     "a first token that ends": (edit_json("generation_config.json", forced_bos_token_id=2), "forced_bos_token_id"),
     "fewer positions": (edit_json("config.json", max_position_embeddings=62), "has shape [66, 32]"),
-    "no norm in the file": (
-        edit_weights(lambda w: w.pop("model.encoder.layernorm_embedding.bias")),
-        "layernorm_embedd",
-    ),
+    "no norm": (edit_weights(lambda w: w.pop("model.encoder.layernorm_embedding.bias")), "layernorm_embedd"),
     "positions missing": (edit_weights(lambda w: w.pop(PLACES)), f"no tensor {PLACES}"),
-    "a tensor too many": (edit_weights(lambda w: w.update({"model.x": torch.zeros(1)})), "no part of this model takes"),
     "no merges": (lambda folder: (folder / "merges.txt").unlink(), "no merges.txt"),
     "merges of bytes": (text("merges.txt", b"\xff\xfe"), "is not text"),
     "a merge of nothing known": (text("merges.txt", b"#version: 0.2\nh e\nhex q\n"), "merge 2"),
     "a merge without a piece": (text("merges.txt", "Ā ā\n".encode()), "lacks"),
-    "merges that double": (
-        text("merges.txt", b"\n".join(b"a" * 2**n + b" " + b"a" * 2**n for n in range(11))),
-        "no word",
-    ),
+    "merges that double": (text("merges.txt", b"\n".join(b" ".join([b"a" * 2**n] * 2) for n in range(11))), "no word"),
     "a byte that is missing": (edit_json("vocab.json", Ġ=-1), "ids from 0 to"),
     "another tokenizer": (edit_part("model", type="WordPiece"), "type='WordPiece'"),
     "bytes as a last resort": (edit_part("model", byte_fallback=True), "byte_fallback"),
@@ -162,9 +138,9 @@ BART: dict[str, tuple[Damage, str]] = {
     "another frame": (edit_part("post_processor", type="BertProcessing"), "post-processor"),
     "no frame": (edit_part("post_processor", cls=None), "one before and one after"),
     "vocabulary of text": (edit_part("model", vocab="x"), "no vocabulary with merges"),
-    "an added token of another id": (
+    "an added id": (
         edit_part("added_tokens", whole=[{"content": "<s>", "id": 9}]),
-        "adds {'content': '<s>', 'id': 9}",
+        "adds {'content': '<s>', 'id'",
     ),
 }
 DAMAGES = {f"marian: {case}": damage for case, damage in MARIAN.items()}
@@ -223,7 +199,7 @@ def test_positions_and_aliases_in_the_file_are_used_up(tmp_path: Path) -> None:
 
     def older(weights: dict[str, torch.Tensor]) -> None:
         for name in ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight"):
-            weights[name] = weights["model.shared.weight"].clone()
+            weights[name] = weights[SHARED].clone()
         for stack in ("encoder", "decoder"):
             weights[f"model.{stack}.embed_positions.weight"] = torch.cat((half.sin(), half.cos()), dim=1)
 
@@ -271,7 +247,6 @@ def test_bans_are_kept_while_decoding(tmp_path: Path) -> None:
     found = decode_recorded(loaded.model, source, loaded.target, DecodeConfig(max_length=7))
     assert banned not in found.path
     assert first not in expected
-    spelt = [loaded.target.piece(i).replace(" ", "▁") for i in found.path]
-    assert (
-        spelt[:6] == [tokenizer.convert_ids_to_tokens(i).replace("</s>", "<eos>") for i in expected][: len(spelt)][:6]
-    )
+    ours = [loaded.target.piece(i).replace(" ", "▁") for i in found.path[:6]]
+    theirs = [token.replace("</s>", "<eos>") for token in tokenizer.convert_ids_to_tokens(expected)]
+    assert ours == theirs[: len(ours)]

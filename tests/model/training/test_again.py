@@ -13,19 +13,18 @@ from model.commands import CommandError
 from model.folder import CARD, CONFIG, METRICS, STATUS, WEIGHTS, CheckpointError, read_config, read_json, write_json
 from model.training.runfolder import read_metrics
 from model.training.state import load_state
-from tests.model.engine import pairs_file
+from tests.model.engine import EXACT, SMALL, pairs_file
 
-SIZES = ["d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1", "n_encoder_heads=2", "n_decoder_heads=2"]
-SHORT = ["max_steps=6", "eval_every=3", "save_every=3", "log_every=2", "snapshots=0", "schedule=constant"]
+SIZES = [*SMALL, "n_encoder_layers=1", "n_decoder_layers=1"]
+SHORT = ["max_steps=6", "eval_every=3", "save_every=3", "schedule=constant"]
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of models with a finished run, `mine`, on pairs of a file that is gone."""
     folder = tmp_path_factory.mktemp("models")
-    command = [*pairs_file(folder), "--name", "mine", "--checkpoints", str(folder), "--device", "cpu"]
-    command += ["--precision", "fp32", "--threads", "1", "--set", *SIZES, *SHORT, "dropout=0.1"]
-    assert train.main(command) == 0
+    command = [*pairs_file(folder), "--name", "mine", "--checkpoints", str(folder), *EXACT]
+    assert train.main([*command, "--set", *SIZES, *SHORT, "dropout=0.1"]) == 0
     (folder / "pairs.tsv").unlink()
     return folder
 
@@ -53,7 +52,7 @@ def test_weights_of_the_other_model_can_be_the_start(trained: Path) -> None:
 
 def test_a_finished_run_trained_longer_is_the_longer_run(tmp_path: Path) -> None:
     """Where the rate does not depend on the end, 6 updates and then 12 are 12: weights, moments and best weights."""
-    where = ["--checkpoints", str(tmp_path), "--device", "cpu", "--precision", "fp32", "--threads", "1"]
+    where = ["--checkpoints", str(tmp_path), *EXACT]
     command = partial(lambda name, *more: train.main([*pairs_file(tmp_path), "--name", name, *where, "--set", *more]))
     settings = [*SIZES, *SHORT, "tokenizer=characters", "dropout=0.1"]
     assert command("whole", *settings, "max_steps=12") == 0

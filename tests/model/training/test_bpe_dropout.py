@@ -35,7 +35,7 @@ def test_batches_keep_to_the_resampled_lengths() -> None:
     corpus = make().corpus
     for epoch in range(3):
         lengths = corpus.pairs_of(epoch).lengths
-        seen = []
+        seen: list[int] = []
         for update in corpus.updates(epoch):
             for batch in update.shares[0]:
                 longest = max(max(lengths[i]) for i in batch.indices)

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -66,11 +67,7 @@ def test_the_loss_and_its_gradients_are_those_of_the_papers(
     theirs = reference(hidden @ weight.T, other @ weight.T, labels, smoothing, alpha, kind)
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(nll, F.cross_entropy(hidden @ weight.T, labels, reduction="sum").detach())
-    inputs = (hidden, other, weight)
-    for mine, wanted in zip(
-        torch.autograd.grad(3 * ours, inputs), torch.autograd.grad(3 * theirs, inputs), strict=True
-    ):
-        torch.testing.assert_close(mine, wanted)
+    torch.testing.assert_close(*(torch.autograd.grad(3 * each, (hidden, other, weight)) for each in (ours, theirs)))
 
 
 def test_opposite_certainties_have_a_finite_loss() -> None:
@@ -187,20 +184,15 @@ def test_what_is_cut_off_depends_on_seed_update_and_batch_alone() -> None:
 
 
 def test_each_setting_has_an_effect(tmp_path: Path) -> None:
-    settings = [
-        {},
-        {"consistency": "rdrop"},
-        {"consistency": "simcut"},
-        {"consistency": "simcut", "cutoff": 0.5},
-        {"consistency": "simcut", "consistency_weight": 1.0},
-    ]
-    for number, changes in enumerate(settings):
-        assert run(tmp_path / str(number), partial(string_setup, snapshots=0, **changes))
-    weights = {(tmp_path / str(number) / "run" / WEIGHTS).read_bytes() for number in range(len(settings))}
-    assert len(weights) == len(settings)
-    without = partial(string_setup, snapshots=0, cutoff=0.5, consistency_weight=9.0)
-    assert run(tmp_path / "without", without)
-    assert (tmp_path / "without" / "run" / WEIGHTS).read_bytes() == (tmp_path / "0" / "run" / WEIGHTS).read_bytes()
+    def weights(**changes: Any) -> bytes:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        assert run(folder, partial(string_setup, snapshots=0, **changes))
+        return (folder / "run" / WEIGHTS).read_bytes()
+
+    plain, simcut = weights(), {"consistency": "simcut"}
+    others = [{"consistency": "rdrop"}, simcut, simcut | {"cutoff": 0.5}, simcut | {"consistency_weight": 1.0}]
+    assert len({plain, *(weights(**changes) for changes in others)}) == 5
+    assert weights(cutoff=0.5, consistency_weight=9.0) == plain, "without consistency, they mean nothing"
 
 
 def test_slices_are_sized_by_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:

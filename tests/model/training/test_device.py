@@ -16,6 +16,7 @@ from model.commands import run_command
 from model.config import TrainConfig
 from model.fast.matmul import onednn_keeps_float32
 from model.folder import WEIGHTS, read_config
+from model.training import device
 from model.training.device import Runtime, batch_operations, choose_runtime, cpu_multiplies_bf16
 from tests.forked import Forked
 from tests.model.engine import pairs_file, string_setup
@@ -34,10 +35,9 @@ def test_auto_follows_from_the_machine_and_the_sizes(
     monkeypatch: pytest.MonkeyPatch, rounds: bool, weights: int, operations: int, precision: str, threads: int
 ) -> None:
     """A choice that was made explicitly stays."""
-    monkeypatch.setattr("model.training.device.cpu_multiplies_bf16", lambda: rounds)
-    monkeypatch.setattr("model.training.device.default_threads", lambda: 4)
-    monkeypatch.setattr("model.training.device.BF16_WEIGHTS", weights)
-    monkeypatch.setattr("model.training.device.THREAD_OPERATIONS", operations)
+    here = {"cpu_multiplies_bf16": lambda: rounds, "default_threads": lambda: 4}
+    for name, value in (here | {"BF16_WEIGHTS": weights, "THREAD_OPERATIONS": operations}).items():
+        monkeypatch.setattr(device, name, value)
     setup = string_setup()
     chosen = choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training)
     assert (chosen.precision, chosen.threads, chosen.settled) == (precision, threads, True)
@@ -65,10 +65,10 @@ def test_a_thread_for_so_many_operations_of_a_batch(monkeypatch: pytest.MonkeyPa
     assert counted(TrainConfig(max_tokens=64)) == 6 * parameters * 64
     assert counted(TrainConfig(max_tokens=64, consistency="rdrop")) == 2 * 6 * parameters * 64
     assert counted(TrainConfig(max_tokens=10**6)) == 6 * parameters * sum(map(max, setup.corpus.lengths))
-    monkeypatch.setattr("model.training.device.default_threads", lambda: 8)
+    monkeypatch.setattr(device, "default_threads", lambda: 8)
     for share, threads in ((0.9, 1), (2.5, 2), (100, 8)):
         operations = int(counted(setup.settings.training) / share)
-        monkeypatch.setattr("model.training.device.THREAD_OPERATIONS", operations)
+        monkeypatch.setattr(device, "THREAD_OPERATIONS", operations)
         assert choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training).threads == threads
 
 

@@ -19,7 +19,7 @@ from model.training.distributed import World
 from model.training.runfolder import read_metrics
 from tests.forked import Forked
 from tests.model import two_processes
-from tests.model.engine import pairs_file
+from tests.model.engine import SMALL, pairs_file
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # real processes
@@ -79,7 +79,7 @@ def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
         for name, tensor in alone.items():
             rounded = name.startswith(("gradient", "eval.sums", "sums"))  # computed or summed in float32
             tolerance = {"atol": 1e-5, "rtol": 1e-4} if rounded else {"atol": 1e-6, "rtol": 0.0}
-            torch.testing.assert_close(result[name], tensor, msg=lambda why, name=name: f"{name}: {why}", **tolerance)
+            torch.testing.assert_close(result[name], tensor, msg=f"{{}} of {name}".format, **tolerance)
     first, second = shared
     assert all(torch.equal(first[name], second[name]) for name in first if "weights" in name), "to the last bit"
 
@@ -95,15 +95,13 @@ def test_processes_share_tensors_and_stop_at_the_same_batch(shared: list[dict[st
 
 def test_the_command_runs_under_torchrun_and_gives_the_same_weights_beside_other_work(tmp_path: Path) -> None:
     """Twice the same command: once on a machine left alone, and once beside a busy process on each of two cores."""
-    sizes = ["d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1", "tokenizer=whitespace"]
-    sizes += ["n_encoder_heads=2", "n_decoder_heads=2", "max_tokens=64"]
-    steps = ["max_steps=6", "eval_every=3", "save_every=3", "log_every=2", "snapshots=0"]
-    steps += ["average_checkpoints=2", "dropout=0.1"]
-    command = [*pairs_file(tmp_path), "--checkpoints", str(tmp_path), "--precision", "fp32"]
-    torchrun("-m", "model.train", *command, "--name", "two", "--set", *sizes, *steps)
+    settings = [*SMALL, "n_encoder_layers=1", "n_decoder_layers=1", "tokenizer=whitespace", "max_tokens=64"]
+    settings += ["max_steps=6", "eval_every=3", "save_every=3", "average_checkpoints=2", "dropout=0.1"]
+    command = [*pairs_file(tmp_path), "--checkpoints", str(tmp_path), "--precision", "fp32", "--set", *settings]
+    torchrun("-m", "model.train", "--name", "two", *command)
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
-        torchrun("-m", "model.train", *command, "--name", "again", "--set", *sizes, *steps)
+        torchrun("-m", "model.train", "--name", "again", *command)
     finally:
         for process in busy:
             process.kill()

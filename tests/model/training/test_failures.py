@@ -5,30 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
-import torch
 
 from model import train
 from model.checkpoint import load_model
 from model.commands import run_command
 from model.folder import METRICS, STATUS, CheckpointError, read_json
 from model.training.runfolder import is_alive, read_metrics, refuse_running
-from model.training.state import load_state
 from tests.chance import chance
 from tests.forked import Forked
-from tests.model.engine import pairs_file
-from tests.paths import ROOT
+from tests.model.engine import SMALL, pairs_file
+from tests.model.training.test_resume import assert_same_run
 
 resource = pytest.importorskip("resource", reason="limits of a process are set through the resource module")
 
 pytestmark = pytest.mark.slow  # real processes
-SIZES = ["tokenizer=whitespace", "d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1"]
-SIZES += ["n_encoder_heads=2", "n_decoder_heads=2"]
+SIZES = [*SMALL, "tokenizer=whitespace", "n_encoder_layers=1", "n_decoder_layers=1"]
 STEPS = ["max_steps=160", "eval_every=40", "save_every=11", "log_every=1", "eval_sentences=8", "snapshots=4"]
 LONG_WAIT = 120.0
 
@@ -86,11 +82,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
 
     for checkpoints in (tmp_path, whole.parent):
         assert train.main(command(checkpoints, "--resume", "run")) == 0
-    (one, one_tensors), (other, other_tensors) = load_state(folder) or ({}, {}), load_state(whole) or ({}, {})
-    assert vars(one) | {"seconds": 0} == vars(other) | {"seconds": 0}
-    assert one_tensors.keys() == other_tensors.keys()
-    assert all(torch.equal(one_tensors[name], other_tensors[name]) for name in one_tensors)
-    assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    assert_same_run(folder, whole)
     steps = [line["step"] for line in read_metrics(folder / METRICS) if line["kind"] == "train"]
     assert steps == list(range(1, 161)), "each step once"
 
@@ -111,25 +103,11 @@ def test_a_full_disk_fails_with_a_message_and_can_be_resumed(tmp_path: Path) -> 
 
 
 def test_out_of_memory_fails_with_a_message(tmp_path: Path) -> None:
-    """The process may use 200 MB more than after its imports; a batch of all the data needs more."""
+    """The process may use 200 MB more than at its start; a batch of all the data needs more."""
     settings = ["tokenizer=whitespace", "d_model=128", "d_ff=512", "max_tokens=2000000", "snapshots=0"]
     new = [*pairs_file(tmp_path, n=9000), "--name", "run", "--preset", "tiny", "--set", *settings]
-    arguments = command(tmp_path, *new)
-    code = (
-        "import resource, psutil\n"
-        "import model.training.launch as launch\n"
-        "from model import train\n"
-        "from model.commands import run_command\n"
-        "original = launch.Launch.run\n"
-        "def limited(self, setup):\n"
-        "    most = psutil.Process().memory_info().vms + 200 * 2**20\n"
-        "    resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"
-        "    return original(self, setup)\n"
-        "launch.Launch.run = limited\n"
-        f"run_command(train.main, {arguments!r})\n"
-    )
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 2, done.stderr[-2000:]
-    assert done.stderr.strip().splitlines()[-1].startswith("out of memory: lower max_tokens (now 2000000")
+    process = start(tmp_path, *new, limits={resource.RLIMIT_AS: psutil.Process().memory_info().vms + 200 * 2**20})
+    _, err = process.wait(LONG_WAIT)
+    assert process.code == 2, err[-2000:]
+    assert err.strip().splitlines()[-1].startswith("out of memory: lower max_tokens (now 2000000")
     assert read_json(tmp_path / "run" / STATUS)["state"] == "failed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,11 +47,27 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def watched(name: str) -> None:
         original = getattr(Tensor, name)
-        monkeypatch.setattr(Tensor, name, lambda self, *a, **k: called.append(name) or original(self, *a, **k))
+
+        def copy(self: Tensor, *arguments: Any, **options: Any) -> Any:
+            called.append(name)
+            return original(self, *arguments, **options)
+
+        monkeypatch.setattr(Tensor, name, copy)
 
     for name in ("cpu", "item", "tolist", "numpy", "__bool__", "__float__", "__int__"):
         watched(name)
     return called
+
+
+def waits_in(trainer: Trainer, number: int, copies: list[str]) -> list[str]:
+    """What waits in an update. Its inputs are made on the CPU beforehand, and may look at their numbers."""
+    update = trainer.setup.corpus.updates(0)[number - 1]
+    inputs = list(trainer._inputs(update, number))
+    trainer._inputs = lambda update, step: iter(inputs)  # type: ignore[method-assign]
+    copies.clear()
+    with Waits() as waits:
+        trainer.gradients(update, number)
+    return [*waits.counted, *copies]
 
 
 @pytest.mark.parametrize(
@@ -65,36 +82,22 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ids=str,
 )
 def test_an_update_never_waits_for_the_device(changes: dict[str, Any], copies: list[str]) -> None:
-    """The inputs are made on the CPU and may look at their numbers; nothing else may."""
     trainer = Trainer(string_setup(**changes), World(), None)
     trainer.update()
-    update = trainer.setup.corpus.updates(0)[1]
-    inputs = list(trainer._inputs(update, 2))
-    trainer._inputs = lambda update, step: iter(inputs)  # type: ignore[method-assign]
-    copies.clear()
-    with Waits() as waits:
-        trainer.gradients(update, 2)
-    assert waits.counted == []
-    assert copies == []
+    assert waits_in(trainer, 2, copies) == []
 
 
 def test_a_wait_is_noticed(monkeypatch: pytest.MonkeyPatch, copies: list[str]) -> None:
-    trainer = Trainer(string_setup(), World(), None)
-    update = trainer.setup.corpus.updates(0)[0]
-    inputs = list(trainer._inputs(update, 1))
-    trainer._inputs = lambda update, step: iter(inputs)  # type: ignore[method-assign]
     original = TrainingLoss._hidden
 
     def waiting(self: TrainingLoss, src: Tensor, tgt_in: Tensor, padded: bool) -> Tensor:
         assert src[src > 0].max() > 0
         return original(self, src, tgt_in, padded)
 
+    trainer = Trainer(string_setup(), World(), None)
     monkeypatch.setattr(TrainingLoss, "_hidden", waiting)
-    copies.clear()
-    with Waits() as waits:
-        trainer.gradients(update, 1)
-    assert waits.counted[0] == "index"
-    assert copies == ["__bool__"]
+    waited = waits_in(trainer, 1, copies)
+    assert (waited[0], waited[-1], waited.count("__bool__")) == ("index", "__bool__", 1)
 
 
 def test_one_gpu_is_not_given_to_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,8 +123,7 @@ def test_a_compiled_forward_pass_is_one_graph(changes: dict[str, Any], monkeypat
 
     compile_function = torch.compile
     monkeypatch.setattr(torch, "compile", lambda *a, **k: compile_function(*a, **k, backend=backend))
-    runtime = SETTLED.__class__(**{**vars(SETTLED), "compile": True})
-    trainer = Trainer(string_setup(runtime=runtime, dropout=0.0, **changes), World(), None)
+    trainer = Trainer(string_setup(runtime=replace(SETTLED, compile=True), dropout=0.0, **changes), World(), None)
     plain = Trainer(string_setup(dropout=0.0, **changes), World(), None)
     for _ in range(6):
         trainer.update()
