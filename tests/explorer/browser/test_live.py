@@ -151,7 +151,9 @@ def test_a_decoding_is_the_message_that_python_writes(name: str) -> None:
     translator = Translator(load_model(CHECKPOINTS / name))
     # A decoder that is not causal reads all rows again at each step, so the weights of one row never fit.
     requests = [each for each in REQUESTS if translator.loaded.model_config.causal or "edits" not in each]
-    jobs = [{"do": "decode", "text": text, "request": request} for text in SENTENCES[name] for request in requests]
+    jobs: list[dict[str, Any]] = [
+        {"do": "decode", "text": text, "request": request} for text in SENTENCES[name] for request in requests
+    ]
     for job, found in zip(jobs, run(translator.loaded.folder, jobs), strict=True):
         request = job["request"]
         edits = HeadEdits(tuple(_edit(edit) for edit in request["edits"])) if "edits" in request else None
@@ -223,9 +225,8 @@ def test_tokens_of_hostile_text(name: str) -> None:
         given = encoded["ids"], encoded["tokens"], encoded["words"]
         assert given == (list(wanted.ids), list(wanted.tokens), list(wanted.words)), text
     for ids, spelled in zip(paths, found[len(texts) :], strict=True):
-        wanted = {
+        assert spelled == {
             "text": loaded.target.decode(ids),
             "words": list(loaded.target.words_of(ids)),
             "labels": [loaded.target.label(i) for i in ids],
         }
-        assert spelled == wanted

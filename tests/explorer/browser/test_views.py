@@ -37,7 +37,7 @@ class Page:
     """A page with one view, whose browser reports what `reports` says."""
 
     def __init__(self, name: str = "heads", **asked: Any) -> None:
-        self.app, self.name, self.sent = AppTest.from_function(_page, default_timeout=60), name, {}
+        self.app, self.name = AppTest.from_function(_page, default_timeout=60), name
         self.app.session_state["name"] = name
         self.run(asked=asked)
 

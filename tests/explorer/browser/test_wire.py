@@ -73,8 +73,9 @@ def test_the_messages_of_the_javascript_tests_are_those_that_the_server_sends() 
 
 def test_a_difference_taken_twice_gives_the_message_back_and_packs_smaller() -> None:
     chance = np.random.default_rng(0)
-    first = {"a": chance.random((2, 3, 40, 30), dtype=np.float32), "mask": np.ones((40, 30), np.uint8)}
-    longer = np.pad(first["a"], ((0, 0), (0, 0), (0, 5), (0, 0)), constant_values=0.25)
+    weights = chance.random((2, 3, 40, 30), dtype=np.float32)
+    first = {"a": weights, "mask": np.ones((40, 30), np.uint8)}
+    longer = np.pad(weights, ((0, 0), (0, 0), (0, 5), (0, 0)), constant_values=0.25)
     other = {"b": chance.random(4, dtype=np.float32), "a": longer, "mask": np.ones((45, 30), np.uint8)}
     base, message = wire.write({"seq": "one"}, first), wire.write({"seq": "another"}, other)
     taken = wire.difference(message, base)
