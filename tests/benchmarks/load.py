@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic, sleep
 
 import psutil
 
@@ -20,7 +21,7 @@ from tests.benchmarks.registry import Row, benchmark
 from tests.benchmarks.timing import median, percentile
 from tests.browser import Server, serve
 from tests.paths import CHECKPOINTS
-from tests.visitor import Shown, Visitor
+from tests.visitor import PATIENCE_SECONDS, Shown, Visitor
 
 N_VISITORS = 30
 REQUESTS_PER_SECOND = 10.0
@@ -111,11 +112,20 @@ def training(checkpoints: Path) -> Iterator[None]:
     runs = Runs(checkpoints)
     orders = ["--task", "reverse", "--set", "max_steps=1000000", "--checkpoints", str(checkpoints)]
     runs.start("load", ["python", "-m", "model.train", *orders, "--name", "load"])
-    try:
-        yield
+    end = monotonic() + PATIENCE_SECONDS
+
+    def running() -> bool:
         status = runs.peek("load")
-        if status is None or status.state != "running":
-            raise AssertionError(f"the training run beside the class was not running: {status}")
+        return status is not None and status.state == "running"
+
+    try:
+        while not running():
+            if monotonic() > end:
+                raise AssertionError("the training run beside the class does not start")
+            sleep(0.2)
+        yield
+        if not running():
+            raise AssertionError("the training run beside the class has ended")
     finally:
         runs.stop("load")
 
