@@ -15,8 +15,9 @@ TASK, TARGET_SECONDS = "adjective-swap", 120.0
 @benchmark("swap")
 def measure(lab: Lab) -> Iterator[Row]:
     """The whole command, including process start and final test, beside its own estimate."""
-    plan = json.loads(run("--task", TASK, "--checkpoints", str(lab.folder), "--dry-run", "--json").stdout)
-    done = train(lab.folder, "swap", "--task", TASK)
+    about = ("--task", TASK)
+    plan = json.loads(run(*about, "--name", "swap", "--checkpoints", str(lab.folder), "--dry-run", "--json").stdout)
+    done = train(lab.folder, "swap", *about)
     exact, n = done.results["test"]["exact_match"], done.results["test"]["sentences"]
     yield Row(
         f"{TASK} from nothing to a tested model, default settings",
