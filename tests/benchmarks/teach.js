@@ -9,8 +9,8 @@
     return send.apply(this, all);
   };
   const painted = () => requestAnimationFrame(() => __bench.painted((end) => (state.last = end)));
-  // The slider itself moves at once, and the content of a canvas is for screen readers only.
-  const aside = "[data-testid=stSlider], [data-testid=stHeader], canvas";
+  // The slider or switch itself moves at once, and the content of a canvas is for screen readers only.
+  const aside = "[data-testid=stSlider], [data-testid=stCheckbox], [data-testid=stHeader], canvas";
   const part = (node) => (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement);
   const answers = (node) => node?.closest("[data-testid=stMain]") && !node.closest(aside);
   const watched = { subtree: true, childList: true, characterData: true, attributes: true };
