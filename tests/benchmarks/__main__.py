@@ -1,4 +1,4 @@
-"""Run benchmarks: `python -m tests.benchmarks [NAME …] [--json]`."""
+"""Run benchmarks: `python -m tests.benchmarks [NAME …] [--short] [--json]`."""
 
 from __future__ import annotations
 
