@@ -7,11 +7,12 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 from explorer.browser import wire
 
@@ -41,14 +42,53 @@ class Shown:
 
 
 @dataclass
-class Visitor:
+class Connection:
+    """One open tab, which reads what the server sends."""
+
+    port: int
+    socket: ClientConnection
+
+    @classmethod
+    async def to(cls, port: int, **more: Any) -> Self:
+        """Connect to the server at this port."""
+        subprotocols = [Subprotocol("streamlit")]
+        socket = await connect(f"ws://localhost:{port}/_stcore/stream", max_size=None, subprotocols=subprotocols)
+        return cls(port, socket, **more)
+
+    async def leave(self) -> None:
+        """Close the tab."""
+        await self.socket.close()
+
+    async def ask(self, message: BackMsg) -> None:
+        """Send a request and read until the script run that it starts has finished."""
+        await self.socket.send(message.SerializeToString())
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (answer := await self.next()).WhichOneof("type") != "script_finished":
+                self.read(answer)
+                if answer.WhichOneof("type") == "delta" and answer.delta.WhichOneof("type") == "new_element":
+                    self.element(answer.delta.new_element, answer.delta.fragment_id)
+
+    async def next(self) -> ForwardMsg:
+        """The next message of the server."""
+        message = ForwardMsg()
+        message.ParseFromString(await self.socket.recv())
+        return message
+
+    def read(self, message: ForwardMsg) -> None:
+        """Take notice of a message."""
+
+    def element(self, element: Any, fragment: str) -> None:
+        """Take notice of an element on the page."""
+
+
+@dataclass
+class Visitor(Connection):
     """One open tab of the Translate page.
 
     `seconds` of a request are from sending it to the last message of the run that it starts. `redrawn` are the
     containers that the last run sent anything for: 0 is the page, 1 the sidebar.
     """
 
-    socket: ClientConnection
     query: str = ""
     shown: Shown = Shown("", "", 0, "")
     redrawn: set[int] = field(default_factory=set)
@@ -63,8 +103,7 @@ class Visitor:
     @classmethod
     async def arrive(cls, port: int, query: str) -> Visitor:
         """Open the page, with `query` after the question mark of its address."""
-        socket = await connect(f"ws://localhost:{port}/_stcore/stream", max_size=None, subprotocols=["streamlit"])  # type: ignore[list-item]
-        visitor = cls(socket, query)
+        visitor = await cls.to(port, query=query)
         await visitor._run(BackMsg())
         return visitor
 
@@ -89,10 +128,6 @@ class Visitor:
             raise Trouble(f"step {step} was asked for, and the address says {self.query}")
         return seconds
 
-    async def leave(self) -> None:
-        """Close the tab."""
-        await self.socket.close()
-
     async def _run(self, message: BackMsg) -> float:
         message.rerun_script.query_string = self.query
         if self._text:
@@ -103,35 +138,24 @@ class Visitor:
             looked.id, looked.json_value = self._stepper, json.dumps({"at": self._at})
         self.redrawn = set()
         start = perf_counter()
-        await self.socket.send(message.SerializeToString())
-        await asyncio.wait_for(self._read(), PATIENCE_SECONDS)
+        await self.ask(message)
         return perf_counter() - start
 
-    async def _read(self) -> None:
-        """Read messages until the script run has finished."""
-        while True:
-            raw = await self.socket.recv()
-            message = ForwardMsg()
-            message.ParseFromString(raw)
-            what = message.WhichOneof("type")
-            if what == "delta":
-                self.redrawn.add(message.metadata.delta_path[0])
-            if what == "delta" and message.delta.WhichOneof("type") == "new_element":
-                self._element(message)
-            elif what == "page_info_changed":
-                self.query = message.page_info_changed.query_string
-            elif what == "script_finished":
-                return
+    def read(self, message: ForwardMsg) -> None:
+        what = message.WhichOneof("type")
+        if what == "delta":
+            self.redrawn.add(message.metadata.delta_path[0])
+        elif what == "page_info_changed":
+            self.query = message.page_info_changed.query_string
 
-    def _element(self, message: ForwardMsg) -> None:
-        element = message.delta.new_element
+    def element(self, element: Any, fragment: str) -> None:
         what = element.WhichOneof("type")
         if what == "exception":
             raise Trouble(element.exception.message)
         if what == "text_input":
-            self._field, self._field_fragment = element.text_input.id, message.delta.fragment_id
+            self._field, self._field_fragment = element.text_input.id, fragment
         if what == "bidi_component" and element.bidi_component.component_name == "headlight_stepper":
-            self._stepper, self._fragment = element.bidi_component.id, message.delta.fragment_id
+            self._stepper, self._fragment = element.bidi_component.id, fragment
             self._turn = json.loads(element.bidi_component.json)[0]["turn"]
         if what == "bidi_component" and element.bidi_component.component_name == "headlight_carrier":
             self.shown = Shown.of(element.bidi_component.bytes)

@@ -1,4 +1,4 @@
-"""Run benchmarks: `python -m tests.benchmarks [NAME …] [--json]`."""
+"""Run benchmarks: `python -m tests.benchmarks [NAME …] [--short] [--json]`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ from tests.benchmarks import results
 from tests.benchmarks.registry import BENCHMARKS, MissingPeer, Row, machine
 from tests.paths import ROOT
 
-NOT_BENCHMARKS = {"__init__", "__main__", "performance", "registry", "results"}
-
 
 def load() -> None:
-    """Import every benchmark beside this file; each registers itself."""
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        if path.stem not in NOT_BENCHMARKS:
-            importlib.import_module(f"tests.benchmarks.{path.stem}")
+    """Import every module beside this file; each benchmark registers itself."""
+    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+        importlib.import_module(f"tests.benchmarks.{path.stem}")
 
 
 def commit() -> str:
@@ -55,8 +52,12 @@ def main(arguments: list[str]) -> int:
         description="Measure Headlight against a peer or a baseline, in one run on this machine.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)} (default: all)")
-    parser.add_argument(
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument(
         "--write", action="store_true", help="store the rows in results/, and renew RESULTS.md and docs/performance.md"
+    )
+    kept.add_argument(
+        "--short", action="store_true", help="a few repetitions, to see whether it works: the figures mean nothing"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object per row on standard output")
     asked = parser.parse_args(arguments)
@@ -69,7 +70,7 @@ def main(arguments: list[str]) -> int:
         where = machine()
         command = shlex.join(["python", "-m", "tests.benchmarks", name])
         try:
-            rows = BENCHMARKS[name]()
+            rows = BENCHMARKS[name].rows(short=asked.short)
         except MissingPeer as missing:
             print(f"{name}: not measured: it {missing}", file=sys.stderr, flush=True)
             complete = False

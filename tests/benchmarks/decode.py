@@ -2,53 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from explorer.decoding.translator import Translator
-from explorer.web.runtime import CHECKPOINTS
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig, ModelConfig
 from model.recording import AttentionRecorder
-from tests.benchmarks.registry import MissingPeer, Row, benchmark, median, torch_threads
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.registry import Row, benchmark
+from tests.benchmarks.timing import in_turns
+from tests.paths import CHECKPOINTS
 
 MODEL = "multi30k-en-de"
 SENTENCE = "A young man in a red shirt is riding a small bike"  # 12 words
-N_REPEATS, N_WARM_UP = 15, 3
+N_REPEATS, N_GROWTH_REPEATS = 15, 5
 LENGTHS = (5, 10, 20, 50, 100)
 
 
-def marian(config: ModelConfig) -> Any:
-    """An untrained MarianMT model of these sizes, with the attention implementation that returns its weights.
+def marian_sizes(d_model: int, layers: int, heads: int, d_ff: int) -> dict[str, int]:
+    """The settings of a MarianMT model whose encoder and decoder have these sizes."""
+    parts = {"layers": layers, "attention_heads": heads, "ffn_dim": d_ff}
+    sides = {f"{side}_{part}": size for side in ("encoder", "decoder") for part, size in parts.items()}
+    return {"d_model": d_model, **sides}
 
-    Raises:
-        MissingPeer: the `transformers` package is not installed.
-    """
-    try:
-        from transformers import MarianConfig, MarianMTModel
-    except ImportError:
-        raise MissingPeer("transformers") from None
+
+def marian(config: ModelConfig) -> Any:
+    """An untrained MarianMT model of these sizes, with the attention implementation that returns its weights."""
+    from transformers import MarianConfig, MarianMTModel
+
     torch.manual_seed(0)
-    sizes = MarianConfig(
-        vocab_size=config.tgt_vocab_size,
-        d_model=config.d_model,
-        encoder_layers=config.n_encoder_layers,
-        decoder_layers=config.n_decoder_layers,
-        encoder_attention_heads=config.n_encoder_heads,
-        decoder_attention_heads=config.n_decoder_heads,
-        encoder_ffn_dim=config.d_ff,
-        decoder_ffn_dim=config.d_ff,
-        max_position_embeddings=config.max_positions,
-        pad_token_id=0,
-        eos_token_id=2,
-        forced_eos_token_id=None,
-        decoder_start_token_id=0,
-        attn_implementation="eager",
-    )
-    return MarianMTModel(sizes).eval()
+    settings: dict[str, Any] = {
+        "vocab_size": config.tgt_vocab_size,
+        "max_position_embeddings": config.max_positions,
+        "pad_token_id": 0,
+        "eos_token_id": 2,
+        "forced_eos_token_id": None,
+        "decoder_start_token_id": 0,
+        "attn_implementation": "eager",
+    }
+    settings |= marian_sizes(config.d_model, config.n_encoder_layers, config.n_encoder_heads, config.d_ff)
+    return MarianMTModel(MarianConfig(**settings)).eval()
 
 
 def marian_work(peer: Any, n_source: int, n_steps: int) -> Callable[[], None]:
@@ -73,13 +69,6 @@ def marian_work(peer: Any, n_source: int, n_steps: int) -> Callable[[], None]:
     return work
 
 
-def milliseconds(work: Callable[[], object]) -> float:
-    """Duration of a call."""
-    start = perf_counter()
-    work()
-    return 1000 * (perf_counter() - start)
-
-
 def without_cache(translator: Translator, text: str, path: tuple[int, ...]) -> None:
     """The same decoding without a cache: every step runs the whole prefix through the decoder, as notebooks do."""
     model, source = translator.loaded.transformer, translator.loaded.source.encode(text)
@@ -90,75 +79,59 @@ def without_cache(translator: Translator, text: str, path: tuple[int, ...]) -> N
         logits[0, -1].argmax()
 
 
-def in_turns(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median milliseconds of each."""
-    times: dict[str, list[float]] = {name: [] for name in works}
-    for repeat in range(N_WARM_UP + repeats):
-        for name in works if repeat % 2 else reversed(works):
-            time = milliseconds(works[name])
-            if repeat >= N_WARM_UP:
-                times[name].append(time)
-    return {name: median(found) for name, found in times.items()}
+def beside_marian(
+    measure: str, found: dict[str, float], least: float | None, against: str, peer: str, detail: str
+) -> Row:
+    """Milliseconds of "ours" beside those of "marian", and how many times faster ours should be at least."""
+    ours, theirs = found["ours"], found["marian"]
+    return Row(
+        measure,
+        ours,
+        "ms",
+        theirs,
+        against,
+        target=f"≥ {least:g} × faster than {peer}" if least else "",
+        met=least * ours <= theirs if least else None,
+        detail=f"{detail}; {theirs / ours:.1f} × faster",
+    )
 
 
-@benchmark("decode")
+@benchmark("decode", threads=1, peers=("transformers",))
 @torch.inference_mode()
-def measure() -> list[Row]:
+def measure(lab: Lab) -> Iterator[Row]:
     """Translate the sentence alternately: ours from typed text to labelled trace, the peer from ids to tensors."""
     translator = Translator(load_model(CHECKPOINTS / MODEL))
-    with torch_threads(1):
-        peer = marian(translator.loaded.model_config)
-        shown = translator.translate(SENTENCE, DecodeConfig())
-        n_source, n_steps = len(shown.trace.src_tokens), len(shown.path)
-        found = in_turns(
-            {
-                "ours": lambda: translator.translate(SENTENCE, DecodeConfig()),
-                "marian": marian_work(peer, n_source, n_steps),
-            },
-            N_REPEATS,
-        )
-        rows = [
-            Row(
-                measure=f"a sentence of 12 words, greedy, everything recorded, {MODEL}, 1 thread",
-                ours=found["ours"],
-                unit="ms",
-                other=found["marian"],
-                against="MarianMT of the same sizes, generate() with attentions and scores returned",
-                target="≥ 3 × faster than MarianMT",
-                met=3 * found["ours"] <= found["marian"],
-                detail=f"{n_source} source tokens, {n_steps} steps; median of {N_REPEATS}; "
-                f"{found['marian'] / found['ours']:.1f} × faster",
-            )
-        ]
-        for length in LENGTHS:
-            rows += growth(translator, peer, n_source, length)
-    return rows
+    peer = marian(translator.loaded.model_config)
+    shown, repeats = translator.translate(SENTENCE, DecodeConfig()), lab.times(N_REPEATS)
+    n_source, n_steps = len(shown.trace.src_tokens), len(shown.path)
+    works = {
+        "ours": lambda: translator.translate(SENTENCE, DecodeConfig()),
+        "marian": marian_work(peer, n_source, n_steps),
+    }
+    yield beside_marian(
+        f"a sentence of 12 words, greedy, everything recorded, {MODEL}, 1 thread",
+        in_turns(works, repeats),
+        3,
+        "MarianMT of the same sizes, generate() with attentions and scores returned",
+        "MarianMT",
+        f"{n_source} source tokens, {n_steps} steps; median of {repeats}",
+    )
+    for length in LENGTHS[: lab.times(len(LENGTHS))]:
+        yield from growth(translator, peer, n_source, length, lab.times(N_GROWTH_REPEATS))
 
 
-def growth(translator: Translator, peer: Any, n_source: int, length: int) -> list[Row]:
+def growth(translator: Translator, peer: Any, n_source: int, length: int, repeats: int) -> Iterator[Row]:
     """A decoding of exactly `length` tokens along a given path: beside MarianMT, and without a cache."""
     chance = torch.Generator().manual_seed(length)
     path = tuple(torch.randint(4, translator.loaded.model_config.tgt_vocab_size, (length,), generator=chance).tolist())
     config = DecodeConfig(max_length=length)
-    found = in_turns(
-        {
-            "ours": lambda: translator.translate(SENTENCE, config, prefix=path),
-            "marian": marian_work(peer, n_source, length),
-            "plain": lambda: without_cache(translator, SENTENCE, path),
-        },
-        5,
-    )
+    works = {
+        "ours": lambda: translator.translate(SENTENCE, config, prefix=path),
+        "marian": marian_work(peer, n_source, length),
+        "plain": lambda: without_cache(translator, SENTENCE, path),
+    }
+    found = in_turns(works, repeats)
     measure = f"recorded decoding, {length} tokens, 1 thread"
-    return [
-        Row(
-            measure,
-            found["ours"],
-            "ms",
-            found["marian"],
-            "MarianMT with attentions and scores returned",
-            target="≥ 3 × faster than MarianMT" if length == max(LENGTHS) else "",
-            met=3 * found["ours"] <= found["marian"] if length == max(LENGTHS) else None,
-            detail=f"median of 5; {found['marian'] / found['ours']:.1f} × faster",
-        ),
-        Row(measure, found["ours"], "ms", found["plain"], "the whole prefix again at every step (no cache), recorded"),
-    ]
+    against, least = "MarianMT with attentions and scores returned", 3 if length == max(LENGTHS) else None
+    yield beside_marian(measure, found, least, against, "MarianMT", f"median of {repeats}")
+    yield Row(measure, found["ours"], "ms", found["plain"], "the whole prefix again at every step (no cache), recorded")

@@ -6,7 +6,7 @@ import json
 import math
 import subprocess
 import sys
-import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,10 @@ from explorer.decoding.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.folder import WEIGHTS, tensor_shapes
-from tests.benchmarks.decode import in_turns, marian_work
-from tests.benchmarks.registry import MissingPeer, Row, benchmark, torch_threads
+from tests.benchmarks.decode import beside_marian, marian_sizes, marian_work
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.registry import Row, benchmark
+from tests.benchmarks.timing import in_turns
 
 VOCABULARY = 58_101  # of opus-mt-en-de
 STEPS, REPEATS = 12, 7
@@ -61,28 +63,13 @@ def opened(imports: str, work: str) -> Opened:
 
 
 def peer_folder(folder: Path) -> Any:
-    """A randomly initialised MarianMT model of OPUS-MT's sizes, saved as a downloaded folder would be.
-
-    Raises:
-        MissingPeer: `transformers` or `sentencepiece` is not installed.
-    """
-    try:
-        import sentencepiece  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as missing:
-        raise MissingPeer(str(missing.name)) from None
+    """A randomly initialised MarianMT model of OPUS-MT's sizes, saved as a downloaded folder would be."""
     from tests.model.importing import peer
 
     model = peer.marian(
         vocab_size=VOCABULARY,
         decoder_vocab_size=VOCABULARY,
-        d_model=512,
-        encoder_layers=6,
-        decoder_layers=6,
-        encoder_attention_heads=8,
-        decoder_attention_heads=8,
-        encoder_ffn_dim=2048,
-        decoder_ffn_dim=2048,
+        **marian_sizes(d_model=512, layers=6, heads=8, d_ff=2048),
         max_position_embeddings=512,
         pad_token_id=VOCABULARY - 1,
         decoder_start_token_id=VOCABULARY - 1,
@@ -99,78 +86,63 @@ def peer_folder(folder: Path) -> Any:
     return model
 
 
-@benchmark("marian")
+@benchmark("marian", threads=1, peers=("transformers",))
 @torch.inference_mode()
-def measure() -> list[Row]:
+def measure(lab: Lab) -> Iterator[Row]:
     """Import and open in new processes; translate in turns, ours from typed text to a labelled trace."""
-    with tempfile.TemporaryDirectory() as parent, torch_threads(1):
-        theirs, ours = Path(parent) / "theirs", Path(parent) / "ours"
-        model = peer_folder(theirs)
-        megabytes = 4 * sum(map(math.prod, tensor_shapes(theirs / WEIGHTS).values())) / 1e6
-        made = opened(
-            "from pathlib import Path; from model.importing.import_folder import import_folder",
-            f"import_folder(Path({str(theirs)!r}), Path({str(ours)!r}))",
-        )
-        stored = (ours / WEIGHTS).stat().st_size / 1e6
-        here = opened(
-            "from model.checkpoint import load_model", f"model = load_model({str(ours)!r}); model.source.encode('warm')"
-        )
-        there = opened(
-            "from transformers import MarianMTModel, MarianTokenizer",
-            f"model = MarianMTModel.from_pretrained({str(theirs)!r}, attn_implementation='eager'); "
-            f"tokenizer = MarianTokenizer.from_pretrained({str(theirs)!r})",
-        )
-        translator = Translator(load_model(ours))
-        config = DecodeConfig(max_length=STEPS)
-        shown = translator.translate(SENTENCE, config)
-        if len(shown.path) != STEPS:
-            raise AssertionError(f"{len(shown.path)} steps instead of {STEPS}")
-        found = in_turns(
-            {
-                "ours": lambda: translator.translate(SENTENCE, config),
-                "marian": marian_work(model, len(shown.trace.src_tokens), STEPS),
-            },
-            REPEATS,
-        )
-    size = f"{megabytes:.0f} MB of weights as OPUS-MT's, random"
-    return [
-        Row(
-            f"memory that importing adds at its peak, {size}",
-            made.peak / megabytes,
-            "× the weights in float32",
-            target="≤ 1.5 × the weights in float32",
-            met=made.peak <= 1.5 * megabytes,
-            detail=f"{made.peak:.0f} MB; imported in {made.seconds:.1f} s",
-        ),
-        Row(
-            f"an imported model opened, {size}",
-            here.seconds,
-            "s",
-            there.seconds,
-            "from_pretrained of transformers",
-            "≤ 5 s",
-            here.seconds <= 5,
-            detail=f"{stored:.0f} MB stored; {here.processor:.1f} s of processor time, "
-            f"transformers {there.processor:.1f} s",
-        ),
-        Row(
-            f"memory that opening adds at its peak, {size}",
-            here.peak / megabytes,
-            "× the weights in float32",
-            there.peak / megabytes,
-            "transformers",
-            "≤ 1.2 × the weights in float32",
-            here.peak <= 1.2 * megabytes,
-            detail=f"{here.peak:.0f} MB; {here.after:.0f} MB when open, most of it pages of the file",
-        ),
-        Row(
-            f"{STEPS} tokens translated, everything recorded, {size}, 1 thread",
-            found["ours"],
-            "ms",
-            found["marian"],
-            "MarianMT, generate() with attentions and scores returned",
-            "≥ 1.5 × faster than transformers",
-            1.5 * found["ours"] <= found["marian"],
-            detail=f"{len(shown.trace.src_tokens)} source tokens; median of {REPEATS}",
-        ),
-    ]
+    theirs, ours, repeats = lab.folder / "theirs", lab.folder / "ours", lab.times(REPEATS)
+    model = peer_folder(theirs)
+    megabytes = 4 * sum(map(math.prod, tensor_shapes(theirs / WEIGHTS).values())) / 1e6
+    size, weights = f"{megabytes:.0f} MB of weights as OPUS-MT's, random", "× the weights in float32"
+    made = opened(
+        "from pathlib import Path; from model.importing.import_folder import import_folder",
+        f"import_folder(Path({str(theirs)!r}), Path({str(ours)!r}))",
+    )
+    yield Row.within(
+        f"memory that importing adds at its peak, {size}",
+        made.peak / megabytes,
+        weights,
+        1.5,
+        detail=f"{made.peak:.0f} MB; imported in {made.seconds:.1f} s",
+    )
+    here = opened(
+        "from model.checkpoint import load_model", f"model = load_model({str(ours)!r}); model.source.encode('warm')"
+    )
+    there = opened(
+        "from transformers import MarianMTModel, MarianTokenizer",
+        f"model = MarianMTModel.from_pretrained({str(theirs)!r}, attn_implementation='eager'); "
+        f"tokenizer = MarianTokenizer.from_pretrained({str(theirs)!r})",
+    )
+    yield Row.within(
+        f"an imported model opened, {size}",
+        here.seconds,
+        "s",
+        5,
+        other=there.seconds,
+        against="from_pretrained of transformers",
+        detail=f"{(ours / WEIGHTS).stat().st_size / 1e6:.0f} MB stored; {here.processor:.1f} s of processor time, "
+        f"transformers {there.processor:.1f} s",
+    )
+    yield Row.within(
+        f"memory that opening adds at its peak, {size}",
+        here.peak / megabytes,
+        weights,
+        1.2,
+        other=there.peak / megabytes,
+        against="transformers",
+        detail=f"{here.peak:.0f} MB; {here.after:.0f} MB when open, most of it pages of the file",
+    )
+    translator, config = Translator(load_model(ours)), DecodeConfig(max_length=STEPS)
+    shown = translator.translate(SENTENCE, config)
+    if len(shown.path) != STEPS:
+        raise AssertionError(f"{len(shown.path)} steps instead of {STEPS}")
+    n_source = len(shown.trace.src_tokens)
+    works = {"ours": lambda: translator.translate(SENTENCE, config), "marian": marian_work(model, n_source, STEPS)}
+    yield beside_marian(
+        f"{STEPS} tokens translated, everything recorded, {size}, 1 thread",
+        in_turns(works, repeats),
+        1.5,
+        "MarianMT, generate() with attentions and scores returned",
+        "transformers",
+        f"{n_source} source tokens; median of {repeats}",
+    )

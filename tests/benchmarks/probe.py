@@ -6,22 +6,21 @@ busy one. The picture is in seconds on the clock: a busy machine makes it longer
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from shutil import copytree
 from time import process_time
 from typing import TypeVar
 
-from playwright.sync_api import sync_playwright
-
 from explorer.probing.importance import measure_importance
-from explorer.probing.measured import FILE, measure
+from explorer.probing.measured import FILE
+from explorer.probing.measured import measure as measure_heads
 from explorer.probing.reporting import unheard
 from explorer.probing.sample import default_choice
 from model.checkpoint import load_model
-from tests.benchmarks.registry import Row, benchmark, median, torch_threads
-from tests.browser import launch, serve
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.registry import Row, benchmark
+from tests.benchmarks.timing import median
+from tests.browser import serve
 from tests.paths import CHECKPOINTS
 
 MODEL = "multi30k-en-de"
@@ -43,48 +42,44 @@ PICTURE = """count => {
 Result = TypeVar("Result")
 
 
-def timed(work: Callable[[], Result]) -> tuple[Result, float]:
+def timed(work: Callable[[], Result], repeats: int) -> tuple[Result, float]:
     """The result of the work and the median of its times in seconds."""
     times = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         began = process_time()
         result = work()
         times.append(process_time() - began)
     return result, median(times)
 
 
-def picture_times(n_heads: int) -> list[float]:
-    """Seconds from the link to Probe to the thumbnails of all heads, each in a new server and a new browser profile."""
-    times = []
-    with sync_playwright() as playwright:
-        for _ in range(N_VISITS):
-            browser = launch(playwright)
-            with serve({}) as server:
-                page = browser.new_page(viewport={"width": 1366, "height": 768})
-                page.goto(server.url)
-                page.wait_for_selector(".stepper output")
-                page.wait_for_timeout(LOOKING_MS)
-                page.evaluate(PICTURE, n_heads)
-                page.get_by_role("link", name="Probe").click()
-                times.append(page.evaluate("window.pictured"))
-            browser.close()
-    return times
+def picture_time(lab: Lab, n_heads: int) -> float:
+    """Seconds from the link to Probe to the thumbnails of all heads, in a new server and a new browser."""
+    browser = lab.new_browser()
+    with serve() as server:
+        page = lab.new_tab(browser)
+        page.goto(server.url)
+        page.wait_for_selector(".stepper output")
+        page.wait_for_timeout(LOOKING_MS)
+        page.evaluate(PICTURE, n_heads)
+        page.get_by_role("link", name="Probe").click()
+        took = float(page.evaluate("window.pictured"))
+        browser.close()
+    return took
 
 
-@benchmark("probe")
-def measured_heads() -> list[Row]:
+@benchmark("probe", threads=1)
+def measure(lab: Lab) -> Iterator[Row]:
     """All heads measured on the default sample, all heads switched off one by one, and stored results opened."""
-    with torch_threads(1), tempfile.TemporaryDirectory() as folder:
-        loaded = load_model(CHECKPOINTS / MODEL)
-        choice = default_choice(loaded.data_config)
-        found, measuring = timed(lambda: measure(choice, loaded, unheard, again=True))
-        importance, ablating = timed(lambda: measure_importance(loaded, found.sample, unheard))
-        copy = copytree(CHECKPOINTS / MODEL, Path(folder) / MODEL)
-        stored, opening = timed(lambda: measure(choice, load_model(copy), unheard))
-        if stored.importance is None:
-            raise AssertionError(f"{FILE} of {MODEL} is stale: python -m explorer.probing.ship {MODEL}")
+    loaded, repeats = load_model(CHECKPOINTS / MODEL), lab.times(REPEATS)
+    choice = default_choice(loaded.data_config)
+    found, measuring = timed(lambda: measure_heads(choice, loaded, unheard, again=True), repeats)
+    importance, ablating = timed(lambda: measure_importance(loaded, found.sample, unheard), repeats)
+    copy = copytree(CHECKPOINTS / MODEL, lab.folder / MODEL)
+    stored, opening = timed(lambda: measure_heads(choice, load_model(copy), unheard), repeats)
+    if stored.importance is None:
+        raise AssertionError(f"{FILE} of {MODEL} is stale: python -m explorer.probing.ship {MODEL}")
     n_heads = sum(item.n_layers * item.n_heads for item in found.probe.kinds.values())
-    rows = (
+    for what, seconds, most, detail in (
         (
             f"{found.probe.sentences} sentences of {MODEL} measured",
             measuring,
@@ -98,24 +93,13 @@ def measured_heads() -> list[Row]:
             f"over {importance.sentences} sentences, with gradient scores and intervals",
         ),
         ("the model and its stored results opened", opening, MOST_STORED, "what the Probe page waits for at its first"),
-    )
-    pictures = picture_times(n_heads)
-    picture = Row(
-        measure="the thumbnails of all heads, from a click on Probe in a fresh browser",
-        ours=median(pictures),
-        unit="s",
-        target=f"at most {MOST_PICTURE:g} s",
-        met=median(pictures) <= MOST_PICTURE,
+    ):
+        yield Row.within(f"{what}, processor time on one thread", seconds, "s", most, "on two cores", detail=detail)
+    pictures = [picture_time(lab, n_heads) for _ in range(lab.times(N_VISITS))]
+    yield Row.within(
+        "the thumbnails of all heads, from a click on Probe in a fresh browser",
+        median(pictures),
+        "s",
+        MOST_PICTURE,
         detail=f"median of {len(pictures)}, longest {max(pictures):.2f} s; asked for: alive within a second",
     )
-    return [
-        Row(
-            measure=f"{what}, processor time on one thread",
-            ours=seconds,
-            unit="s",
-            target=f"at most {most:g} s on two cores",
-            met=seconds <= most,
-            detail=detail,
-        )
-        for what, seconds, most, detail in rows
-    ] + [picture]

@@ -1,15 +1,18 @@
-"""Benchmarks: a name, a function that measures, and rows of our figure, the peer's, and their ratio."""
+"""Benchmarks: a name, what it needs, and a function that yields rows: our figure, the peer's, and their ratio."""
 
 from __future__ import annotations
 
 import os
 import platform
-import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.benchmarks.lab import Lab
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,12 @@ class Row:
     met: bool | None = None
     detail: str = ""
 
+    @classmethod
+    def within(cls, measure: str, ours: float, unit: str, most: float, where: str = "", **more: Any) -> Row:
+        """A figure that should be `most` at most, there where the goal holds."""
+        target = more.pop("target", f"≤ {most:,g} {unit} {where}".strip())
+        return cls(measure, ours, unit, target=target, met=ours <= most, **more)
+
     @property
     def ratio(self) -> float | None:
         """ours / other."""
@@ -46,42 +55,56 @@ class MissingPeer(RuntimeError):
         super().__init__(f"needs {package}: pip install -r tests/benchmarks/requirements.txt")
 
 
-Measure = Callable[[], list[Row]]
-BENCHMARKS: dict[str, Measure] = {}
+Measure = Callable[["Lab"], Iterable[Row]]
 
 
-def benchmark(name: str) -> Callable[[Measure], Measure]:
+@dataclass(frozen=True)
+class Benchmark:
+    """What is measured, on how many threads of torch (all if None), and the packages of the peers."""
+
+    measure: Measure
+    threads: int | None
+    peers: tuple[str, ...]
+
+    def rows(self, *, short: bool = False) -> list[Row]:
+        """Measure.
+
+        Raises:
+            MissingPeer: a peer is not installed.
+        """
+        from tests.benchmarks.lab import Lab
+
+        for package in self.peers:
+            if find_spec(package) is None:
+                raise MissingPeer(package)
+        with Lab(short=short) as lab, torch_threads(self.threads):
+            return list(self.measure(lab))
+
+
+BENCHMARKS: dict[str, Benchmark] = {}
+
+
+def benchmark(name: str, *, threads: int | None = None, peers: tuple[str, ...] = ()) -> Callable[[Measure], Measure]:
     """Register a function under its name on the command line."""
 
     def register(measure: Measure) -> Measure:
-        BENCHMARKS[name] = measure
+        BENCHMARKS[name] = Benchmark(measure, threads, peers)
         return measure
 
     return register
 
 
 @contextmanager
-def torch_threads(n: int) -> Iterator[None]:
+def torch_threads(n: int | None) -> Iterator[None]:
     """Run torch on `n` threads inside the block."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(n)
+    torch.set_num_threads(n or before)
     try:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def percentile(values: Sequence[float], percent: float) -> float:
-    """The value that `percent` % of the values do not exceed."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
-
-
-def median(values: Sequence[float]) -> float:
-    """The middle value."""
-    return statistics.median(values)
 
 
 def machine() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from time import perf_counter, thread_time
 
@@ -12,7 +13,9 @@ from model.config import SOS, ModelConfig
 from model.decoding.decode import stepper
 from model.fast.decoding import FastDecoder, StepState
 from model.recording import AttentionRecorder
-from tests.benchmarks.registry import Row, benchmark, median, torch_threads
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.registry import Row, benchmark
+from tests.benchmarks.timing import median
 
 N_SOURCE, N_STEPS, N_SENTENCES, N_WARM_UP = 12, 20, 30, 3
 
@@ -45,60 +48,54 @@ def timed_step(
     return (1000 * (perf_counter() - start), 1000 * (thread_time() - worked)), logits, state
 
 
-@benchmark("step")
+@benchmark("step", threads=1)
 @torch.inference_mode()
-def measure() -> list[Row]:
+def measure(lab: Lab) -> Iterator[Row]:
     """Decode sentences of 20 steps; compute each step twice from the same state, recorded and plain."""
     generator = torch.Generator().manual_seed(0)
     model = decoder(CONFIG)
     schemes = {name: decoder(replace(CONFIG, positions=name)) for name in ("sinusoidal", "rope")}
-    recorded: list[tuple[float, float]] = []
-    plain: list[tuple[float, float]] = []
-    by_scheme: dict[str, list[tuple[float, float]]] = {name: [] for name in schemes}
-    with torch_threads(1):
-        for sentence in range(N_WARM_UP + N_SENTENCES):
-            recorder = AttentionRecorder()
-            src = torch.randint(4, 6000, (1, N_SOURCE), generator=generator)
-            state = model.start(src, tap=recorder)
-            states = {name: each.start(src) for name, each in schemes.items()}
-            tokens = torch.tensor([SOS])
-            for step in range(N_STEPS):
-                order = (recorder, None) if (step + sentence) % 2 else (None, recorder)  # neither is always first
-                results = {use is not None: timed_step(model, tokens, state, use) for use in order}
-                with_ms, with_logits, state = results[True]
-                without_ms, without_logits, _ = results[False]
-                for name in schemes if step % 2 else reversed(schemes):
-                    took, _, states[name] = timed_step(schemes[name], tokens, states[name], None)
-                    if sentence >= N_WARM_UP:
-                        by_scheme[name].append(took)
-                if not torch.equal(with_logits, without_logits):
-                    raise AssertionError(f"recording changed the logits of step {step + 1}")
-                if sentence >= N_WARM_UP:
-                    recorded.append(with_ms)
-                    plain.append(without_ms)
-                tokens = with_logits.argmax(-1)
-    ours, baseline = (median([clock for clock, _ in times]) for times in (recorded, plain))
-    sinusoidal, rope = (median([clock for clock, _ in by_scheme[name]]) for name in schemes)
-    work = median([worked for _, worked in recorded])  # hardly affected by other load
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ("recorded", "plain", *schemes)}
+    for sentence in range(N_WARM_UP + lab.times(N_SENTENCES)):
+        if sentence == N_WARM_UP:
+            times = {name: [] for name in times}
+        recorder = AttentionRecorder()
+        src = torch.randint(4, 6000, (1, N_SOURCE), generator=generator)
+        state = model.start(src, tap=recorder)
+        states = {name: each.start(src) for name, each in schemes.items()}
+        tokens = torch.tensor([SOS])
+        for step in range(N_STEPS):
+            order = (recorder, None) if (step + sentence) % 2 else (None, recorder)  # neither is always first
+            results = {use is not None: timed_step(model, tokens, state, use) for use in order}
+            with_ms, with_logits, state = results[True]
+            without_ms, without_logits, _ = results[False]
+            for name in schemes if step % 2 else reversed(schemes):
+                took, _, states[name] = timed_step(schemes[name], tokens, states[name], None)
+                times[name].append(took)
+            if not torch.equal(with_logits, without_logits):
+                raise AssertionError(f"recording changed the logits of step {step + 1}")
+            times["recorded"].append(with_ms)
+            times["plain"].append(without_ms)
+            tokens = with_logits.argmax(-1)
+    clock = {name: median([each for each, _ in found]) for name, found in times.items()}
+    work = median([worked for _, worked in times["recorded"]])  # hardly affected by other load
     sizes = "4+4 layers, d_model 128, vocabulary 6000, 1 thread"
-    return [
-        Row(
-            measure=f"one decoding step with recording, {sizes}",
-            ours=ours,
-            unit="ms",
-            other=baseline,
-            against="the same step without recording",
-            target="≤ 3 ms and ≤ 1.05 × without recording, logits torch.equal",
-            met=ours <= 3.0 and ours / baseline <= 1.05,
-            detail=f"median of {len(recorded)}; {work:.2f} ms of processor time; logits equal at each step",
-        ),
-        Row(
-            measure=f"one decoding step with RoPE, {sizes}",
-            ours=rope,
-            unit="ms",
-            other=sinusoidal,
-            against="the same step with sinusoidal positions",
-            target="≤ 1.05 × sinusoidal",
-            met=rope / sinusoidal <= 1.05,
-        ),
-    ]
+    yield Row(
+        f"one decoding step with recording, {sizes}",
+        clock["recorded"],
+        "ms",
+        clock["plain"],
+        "the same step without recording",
+        target="≤ 3 ms and ≤ 1.05 × without recording, logits torch.equal",
+        met=clock["recorded"] <= 3.0 and clock["recorded"] <= 1.05 * clock["plain"],
+        detail=f"median of {len(times['recorded'])}; {work:.2f} ms of processor time; logits equal at each step",
+    )
+    yield Row(
+        f"one decoding step with RoPE, {sizes}",
+        clock["rope"],
+        "ms",
+        clock["sinusoidal"],
+        "the same step with sinusoidal positions",
+        target="≤ 1.05 × sinusoidal",
+        met=clock["rope"] <= 1.05 * clock["sinusoidal"],
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from time import perf_counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,9 @@ from model.training.settings import Settings
 from model.training.setup import Setup
 from model.training.trainer import Trainer
 from model.transformer import Transformer
-from tests.benchmarks.registry import Row, benchmark, median, torch_threads
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.registry import Row, benchmark
+from tests.benchmarks.timing import median, seconds
 
 THREADS, N_UPDATES, N_WARM_UP = 2, 12, 2
 Batch = tuple[Tensor, Tensor, Tensor]
@@ -161,12 +163,8 @@ def matmul_peak() -> float:
     """Floating-point operations per second of a large float32 product, by the quicker library: this machine's peak."""
     n = 1024
     a, b = torch.randn(n, n), torch.randn(n, n)
-    best = math.inf
-    for _ in range(12):
-        start = perf_counter()
-        with fast_matmul():
-            torch.mm(a, b)
-        best = min(best, perf_counter() - start)
+    with fast_matmul():
+        best = min(seconds(partial(torch.mm, a, b)) for _ in range(12))
     return 2 * n**3 / best
 
 
@@ -183,41 +181,32 @@ def keep_memory() -> bool:
     return mallopt is not None and all(mallopt(*setting) for setting in settings)
 
 
-def seconds(work: Any) -> float:
-    """Duration of a call."""
-    start = perf_counter()
-    work()
-    return perf_counter() - start
-
-
-@benchmark("train")
-def measure() -> list[Row]:
-    """Alternate updates of the peer and of ours; return a row for each precision that ours can run in."""
+@benchmark("train", threads=THREADS)
+def measure(lab: Lab) -> Iterator[Row]:
+    """Alternate updates of the peer and of ours; a row for each precision that ours can run in."""
     torch.manual_seed(0)
-    with torch_threads(THREADS):
-        corpus = random_corpus()
-        plain = Runtime(precision="fp32", fused=True, settled=True, threads=THREADS)
-        chosen = choose_runtime(Transformer(MODEL), corpus, replace(plain, precision="auto"), TRAINING)
-        trainers = {"float32": our_trainer(corpus, plain)}
-        if chosen.precision != "fp32":
-            trainers[f"{chosen.precision}, as --precision auto chose here"] = our_trainer(corpus, chosen)
-        peer = Peer().train()
-        optimizer = torch.optim.Adam(peer.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
+    corpus, updates = random_corpus(), lab.times(N_UPDATES)
+    plain = Runtime(precision="fp32", fused=True, settled=True, threads=THREADS)
+    chosen = choose_runtime(Transformer(MODEL), corpus, replace(plain, precision="auto"), TRAINING)
+    trainers = {"float32": our_trainer(corpus, plain)}
+    if chosen.precision != "fp32":
+        trainers[f"{chosen.precision}, as --precision auto chose here"] = our_trainer(corpus, chosen)
+    peer = Peer().train()
+    optimizer = torch.optim.Adam(peer.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
 
-        def works(batch: Batch, naive: Batch) -> dict[str, Callable[[], None]]:
-            return {name: trainer.update for name, trainer in trainers.items()} | {
-                PEER: lambda: peer_update(peer, optimizer, batch),
-                NAIVE: lambda: peer_update(peer, optimizer, naive),
-            }
+    def works(batch: Batch, naive: Batch) -> dict[str, Callable[[], None]]:
+        return {name: trainer.update for name, trainer in trainers.items()} | {
+            PEER: lambda: peer_update(peer, optimizer, batch),
+            NAIVE: lambda: peer_update(peer, optimizer, naive),
+        }
 
-        rows = rows_of(take_turns(corpus, works), "")
-        if keep_memory():
-            rows += rows_of(take_turns(corpus, works), ", C library told to keep freed memory")
-    return rows
+    yield from rows_of(take_turns(corpus, works, updates), "")
+    if keep_memory():
+        yield from rows_of(take_turns(corpus, works, updates), ", C library told to keep freed memory")
 
 
 def take_turns(
-    corpus: Corpus, works: Callable[[Batch, Batch], dict[str, Callable[[], None]]]
+    corpus: Corpus, works: Callable[[Batch, Batch], dict[str, Callable[[], None]]], updates: int
 ) -> dict[str, list[float]]:
     """Tokens per second of each work at each update, and the share of the matmul peak that one floating-point op makes.
 
@@ -225,7 +214,7 @@ def take_turns(
     and "peak" describe the same updates.
     """
     found: dict[str, list[float]] = {"flops": [], "peak": []}
-    for step, update in enumerate(corpus.updates(0)[: N_WARM_UP + N_UPDATES]):
+    for step, update in enumerate(corpus.updates(0)[: N_WARM_UP + updates]):
         [batch] = update.shares[0]
         naive, naive_tokens = naive_batch(corpus, len(batch.indices), step)
         now = works(padded_batch(corpus, batch.indices), naive)
@@ -240,28 +229,26 @@ def take_turns(
     return found
 
 
-def rows_of(found: dict[str, list[float]], memory: str) -> list[Row]:
-    """One row for each of our trainers beside the plain loop, and one beside the naive one."""
+def rows_of(found: dict[str, list[float]], memory: str) -> Iterator[Row]:
+    """A row for each of our trainers beside the plain loop, and one beside the naive one."""
     peak = max(found["peak"])
     sizes = f"training, d_model 128, 4+4 layers, vocabulary {VOCAB}, 4096 tokens a batch, 2 threads"
     ours = {name: median(speeds) for name, speeds in found.items() if name not in ("flops", "peak", PEER, NAIVE)}
-    rows = [
-        Row(
-            measure=f"{sizes}, {name}",
-            ours=speed,
-            unit="tokens/s",
-            other=median(found[PEER]),
-            against=f"torch.nn.Transformer in a plain loop, float32{memory}",
+    for name, speed in ours.items():
+        asked = 3 if "bf16" in name else 2.7
+        yield Row(
+            f"{sizes}, {name}",
+            speed,
+            "tokens/s",
+            median(found[PEER]),
+            f"torch.nn.Transformer in a plain loop, float32{memory}",
             target=f"≥ {asked} ×",
             met=speed >= asked * median(found[PEER]),
             detail=(
                 f"{speed * median(found['flops']) / peak:.0%} of the measured float32 matmul peak "
-                f"({peak / 1e9:.0f} GFLOP/s); median of {N_UPDATES} updates, source and target tokens counted"
+                f"({peak / 1e9:.0f} GFLOP/s); median of {len(found[PEER])} updates, source and target tokens counted"
             ),
         )
-        for name, speed in ours.items()
-        for asked in (3 if "bf16" in name else 2.7,)
-    ]
     name, speed = max(ours.items(), key=lambda item: item[1])
     naive = f"the same loop with as many sentences in any order, padded to the longest of all{memory}"
-    return [*rows, Row(f"{sizes}, {name}", speed, "tokens/s", median(found[NAIVE]), naive)]
+    yield Row(f"{sizes}, {name}", speed, "tokens/s", median(found[NAIVE]), naive)

@@ -11,12 +11,8 @@ from unittest.mock import patch
 from explorer.launch import options
 from model.commands import SUBCOMMANDS
 
-# Where the main function of a command is not in the module of its name.
-_MODULES = {
-    "import": "model.import_translator",
-    "experiments": "model.experiments.__main__",
-    "site": "explorer.files.site",
-}
+# Where the main function of `python -m MODULE` is not in the module itself.
+_MAINS = {"model.experiments": "model.experiments.__main__", "explorer.site": "explorer.files.site"}
 _GENERAL = ("positional arguments", "options")
 
 
@@ -45,10 +41,9 @@ def parser_of(command: Callable[[Sequence[str]], Any]) -> argparse.ArgumentParse
     raise LookupError(f"{command} has no --help")
 
 
-def _main(name: str) -> Callable[[Sequence[str]], Any]:
-    """The main function of a command of `headlight`."""
-    module = _MODULES.get(name, f"model.{name}")
-    return import_module(module).main
+def main_of(module: str) -> Callable[[Sequence[str]], Any]:
+    """The main function of `python -m MODULE`."""
+    return import_module(_MAINS.get(module, module)).main
 
 
 def overview() -> str:
@@ -56,8 +51,8 @@ def overview() -> str:
     rows = ["| in a clone | installed | what it does |", "| --- | --- | --- |"]
     app = parser_of(options.parse)
     rows.append(f"| `{app.prog}` | `headlight` | {_cell(_sentence(app))} [Options](#the-app) |")
-    for name in SUBCOMMANDS:
-        parser = parser_of(_main(name))
+    for name, command in SUBCOMMANDS.items():
+        parser = parser_of(main_of(command.module))
         rows.append(f"| `{parser.prog}` | `headlight {name}` | {_cell(_sentence(parser))} [Options](#{name}) |")
     return "\n".join(rows)
 
@@ -65,7 +60,8 @@ def overview() -> str:
 def reference() -> str:
     """A section for each command with its description and all of its options."""
     sections = [_section("The app", "headlight", parser_of(options.parse))]
-    sections += [_section(name, f"headlight {name}", parser_of(_main(name))) for name in SUBCOMMANDS]
+    for name, command in SUBCOMMANDS.items():
+        sections.append(_section(name, f"headlight {name}", parser_of(main_of(command.module))))
     return "\n\n".join(sections)
 
 

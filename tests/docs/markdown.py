@@ -20,7 +20,6 @@ class Block:
     """A fenced block of code; `excuse` says why its commands are not run by a test, empty if they are."""
 
     document: str
-    line: int
     language: str
     text: str
     excuse: str
@@ -67,8 +66,7 @@ def blocks(path: Path, language: str) -> Iterator[Block]:
     for token in _PARSER.parse(path.read_text(encoding="utf-8")):
         if token.type == "fence" and token.info == language:
             excuse = _NOT_RUN.fullmatch(previous)
-            line = token.map[0] + 1 if token.map else 0
-            yield Block(path.name, line, language, token.content, excuse[1] if excuse else "")
+            yield Block(path.name, language, token.content, excuse[1] if excuse else "")
         previous = token.content.strip() if token.type == "html_block" else ""
 
 

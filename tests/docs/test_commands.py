@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import model
+from tests.docs.commands import main_of
 from tests.docs.generated import documents
 from tests.docs.markdown import blocks
 from tests.own_data import word_reversal
@@ -24,8 +25,6 @@ RUN = {
     for name, group in groupby((block for block in BLOCKS if not block.excuse), key=lambda block: block.document)
 }
 MODELS = ("adjective-swap", "dates", "phrases-en-de", "reverse")
-# Where the main function of a module is not in the module itself.
-MAINS = {"model.experiments": "model.experiments.__main__", "explorer.site": "explorer.files.site"}
 FEW_UPDATES = ("--set", "max_steps=1", "eval_every=1", "eval_sentences=2", "snapshots=0")
 
 
@@ -47,15 +46,15 @@ def commands(text: str) -> list[list[str]]:
     return [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
 
 
-def main_of(words: Sequence[str]) -> Callable[[Sequence[str]], int]:
-    """The main function of `python -m MODULE …`.
+def main_called(words: Sequence[str]) -> Callable[[Sequence[str]], int]:
+    """The main function that `python -m MODULE …` calls.
 
     Raises:
         ValueError: it is another command, which no test runs.
     """
     if list(words[:2]) != ["python", "-m"]:
         raise ValueError(f"'{shlex.join(words)}' is not run by a test: say why, in a comment before its block")
-    return import_module(MAINS.get(words[2], words[2])).main
+    return main_of(words[2])
 
 
 def shortened(module: str, arguments: Sequence[str]) -> list[str]:
@@ -76,12 +75,12 @@ def test_the_commands_of_a_document_run(document: str, folder: Path, monkeypatch
             exec(block.text, {})
             continue
         for words in commands(block.text):
-            assert main_of(words)(shortened(words[2], words[3:])) == 0, shlex.join(words)
+            assert main_called(words)(shortened(words[2], words[3:])) == 0, shlex.join(words)
 
 
 def test_a_command_that_no_test_runs_is_refused() -> None:
     with pytest.raises(ValueError, match="say why"):
-        main_of(["docker", "build", "."])
+        main_called(["docker", "build", "."])
     assert commands("# a comment\npython -m model.train --name a # b\n") == [
         ["python", "-m", "model.train", "--name", "a"]
     ]
@@ -93,4 +92,4 @@ def test_commands_that_are_not_run_say_why() -> None:
     modules = set(re.findall(r"python -m ((?:model|explorer|tests)[\w.]*)", "".join(block.text for block in BLOCKS)))
     assert len(modules) > 8
     for module in modules:
-        import_module(MAINS.get(module, module))
+        import_module(module)

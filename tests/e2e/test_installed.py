@@ -1,7 +1,7 @@
-"""The wheel in fresh environments: a translated sentence, training that outlives the command, and an older numpy alone.
+"""The wheel in fresh environments: beside the libraries of development, the lowest versions, and an older numpy alone.
 
-The first environment borrows the installed libraries, so this does not show that pip finds them all: .ci/run installs
-them from the same list.
+Environments borrow libraries that are installed elsewhere, so this does not show that pip finds them all: .ci/run
+installs them from the same list.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 import signal
 import subprocess
 import sys
-import sysconfig
 import time
 import tomllib
 import zipfile
@@ -34,6 +33,7 @@ pytestmark = [
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TOP = ("headlight", f"headlight-{PROJECT['version']}.dist-info")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+LOWEST = "HEADLIGHT_LOWEST_PYTHON"  # has the lowest versions of pyproject.toml (docs/contributing.md)
 NOT_OURS = "raise SystemExit('a module of the user is imported in place of ours')"
 
 
@@ -65,12 +65,28 @@ def test_the_wheel_has_everything_and_takes_no_names(wheel: Path) -> None:
     assert inside == {name for name in wanted if not name.startswith("explorer/launch/installed/")}
 
 
-def environment_with(wheel: Path, folder: Path) -> Path:
-    """A virtual environment with the wheel and nothing else."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+def environment_with(wheel: Path, folder: Path, python: str = sys.executable, *, borrow: bool = False) -> Path:
+    """A virtual environment of this Python with the wheel, and the libraries of this Python or none."""
+    subprocess.run([python, "-m", "venv", "--without-pip", str(folder)], check=True)
     install = ["--python", str(folder), "install", "--no-deps", "--no-index", "--no-compile", str(wheel)]
     subprocess.run([*PIP, *install], check=True)
+    if borrow:
+        where = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+        libraries = subprocess.run(where, check=True, capture_output=True, text=True).stdout
+        (packages_of(folder) / "borrowed.pth").write_text(libraries, encoding="utf-8")
     return folder
+
+
+def packages_of(folder: Path) -> Path:
+    """Where a virtual environment has its libraries."""
+    (packages,) = folder.glob("lib/python*/site-packages")
+    return packages
+
+
+def lower_bound(library: str) -> str:
+    """The lowest version of a library that pyproject.toml allows."""
+    (bound,) = re.findall(rf"{library}>=([\d.]+)", " ".join(PROJECT["dependencies"]))
+    return str(bound)
 
 
 SHOW = """
@@ -85,36 +101,51 @@ print(np.__version__)
 """
 
 
+def run_in(folder: Path, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program of a virtual environment."""
+    path = str(folder / "bin" / command[0])
+    return subprocess.run([path, *command[1:]], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def check_show_and_help(folder: Path, working: Path) -> None:
+    """In an environment with the lowest numpy, `show` saves a page, and `headlight` tells what it can do."""
+    shown = run_in(folder, "python", "-c", SHOW, cwd=working)
+    assert shown.stdout.startswith(f"{lower_bound('numpy')}."), shown.stderr
+    assert "</html>" in (working / "page.html").read_text(encoding="utf-8")
+    assert run_in(folder, "headlight", "--version", cwd=working).stdout == f"headlight {PROJECT['version']}\n"
+    assert "\n  train " in run_in(folder, "headlight", "--help", cwd=working).stdout
+
+
 def test_an_older_numpy_alone_is_enough_for_show_and_the_help(wheel: Path, tmp_path: Path) -> None:
     """What `pip install --no-deps` gives beside somebody's own, older numpy."""
-    folder = environment_with(wheel, tmp_path / "venv")
-    (bound,) = re.findall(r"numpy>=([\d.]+)", " ".join(PROJECT["dependencies"]))
+    folder, bound = environment_with(wheel, tmp_path / "venv"), lower_bound("numpy")
     older = ["--python", str(folder), "install", "--only-binary", ":all:", "--retries", "0", f"numpy=={bound}.*"]
     if subprocess.run([*PIP, *older], check=False, capture_output=True).returncode:
         pytest.skip(f"no wheel of numpy {bound} can be had here")
-
-    def run(*command: str) -> subprocess.CompletedProcess[str]:
-        path = str(folder / "bin" / command[0])
-        return subprocess.run([path, *command[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    shown = run("python", "-c", SHOW)
-    assert shown.stdout.startswith(f"{bound}."), shown.stderr
-    assert "</html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert run("headlight", "--version").stdout == f"headlight {PROJECT['version']}\n"
-    assert "\n  train " in run("headlight", "--help").stdout
-    alone = run("headlight")
+    check_show_and_help(folder, tmp_path)
+    alone = run_in(folder, "headlight", cwd=tmp_path)
     assert (alone.returncode, alone.stderr.count("\n")) == (2, 1)
     assert alone.stderr.startswith("Headlight needs the library '")
+
+
+def test_the_lowest_versions_are_enough_for_show_and_a_translation(wheel: Path, tmp_path: Path) -> None:
+    """Beside somebody's own torch and numpy, the oldest that pyproject.toml allows."""
+    if not (python := os.environ.get(LOWEST)):
+        pytest.skip(f"{LOWEST} names no Python that has the lowest versions of pyproject.toml")
+    folder = environment_with(wheel, tmp_path / "venv", python, borrow=True)
+    version = run_in(folder, "python", "-c", "import torch; print(torch.__version__)", cwd=tmp_path)
+    assert version.stdout.startswith(f"{lower_bound('torch')}."), version.stderr
+    check_show_and_help(folder, tmp_path)
+    translated = run_in(folder, "headlight", "translate", "--model", "reverse", "attention", cwd=tmp_path)
+    assert translated.stdout == "noitnetta\n", translated.stderr
 
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment with the wheel, the libraries of this one, and modules of the user under our names."""
-    folder = environment_with(wheel, tmp_path_factory.mktemp("fresh") / "venv")
-    (packages,) = folder.glob("lib/python*/site-packages")
-    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    folder = environment_with(wheel, tmp_path_factory.mktemp("fresh") / "venv", borrow=True)
     for name in ("model.py", "explorer.py", "pages.py", "app.py"):
-        (packages / name).write_text(NOT_OURS, encoding="utf-8")
+        (packages_of(folder) / name).write_text(NOT_OURS, encoding="utf-8")
     return folder
 
 

@@ -38,7 +38,6 @@ class Page:
 
     def __init__(self, name: str = "heads", **asked: Any) -> None:
         self.app, self.name = AppTest.from_function(_page, default_timeout=60), name
-        self.sent: dict[str, Any] = {}
         self.app.session_state["name"] = name
         self.run(asked=asked)
 

@@ -80,13 +80,12 @@ def test_a_session_whose_browser_has_left_for_good_is_ended(monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_uploads_of_sessions_that_have_ended_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(freed, "SESSIONS", 2)
+def test_uploads_of_sessions_that_have_ended_are_freed() -> None:
     content = freed.upload_of(freed.FULL_SIZE, constant=False)
     with serve({"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "2"}) as server:
-        loop.run(freed._warm_up(server))
+        loop.run(freed.warm_up(server))
         before = megabytes(server)
-        full, after = loop.run(freed.uploads(server, content, 5.0))
+        full, after = loop.run(freed.uploads(server, content, sessions=2, wait=5.0))
     assert full - before > 2 * len(content) / 1e6
     assert after - before < 0.6 * (full - before)
 

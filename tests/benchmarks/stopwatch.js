@@ -1,4 +1,4 @@
-// Injected by the `page` benchmark: the time from an input event to the end of the frame that shows its effect.
+// Injected into tabs (lab.py): the time from an input event to the end of the frame that shows its effect.
 () => {
   const find = (selector, root = document) => {
     const here = root.querySelector(selector);
@@ -16,7 +16,7 @@
     channel.port1.onmessage = () => done(performance.now());
     channel.port2.postMessage(0);
   };
-  const state = (window.__bench = { find, samples: [], pending: null, look: null });
+  const state = (window.__bench = { find, painted, pending: null, look: null });
   // What a frame's callbacks draw is painted in that frame, so check after each of them, not only before the first.
   const frame = window.requestAnimationFrame.bind(window);
   window.requestAnimationFrame = (run) =>
