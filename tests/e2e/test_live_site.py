@@ -88,7 +88,7 @@ def assert_same(page: Page, expected: Translation) -> None:
     """The translation, and every weight of the kind in view, are the app's but for the last digit."""
     expect(page.locator(".answer .text")).to_have_text(expected.text)
     kind, found = weights(page)
-    computed = expected.trace.weights(kind)  # type: ignore[arg-type]
+    computed = expected.trace.weights(kind)
     assert found.shape == computed.shape
     assert np.abs(found - computed).max() <= 1e-5
 
@@ -256,7 +256,7 @@ def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path) -
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_accessible(page: Page, site: str, scheme: str) -> None:
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme=scheme)
     for place in ("", "attention/", "inside/"):
         visit(page, f"{site}{place}", model="reverse", text="attention")
         found = Axe().run(page).response["violations"]

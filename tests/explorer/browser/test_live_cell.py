@@ -69,11 +69,11 @@ def assert_cells_agree(folder: Path, texts: Sequence[str], requests: Sequence[di
     for job, (header, arrays), found in zip(jobs, wanted, run(folder, jobs), strict=True):
         assert found["header"] == header, job
         assert found["arrays"].keys() == arrays.keys(), job
-        for name, array in arrays.items():
-            given = found["arrays"][name]
-            assert given["shape"] == list(array.shape), (job, name)
+        for part, array in arrays.items():
+            given = found["arrays"][part]
+            assert given["shape"] == list(array.shape), (job, part)
             error = np.abs(np.reshape(given["values"], array.shape) - array).max()
-            assert error <= 1e-5 * max(1.0, float(np.abs(array).max())), (job, name, error)
+            assert error <= 1e-5 * max(1.0, float(np.abs(array).max())), (job, part, error)
 
 
 @pytest.mark.parametrize("name", SENTENCES)
