@@ -8,7 +8,7 @@ import types
 import typing
 from pathlib import Path
 
-from explorer.browser import structs
+from explorer.browser import lesson_structs, structs
 
 FILE = Path(__file__).parent / "js" / "structs.d.ts"
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", typing.Any: "any"}
@@ -16,8 +16,10 @@ _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(N
 
 def declarations() -> str:
     """All structs as TypeScript."""
-    lines = ["// Generated from explorer/browser/structs.py by `python -m explorer.browser.typescript`. Do not edit."]
-    for name, struct in vars(structs).items():
+    lines = [
+        "// Generated from the structs of explorer/browser by `python -m explorer.browser.typescript`. Do not edit."
+    ]
+    for name, struct in (vars(structs) | vars(lesson_structs)).items():
         if isinstance(struct, type) and dataclasses.is_dataclass(struct):
             (base,) = struct.__bases__
             extended = f" extends {base.__name__}" if dataclasses.is_dataclass(base) else ""
