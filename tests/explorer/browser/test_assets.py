@@ -34,9 +34,10 @@ def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
     assert all(look["css"] and look["html"] for look in value["looks"].values())
 
 
-def test_every_module_is_in_a_pack_or_in_a_page_that_stands_alone() -> None:
+def test_every_module_is_in_a_pack_or_in_a_page_without_a_server() -> None:
     packs = [assets.pack(name) for name in NAMES] + [assets.standalone(("stepper", "heads"))]
     used = {file for pack in packs for file, _ in json.loads(pack)["modules"]} | {"mount.js", "standalone_boot.js"}
+    used |= set(assets.modules(*assets.LESSONS))
     assert used - {"palettes.js"} == {path.name for path in JS.glob("*.js")}
 
 
