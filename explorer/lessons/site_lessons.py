@@ -14,11 +14,12 @@ from explorer.lessons.handout import html_of, inline_html
 from explorer.lessons.lesson import Lesson, LessonError, Question, Step
 from explorer.lessons.lesson_file import placeholders
 from explorer.lessons.sealed import hashed, sealed
-from explorer.locale.text import listed, quoted
+from explorer.locale.text import quoted
 
 PAGES = ("translate", "attention", "inside")
 TABS = ("", "The machine")  # of the page Inside; the site has no others
 EXERCISES = ("at", "own_sentence", "other_path", "edited")
+QUESTION_OF_APP = "The question of this step is about your own sentence, and only the app can answer it."
 HERE = ("predicted", "translation")  # checks of the reader's own sentence that the browser computes
 ANSWER = "⟦answer⟧"  # in the explanation of a question about the reader's own sentence
 
@@ -98,14 +99,15 @@ def _step(lesson: Lesson, at: int, needs: str, models: Models) -> LessonStep:
         raise LessonError(f"Lesson {lesson.name}, step {at}: {' '.join(problems)}")
     try:
         text, do = models.fill(step.text, start), models.fill(step.do, start)
-        question = _question(step.question, f"{lesson.name}.{at}", start, models) if step.question else None
+        asked = step.question if step.question and _can_answer(step.question) else None
+        question = _question(asked, f"{lesson.name}.{at}", start, models) if asked else None
     except TermError as error:
         raise LessonError(f"Lesson {lesson.name}, step {at}: {str(error).removesuffix('.')}.") from error
     page = step.link.page if step.link and not needs else ""
     return LessonStep(
         title=step.title,
         text=html_of(text, terms=True),
-        needs=needs,
+        needs=needs or (QUESTION_OF_APP if step.question and not asked else ""),
         page=page,
         query=_query(step, start) if page else {},
         after=bool(page) and step.after,
@@ -131,7 +133,7 @@ def _term(term: Term) -> LessonTerm:
 
 
 def _question(question: Question, salt: str, start: Selection, models: Models) -> LessonQuestion:
-    here = _here(question)
+    here = question.check.left if question.check and question.is_about_the_readers else None
     accepted: list[str] = []
     number, within, answer = None, 0.0, ANSWER
     if here is None:
@@ -163,15 +165,9 @@ def _question(question: Question, salt: str, start: Selection, models: Models) -
     )
 
 
-def _here(question: Question) -> Term | None:
-    """The check of a question about the reader's own sentence, which the browser computes; None for other questions.
-
-    Raises:
-        TermError: the browser cannot compute it.
-    """
-    if not question.is_about_the_readers:
-        return None
+def _can_answer(question: Question) -> bool:
+    """Whether the browser can answer: one about the reader's own sentence only by a check that it computes itself."""
     check = question.check
-    if check is None or check.op or question.choices or check.left.name not in HERE:
-        raise TermError(f"a question on the site about the reader's own sentence asks for {listed(HERE, 'or')}")
-    return check.left
+    if not question.is_about_the_readers:
+        return True
+    return check is not None and not check.op and not question.choices and check.left.name in HERE

@@ -89,7 +89,7 @@ export function mountLessons(root, options) {
     tell();
     draw(opens);
     if (!focuses) return;
-    box.scrollIntoView({ block: "start" });
+    if (box.getBoundingClientRect().top < 0) box.scrollIntoView({ block: "start" });
     /** @type {HTMLElement | null} */ (words.querySelector("[tabindex]"))?.focus({ preventScroll: true });
   };
 

@@ -113,11 +113,13 @@ def test_a_question_about_the_readers_own_sentence_is_left_to_the_browser(shippe
     solution = json.loads(opened(question.salt, question.solution))
     assert solution["right"] == f"<code>{ANSWER}</code>: it begins at the end."
     assert solution["opens"] is True
-    with pytest.raises(LessonError, match=r"own, step 1: .*own sentence asks for predicted or translation"):
-        made(
-            "Open: attention?kind=cross\nDo: x\n"
-            + QUESTION.format("weight kind=cross layer=1 head=1 row=1 key=1 of=here")
-        )
+    weight = "weight kind=cross layer=1 head=1 row=1 key=1 of=here"
+    left = made("Open: attention?kind=cross\n" + QUESTION.format(weight))
+    assert left.steps[0].question is None
+    assert (
+        left.steps[0].needs == "The question of this step is about your own sentence, and only the app can answer it."
+    )
+    assert (left.steps[0].page, left.parts) == ("attention", [0])
 
 
 def test_a_broken_claim_stops_the_build_with_a_sentence() -> None:
