@@ -73,7 +73,8 @@ else {
   }
   const query = scorm ? { ...start, ...scorm.place() } : start;
   const report = (sum) => { totals.push(sum); scorm?.report(sum); };
-  const options = { lessons: read("lessons"), desk, query, moved, read: reversed, picture, report };
+  const address = scorm ? undefined : (query) => `${location.origin}/?${new URLSearchParams(query)}`;
+  const options = { address, lessons: read("lessons"), desk, query, moved, read: reversed, picture, report };
   window.lessons = mountLessons(root, { ...options, storage: scorm?.storage });
 }
 window.ready = true;

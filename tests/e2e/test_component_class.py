@@ -58,6 +58,7 @@ def test_links_become_a_table_that_is_sorted_and_copied(shown: Page) -> None:
 
 def test_without_a_clipboard_the_table_can_be_copied_by_hand(shown: Page) -> None:
     shown.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    shown.evaluate("() => { document.execCommand = () => false; }")
     shown.get_by_role("textbox").fill(LINES[0])
     shown.get_by_role("button", name="Copy as CSV").click()
     expect(shown.get_by_label("The table as CSV")).to_have_value(

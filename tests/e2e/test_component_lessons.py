@@ -131,6 +131,13 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     page.get_by_role("button", name="All lessons").click()
     expect(page.locator(".lesson-list li").first).to_contain_text("2 of 7 steps done")
 
+    # To hand in.
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the link with my progress").click()
+    expect(page.locator("output")).to_contain_text("Copied: ")
+    copied = page.evaluate("() => navigator.clipboard.readText()")
+    assert unquote(copied).endswith("/?done=attention.6300006")
+
 
 def test_progress_is_kept_in_the_browser_and_in_links_of_the_app(opened: Open) -> None:
     page = opened("lesson=translate&at=3&done=translate.512~masks.1")

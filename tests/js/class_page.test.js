@@ -29,6 +29,21 @@ test("each link gives a row for each lesson that was begun", () => {
   ]);
 });
 
+test("a link of a page that was opened from a disk has its parameters after a hash", () => {
+  const { rows, problems } = readClass(
+    "Ada page.html#/translate?lesson=attention&at=2&done=attention.1%7Etrain.1",
+    LESSONS,
+  );
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    rows.map(({ lesson: title, step }) => [title, step]),
+    [
+      ["ATTENTION", 2],
+      ["TRAIN", null],
+    ],
+  );
+});
+
 test("wrong lines are named with their number and stop nothing", () => {
   const text = [
     "Ada",

@@ -1,5 +1,6 @@
 // Class: takes progress links, one a line, and shows who is where. Nothing is stored or sent.
 
+import { copyText } from "./copy_link.js";
 import { make, makeButton, say } from "./dom.js";
 import { FIRST_TRY, LATER, SHOWN, UNANSWERED, positionOf, summaryOf } from "./lesson_progress.js";
 
@@ -66,10 +67,11 @@ const listed = (lesson) => (lesson.why ? { ...lesson, why: "", steps: Array(less
 
 /** The name and the parameters of a line. @param {string} line */
 function linkIn(line) {
-  const match = /^(.*?)(\S*\?\S*(?:lesson|done)=\S*)\s*$/.exec(line);
+  const match = /^(.*?)(\S*[?#]\S*(?:lesson|done)=\S*)\s*$/.exec(line);
   if (!match) return null;
   const [, before, link] = match;
-  const query = Object.fromEntries(new URLSearchParams(link.slice(link.indexOf("?") + 1).split("#")[0]));
+  // A page that was opened from a disk has its parameters after "#".
+  const query = Object.fromEntries(new URLSearchParams(link.split(/[?#]/).slice(1).join("&")));
   return { name: before.trim().replace(/\s*[:,;–-]+$/, "").slice(0, 80), query }; // prettier-ignore
 }
 
@@ -163,16 +165,11 @@ export function mountClass(root, { lessons }) {
     drawTable();
   };
   copy.onclick = async () => {
-    try {
-      await navigator.clipboard.writeText(csvOf(sorted()));
-      say(answer, "Copied: paste it into a spreadsheet.");
-    } catch {
-      // Pages without https have no clipboard; the text is put where it can be copied by hand.
-      const text = Object.assign(make("textarea"), { value: csvOf(sorted()), readOnly: true, rows: 4 });
-      text.setAttribute("aria-label", "The table as CSV");
-      answer.replaceChildren("Copy it from here:", text);
-      text.select();
-    }
+    if (await copyText(csvOf(sorted()))) return say(answer, "Copied: paste it into a spreadsheet.");
+    const text = Object.assign(make("textarea"), { value: csvOf(sorted()), readOnly: true, rows: 4 });
+    text.setAttribute("aria-label", "The table as CSV");
+    answer.replaceChildren("Copy it from here:", text);
+    text.select();
   };
   return { end: () => box.remove() };
 }

@@ -12,13 +12,7 @@ export default function ({ parentElement: root, data }) {
   const embed = find("[value=embed]");
   /** @param {string} text @param {string} success @param {string} failure */
   const copy = async (text, success, failure) => {
-    let copied = true;
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      copied = copyFromField(text);
-    }
-    say(answer, copied ? success : failure);
+    say(answer, (await copyText(text)) ? success : failure);
     clearTimeout(root.__copyTimer);
     root.__copyTimer = setTimeout(() => say(answer, ""), 4000);
   };
@@ -29,6 +23,16 @@ export default function ({ parentElement: root, data }) {
     copy(code, CODE, code);
   };
   return () => clearTimeout(root.__copyTimer);
+}
+
+/** Copies a text; returns whether that succeeded. @param {string} text */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyFromField(text);
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 // Lessons on a page without a server: the list with the reader's progress, or one step beside the figure.
 
-import { make, makeButton } from "./dom.js";
+import { copyText } from "./copy_link.js";
+import { make, makeButton, say } from "./dom.js";
 import {
   MAX_KEPT,
   OUTCOMES,
@@ -26,10 +27,12 @@ import { recall, store } from "./memory.js";
 /**
  * `query` are the address's parameters, and `moved` reports those of the lessons whenever they change. `read` decodes
  * the reader's own sentence. `picture` is the element with the desk: it is shown beside a step. `report` gets the totals.
+ * `address` makes the link with these parameters, to hand in.
  * @typedef {{
  *   lessons: LessonOnSite[], desk: Desk, query: Query, moved: (query: Query) => void,
  *   read: (query: Query) => Promise<{ predicted: string[], text: string }>,
  *   picture?: HTMLElement, storage?: Storage, report?: (totals: Totals) => void,
+ *   address?: (query: Query) => string,
  * }} LessonOptions
  */
 
@@ -112,10 +115,25 @@ export function mountLessons(root, options) {
       progress: () => S.position.progress,
       keep,
       go,
+      drawCopy,
       leave: runnable.length > 1 ? () => go("", 1) : null,
       following: runnable[runnable.indexOf(lesson) + 1],
     });
     if (S.problems.length) words.prepend(alertOf(S.problems));
+  };
+
+  /** A button that copies the link with the progress, for a teacher. */
+  const drawCopy = () => {
+    const { address } = options;
+    if (!address || !S.position.progress.size) return [];
+    const answer = make("output", "small");
+    const copy = makeButton("", "Copy the link with my progress");
+    copy.onclick = async () => {
+      const link = address(queryOf(S.position));
+      if (await copyText(link)) return say(answer, "Copied: send it to your teacher.");
+      answer.replaceChildren("Copy it from here: ", make("code", "", link));
+    };
+    return [make("p", "", copy, " ", answer)];
   };
 
   const drawList = () => {
@@ -133,7 +151,7 @@ export function mountLessons(root, options) {
       };
       foot.append(make("p", "note", "The link that you opened added progress to yours. ", leaveOut));
     }
-    foot.append(make("p", "small", where));
+    foot.append(make("p", "small", where), ...drawCopy());
     if (progress.size) {
       const clear = makeButton("", "Clear it");
       clear.onclick = () => {

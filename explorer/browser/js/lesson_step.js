@@ -32,7 +32,7 @@ const answers = new Map();
  *   lesson: LessonOnSite, at: number, opens: boolean, words: HTMLElement, slot: HTMLElement, picture?: HTMLElement,
  *   desk: import("./lesson.js").Desk, read: import("./lesson.js").LessonOptions["read"],
  *   progress: () => Progress, keep: (progress: Progress) => void,
- *   go: (lesson: string, at: number) => void, leave: (() => void) | null, following?: LessonOnSite,
+ *   go: (lesson: string, at: number) => void, leave: (() => void) | null, following?: LessonOnSite, drawCopy: () => HTMLElement[],
  * }} options
  */
 export function createStep({
@@ -49,6 +49,7 @@ export function createStep({
   go,
   leave,
   following,
+  drawCopy,
 }) {
   const step = lesson.steps[at - 1];
   const { question } = step;
@@ -237,6 +238,7 @@ export function createStep({
         ? make("ul", "", ...lesson.recap.map((sentence) => make("li", "", fragment(sentence))))
         : make("p", "small", "What there was to learn is summed up here once you have answered the last question."),
       make("p", "", `${questions}: ${score}.`),
+      ...drawCopy(),
     );
     if (!following) return;
     const button = makeButton("next", `Next lesson: ${following.title}`);
