@@ -173,5 +173,3 @@ export function mountClass(root, { lessons }) {
   };
   return { end: () => box.remove() };
 }
-
-export default mountClass;

@@ -258,5 +258,3 @@ function alertOf(sentences) {
   box.setAttribute("role", "alert");
   return box;
 }
-
-export default mountLessons;
