@@ -18,7 +18,7 @@ from explorer.lessons.lesson import Lesson, LessonError
 from explorer.lessons.lesson_file import parse_lesson, read_lesson
 from explorer.lessons.library import FOLDER
 from explorer.lessons.sealed import hashed, opened
-from explorer.lessons.site_lessons import ANSWER, PAGES, site_lessons
+from explorer.lessons.site_lessons import ANSWER, PAGES, models_of, site_lessons
 from tests.paths import CHECKPOINTS
 
 MODELS = models_in(CHECKPOINTS)
@@ -63,6 +63,13 @@ def test_a_step_of_another_page_keeps_text_and_question(shipped: dict[str, Lesso
     assert missing.needs == "This step needs the model opus-en-de or opus-mt-en-de, which is not on this site."
     assert missing.question is None
     assert shipped["heads"].parts[-1] == 0
+
+
+def test_a_page_of_a_lesson_needs_the_models_of_its_figures(shipped: dict[str, LessonOnSite]) -> None:
+    assert models_of([shipped["attention"]]) == ["reverse"]
+    assert models_of([shipped["order"]]) == ["adjective-swap", "reverse"]
+    needed = models_of(shipped.values())
+    assert needed == ["adjective-swap", "adjective-swap-unmasked", "phrases-en-de", "reverse"]
 
 
 def test_every_text_is_filled_and_harmless(shipped: dict[str, LessonOnSite]) -> None:
