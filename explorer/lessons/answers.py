@@ -69,18 +69,19 @@ def is_right(question: Question, solution: Solution, given: str) -> bool:
 
 def _fits(question: Question, value: Value, text: str) -> bool:
     if isinstance(value, str):
-        return _bare(text) == _bare(value)
-    number = as_number(_bare(text))
+        return bare(text) == bare(value)
+    number = as_number(bare(text))
     if number is None and question.choices:  # the choice "About 50" means 50
         inside = _NUMBER.findall(text)
         number = as_number(inside[0]) if len(inside) == 1 else None
     if number is None:
         return False
     right = 100 * value if question.style == "percent" else float(value)
-    return abs(number - right) <= _tolerance(question, right) + 1e-9
+    return abs(number - right) <= tolerance(question, right) + 1e-9
 
 
-def _tolerance(question: Question, right: float) -> float:
+def tolerance(question: Question, right: float) -> float:
+    """The largest difference of an answer from the right number that still counts as right."""
     if question.within is not None:
         return question.within
     if question.style == "percent":
@@ -90,7 +91,7 @@ def _tolerance(question: Question, right: float) -> float:
     return 0.0 if right.is_integer() else abs(right) / 100
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """Normalise an answer: extra spaces, capitals, Markdown marks, quotation marks and full stops do not count."""
     return " ".join(text.split()).strip("`*.\"'“”„‘’ ").casefold()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from explorer.decoding.selection import Selection
 from explorer.files.html_page import STYLE, document, inline
@@ -15,6 +16,7 @@ from explorer.lessons.answers import opens_with
 from explorer.lessons.expressions import TermError
 from explorer.lessons.lesson import Lesson, Question, Step
 from explorer.lessons.progress import Outcome, StepRecord
+from explorer.locale.glossary import split_at_terms
 from explorer.locale.text import plural, quoted
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
@@ -204,10 +206,34 @@ def _parser() -> MarkdownIt:
 _MARKDOWN = _parser()
 
 
-def html_of(markdown: str) -> str:
-    """Convert blocks of Markdown to HTML."""
-    rendered: str = _MARKDOWN.render(markdown.replace(_JOINER, ""))
+def html_of(markdown: str, *, terms: bool = False) -> str:
+    """Convert blocks of Markdown to HTML; with `terms`, the first mention of each term of the glossary is a link."""
+    tokens = _MARKDOWN.parse(markdown.replace(_JOINER, ""))
+    if terms:
+        linked: set[str] = set()
+        for token in tokens:
+            if token.children:
+                token.children = list(_with_terms(token.children, linked))
+    rendered: str = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
     return rendered.rstrip("\n")
+
+
+def _with_terms(tokens: Iterable[Token], linked: set[str]) -> Iterator[Token]:
+    inside_link = False
+    for token in tokens:
+        if token.type in ("link_open", "link_close"):
+            inside_link = token.type == "link_open"
+        if token.type != "text" or inside_link:
+            yield token
+            continue
+        for piece, address in split_at_terms(token.content, linked):
+            text = Token("text", "", 0, content=piece)
+            if not address:
+                yield text
+                continue
+            yield Token("link_open", "a", 1, attrs={"class": "term", "href": address})
+            yield text
+            yield Token("link_close", "a", -1)
 
 
 def inline_html(text: str) -> str:

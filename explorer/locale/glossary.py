@@ -7,6 +7,7 @@ hover, focus or tap (explorer/browser/frame.py).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from explorer.locale.text import plain, plural
@@ -225,8 +226,15 @@ def explained(text: str) -> str:
 
     Text in quotation marks is a token or a sentence, so it is never linked.
     """
-    linked: set[str] = set()
-    pieces = []
+    pieces = split_at_terms(text, set())
+    return "".join(f"[{plain(piece)}]({address})" if address else plain(piece) for piece, address in pieces)
+
+
+def split_at_terms(text: str, linked: set[str]) -> Iterator[tuple[str, str]]:
+    """Split a text into pieces, each with the link target of its term, or with "" if it is no first mention.
+
+    `linked` holds the terms that are links already; the new ones are added. Text in quotation marks has no terms.
+    """
     for i, part in enumerate(_QUOTED.split(text)):
         end = 0
         for match in () if i % 2 else _TERMS.finditer(part):
@@ -234,10 +242,10 @@ def explained(text: str) -> str:
             if term in linked:
                 continue
             linked.add(term)
-            pieces += [plain(part[end : match.start()]), f"[{plain(match[0])}]({address_of(term)})"]
+            yield part[end : match.start()], ""
+            yield match[0], address_of(term)
             end = match.end()
-        pieces.append(plain(part[end:]))
-    return "".join(pieces)
+        yield part[end:], ""
 
 
 _EVERYDAY = {"value", "parameter", "attention", "consistency", "validation"}  # mostly used in their everyday meaning

@@ -1,4 +1,4 @@
-// Generated from explorer/browser/structs.py and site_structs.py by `python -m explorer.browser.typescript`. Do not edit.
+// Generated from the structs of explorer/browser by `python -m explorer.browser.typescript`. Do not edit.
 
 export interface CellHeader {
   kind: "encoder" | "decoder" | "cross";
@@ -387,4 +387,52 @@ export interface SiteHeader {
   query: Record<string, string>;
   terms: Record<string, [string, string, string]>;
   models: SiteModel[];
+}
+
+export interface LessonTerm {
+  name: string;
+  values: Record<string, string>;
+}
+
+export interface LessonQuestion {
+  text: string;
+  choices: string[];
+  salt: string;
+  accepted: string[];
+  number: number | null;
+  within: number;
+  here: LessonTerm | null;
+  wrong: string;
+  solution: string;
+}
+
+export interface LessonSolution {
+  answer: string;
+  right: string;
+  opens: boolean;
+}
+
+export interface LessonStep {
+  title: string;
+  text: string;
+  needs: string;
+  page: string;
+  query: Record<string, string>;
+  after: boolean;
+  controls: string[];
+  do: string;
+  done: LessonTerm | null;
+  question: LessonQuestion | null;
+}
+
+export interface LessonOnSite {
+  name: string;
+  title: string;
+  about: string;
+  minutes: number;
+  language: string;
+  parts: number[];
+  why: string;
+  recap: string[];
+  steps: LessonStep[];
 }

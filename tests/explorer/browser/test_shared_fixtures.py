@@ -20,6 +20,10 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.shown_maps import heads_in_view
 from explorer.decoding.view_options import ViewOptions
 from explorer.files.map_picture import lines_of
+from explorer.lessons.answers import bare
+from explorer.lessons.expressions import as_number
+from explorer.lessons.progress import Outcome, read_progress
+from explorer.lessons.sealed import hashed, sealed
 from explorer.locale.text import cell_number, weight_percent
 from tests.explorer.planted import planted_trace
 from tests.paths import ROOT
@@ -89,6 +93,21 @@ def test_heads_are_sorted_and_filtered_as_in_the_browser(case: dict[str, Any]) -
     assert [[maps.role(layer, head) for head in heads] for layer in layers] == given["roles"]
     listed = heads_in_view(maps, Place("cross", 1, 1, 1), ViewOptions(**case["options"]))
     assert [[place.layer, place.head] for place in listed] == case["listed"]
+
+
+def test_lessons_check_answers_and_keep_progress_as_in_the_browser() -> None:
+    fixture, read = _fixture("lessons"), lambda text: read_progress(text)[0]
+    assert [[text, bare(text)] for text, _ in fixture["bare"]] == fixture["bare"]
+    assert [[text, as_number(text)] for text, _ in fixture["numbers"]] == fixture["numbers"]
+    for text, digits, letters in fixture["sealed"]:
+        assert (hashed("attention.1", text), sealed("attention.1", text)) == (digits, letters)
+    for text, codes, unreadable, written in fixture["read"]:
+        assert (dict(read(text).codes), read_progress(text)[1], read(text).text) == (codes, unreadable, written)
+    assert all(read(own).united(read(other)).text == both for own, other, both in fixture["united"])
+    assert all(read(a).without(read(b), read(c)).text == left for a, b, c, left in fixture["without"])
+    for text, step, outcome, after in fixture["outcomes"]:
+        assert read(text).with_outcome("a", step, Outcome(outcome)).text == after
+    assert all(read(text).with_exercise_done("a", step).text == after for text, step, after in fixture["exercises"])
 
 
 def test_the_javascript_passes_its_own_tests() -> None:
