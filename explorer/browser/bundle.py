@@ -25,6 +25,13 @@ def live_page() -> bytes:
     return assets.as_json({"script": page, "worker": bundle("live/worker.js"), "looks": assets.looks(*_VIEWS)})
 
 
+@functools.cache
+def lessons_program() -> tuple[str, str]:
+    """The script and the style sheet that the pages with lessons add."""
+    script = f"{bundle('lesson_site.js')}export default entry;\n"
+    return script, assets.style("lesson", "class_page")
+
+
 def bundle(entry: str) -> str:
     """Join a module and all that it imports, each after those that it imports itself; `entry` is what it exports.
 

@@ -74,7 +74,8 @@ class SiteHeader:
     """A page that computes its models: which page it is, the way to the root, what it opens, and its models.
 
     `root` is "" on the root page and "../" below it; None for a single file, which contains the models. `terms` has
-    the glossary by address: the term, the plain word, and the explanation.
+    the glossary by address: the term, the plain word, and the explanation. `lessons` is the address of the lessons and
+    their program, "" if there are none.
     """
 
     page: str
@@ -83,3 +84,4 @@ class SiteHeader:
     query: dict[str, str]
     terms: dict[str, tuple[str, str, str]]
     models: list[SiteModel]
+    lessons: str

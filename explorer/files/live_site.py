@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from explorer.browser import assets, bundle, wire
+from explorer.browser.lesson_structs import LessonOnSite
 from explorer.browser.machine_model import exported
 from explorer.browser.site_structs import GridShape, SiteDoubt, SiteExample, SiteFile, SiteHeader, SiteModel
 from explorer.browser.word_rules import word_rules
@@ -38,7 +39,8 @@ from model.data import TASKS, get_task
 from model.folder import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, summarize
 from model.user_error import UserError
 
-PAGES = ("translate", "attention", "inside")
+PAGES = ("translate", "attention", "inside", "lessons", "class")
+_OF_DESK = 3  # the first pages show the desk
 MOST_EXAMPLES = 8
 HERE = "The model runs in this browser; what you type stays here."
 _LEVEL = 6  # of compression, as in standalone_page.py
@@ -142,33 +144,52 @@ def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:
     return SiteDoubt(data, (known.longest or 0) if known else 0, LOW if ours else 0.0, usual, letters)
 
 
-def header(models: Sequence[SiteModel], *, page: str, root: str | None, query: Mapping[str, str]) -> SiteHeader:
+def header(
+    models: Sequence[SiteModel], *, page: str, root: str | None, query: Mapping[str, str], lessons: str = ""
+) -> SiteHeader:
     """The header of a page of these models."""
     terms = {address_of(entry.term): (entry.term, entry.plain, entry.explanation) for entry in GLOSSARY}
-    return SiteHeader(page, list(PAGES), root, dict(query), terms, list(models))
+    pages = PAGES if lessons and root is not None else PAGES[:_OF_DESK]
+    return SiteHeader(page, list(pages), root, dict(query), terms, list(models), lessons)
 
 
-def single_page(model: LiveModel, query: Mapping[str, str], *, page: str = "translate") -> bytes:
-    """Write one file that contains the program and the model, and opens what `query` says."""
+def single_page(
+    models: Sequence[LiveModel],
+    query: Mapping[str, str],
+    *,
+    page: str = "translate",
+    lessons: Sequence[LessonOnSite] = (),
+    title: str = "",
+) -> bytes:
+    """Write one file that contains the program and the models, and opens what `query` says, or its lessons."""
     code = bundle.live_page()
-    given = header([model.card], page=page, root=None, query=query)
-    files = {address: np.frombuffer(content, np.uint8) for address, content in model.files.items()}
-    data = wire.write(vars(given), files)
+    files = {address: content for model in models for address, content in model.files.items()}
+    address = ""
+    if lessons:
+        address, content = _lessons(lessons)
+        files[address] = content
+    cards = [model.card for model in models]
+    given = header(cards, page="lessons" if lessons else page, root=None, query=query, lessons=address)
+    data = wire.write(vars(given), {name: np.frombuffer(content, np.uint8) for name, content in files.items()})
     packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, _LEVEL)).decode()
     script = f'<script type="text/plain" id="packed">{packed}</script>'
-    return _document(model.card.title, script, "worker-src blob:")
+    return _document(title or cards[0].title, script, "worker-src blob:")
 
 
-def site_pages(models: Sequence[LiveModel]) -> dict[str, bytes]:
-    """Write the files of a folder, by their address: documents, program, models and service worker."""
+def site_pages(models: Sequence[LiveModel], lessons: Sequence[LessonOnSite] = ()) -> dict[str, bytes]:
+    """Write the files of a folder, by their address: documents, program, models, lessons and service worker."""
     code = bundle.live_page()
     program = _file("code/site.json", code).address
     files = {program: code}
     for model in models:
         files |= model.files
-    for page in PAGES:
+    address = ""
+    if lessons:
+        address, content = _lessons(lessons)
+        files[address] = content
+    for page in PAGES if lessons else PAGES[:_OF_DESK]:
         root = "" if page == PAGES[0] else "../"
-        given = header([model.card for model in models], page=page, root=root, query={})
+        given = header([model.card for model in models], page=page, root=root, query={}, lessons=address)
         text = json.dumps(given, default=vars, ensure_ascii=True).replace("<", "\\u003c")
         script = f'<script type="application/json" id="site" data-program="{root}{program}">{text}</script>'
         links = f'<a href="{root}examples/">Recorded examples</a>'
@@ -176,6 +197,14 @@ def site_pages(models: Sequence[LiveModel]) -> dict[str, bytes]:
         files["index.html" if not root else f"{page}/index.html"] = _document("Headlight", script, policy, links)
     files["service-worker.js"] = _service_worker(files)
     return files
+
+
+def _lessons(lessons: Sequence[LessonOnSite]) -> tuple[str, bytes]:
+    """The address and the content of the file with lessons and their program."""
+    script, css = bundle.lessons_program()
+    value = {"script": script, "css": css, "lessons": list(lessons)}
+    content = json.dumps(value, default=vars, ensure_ascii=False, separators=(",", ":")).encode()
+    return _file("code/lessons.json", content).address, content
 
 
 def _service_worker(files: Mapping[str, bytes]) -> bytes:
@@ -194,7 +223,7 @@ def _document(name: str, script: str, policy: str, links: str = "") -> bytes:
 <button type="button" id="theme" hidden></button>
 </div>
 </header>
-<main><div id="desk-place"></div></main>
+<main><div id="lessons-place"></div><div id="desk-home"><div id="desk-place"></div></div></main>
 <div id="tour-place"></div>
 <p id="failed" role="alert" hidden></p>
 <noscript><p>This page computes with JavaScript, which is switched off in this browser.</p></noscript>

@@ -99,7 +99,7 @@ def _single(name: str, options: argparse.Namespace) -> bytes:
         except live_site.NotLive as reason:
             print(f"{reason} The page has a recording.")
         else:
-            return live_site.single_page(model, {"text": options.sentences[0]})
+            return live_site.single_page([model], {"text": options.sentences[0]})
     (example,) = _examples(name, options)
     return example.page
 

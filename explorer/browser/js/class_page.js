@@ -1,6 +1,6 @@
 // Class: takes progress links, one a line, and shows who is where. Nothing is stored or sent.
 
-import { copyText } from "./copy_link.js";
+import { copyText } from "./clipboard.js";
 import { make, makeButton, say } from "./dom.js";
 import { FIRST_TRY, LATER, SHOWN, UNANSWERED, positionOf, summaryOf } from "./lesson_progress.js";
 

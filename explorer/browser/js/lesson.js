@@ -1,6 +1,6 @@
 // Lessons on a page without a server: the list with the reader's progress, or one step beside the figure.
 
-import { copyText } from "./copy_link.js";
+import { copyText } from "./clipboard.js";
 import { make, makeButton, say } from "./dom.js";
 import {
   MAX_KEPT,

@@ -2,8 +2,10 @@
 // app's parameters, and moves between pages without loading them again.
 
 import { mountDesk } from "./desk.js";
+import { VIEWS } from "./desk_views.js";
 import { make, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
+import { editsOf, readChanges } from "./head_changes.js";
 import { createLiveEngine } from "./live_engine.js";
 import { recall, store } from "./memory.js";
 import { tour } from "./tour.js";
@@ -11,10 +13,12 @@ import { readMessage } from "./wire.js";
 
 /** @import { SiteHeader } from "./structs" */
 /** @import { Message } from "./types" */
+/** @typedef {import("./live_engine.js").LiveEngine} LiveEngine */
 /** @typedef {Record<string, string>} Query */
 /** @typedef {{ __headlightPack?: Uint8Array, __headlightSite?: SiteHeader, __headlightWorker: string }} Given */
 
-const TITLES = { translate: "Translate", attention: "Attention", inside: "Inside" };
+/** @type {Record<string, string>} */
+const TITLES = { translate: "Translate", attention: "Attention", inside: "Inside", lessons: "Lessons", class: "Class" };
 
 /** An element of the page. @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -29,11 +33,25 @@ export function start() {
     ? readerOf(packed.arrays)
     : (/** @type {string} */ address, /** @type {any} */ progress) => fetchFile(places.base + address, progress);
   const engine = createLiveEngine(given.__headlightWorker, read);
-  listenToTheme(() => desk.redraw());
-  listenToTerms(byId("tip"), header.terms);
   const first = places.read();
   const { embed } = first.query;
   if (embed) document.documentElement.dataset.embed = embed;
+  listenToTerms(byId("tip"), header.terms);
+  listenToOffline(header, places.base);
+  const about = { header, places, engine, read, first };
+  if (header.page === "class") {
+    drawNavigation(header, places, {}, "class");
+    listenToTheme(() => {});
+    return loadLessons(about).then(({ openClass, lessons }) => openClass(byId("desk-place"), { lessons }));
+  }
+  return header.page === "lessons" ? startLessons(about) : startDesk(about);
+}
+
+/** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, read: (address: string, progress: (bytes: number) => void) => Promise<Uint8Array>, first: { query: Query, page: string } }} About */
+
+/** @param {About} about */
+function startDesk({ header, places, engine, first }) {
+  const { embed } = first.query;
   const desk = mountDesk(byId("desk-place"), {
     engine,
     models: header.models,
@@ -42,44 +60,109 @@ export function start() {
     moved: (query, page, isNew) => {
       places.write(embed ? { ...query, embed } : query, page, isNew);
       const { text = "" } = query;
-      document.title = [text, TITLES[/** @type {keyof typeof TITLES} */ (page)], "Headlight"]
-        .filter(Boolean)
-        .join(" · ");
-      drawNavigation(header.pages, page, query);
+      document.title = [text, TITLES[page], "Headlight"].filter(Boolean).join(" · ");
+      drawNavigation(header, places, query, page, (to) => void desk.open(desk.query(), to));
+      byId("tour-button").hidden = page !== "translate";
     },
   });
-  const go = (/** @type {string} */ page) => desk.open(desk.query(), page);
   places.listen((query, page) => desk.open(query, page || header.page, false));
+  listenToTheme(() => desk.redraw());
+  let tours = 0;
+  const root = byId("tour-place").attachShadow({ mode: "open" });
+  root.append(/** @type {HTMLTemplateElement} */ (byId("tour")).content.cloneNode(true));
+  byId("tour-button").onclick = () => void tour(root, ++tours);
+  return desk.ready;
+}
 
-  /** @param {string[]} pages @param {string} page @param {Query} query */
-  function drawNavigation(pages, page, query) {
-    byId("pages").replaceChildren(
-      ...pages.map((name) => {
-        const link = Object.assign(make("a", "", TITLES[/** @type {keyof typeof TITLES} */ (name)]), {
-          href: places.address(query, name),
-        });
-        if (name === page) link.setAttribute("aria-current", "page");
+/** @param {About} about */
+async function startLessons(about) {
+  const { header, places, engine, first } = about;
+  const own = (/** @type {Query} */ query) =>
+    Object.fromEntries(Object.entries(query).filter(([name]) => ["lesson", "at", "done"].includes(name)));
+  /** @type {ReturnType<typeof import("./lesson.js").mountLessons> | null} */
+  let lessons = null;
+  let position = own(first.query);
+  const write = (/** @type {Query} */ query, /** @type {string} */ page, /** @type {boolean} */ isNew) =>
+    places.write({ ...(position.lesson && { ...query, at_page: page }), ...position }, "lessons", isNew);
+  const desk = mountDesk(byId("desk-place"), {
+    engine,
+    models: header.models,
+    query: { ...header.query, ...first.query },
+    page: first.query.at_page,
+    moved: (query, page, isNew) => {
+      write(query, page, isNew);
+      drawNavigation(header, places, query, "lessons");
+      lessons?.moved(query);
+    },
+  });
+  drawNavigation(header, places, desk.query(), "lessons");
+  listenToTheme(() => desk.redraw());
+  const { openLessons, lessons: all } = await loadLessons(about);
+  const options = {
+    lessons: all,
+    desk,
+    query: first.query,
+    picture: byId("desk-place"),
+    moved: (/** @type {Query} */ query) => {
+      const isNew = query.lesson !== position.lesson || query.at !== position.at;
+      position = query;
+      write(desk.query(), desk.page(), isNew);
+    },
+    address: (/** @type {Query} */ query) => new URL(places.address(query, "lessons"), location.href).href,
+    read: (/** @type {Query} */ query) => readOwn(header, engine, query),
+  };
+  const tell = (/** @type {string} */ sentence) => say(byId("offline"), sentence);
+  lessons = openLessons(byId("lessons-place"), options, header.root === null, tell);
+  places.listen((query) => lessons?.open(query));
+  return desk.ready;
+}
+
+/** Decodes the reader's own sentence, for a question about it. @param {SiteHeader} header @param {LiveEngine} engine @param {Query} query */
+async function readOwn({ models }, engine, { model, text, path, edit = "" }) {
+  const card = models.find(({ name }) => name === model) ?? models[0];
+  await engine.open(card);
+  const edits = editsOf(readChanges(edit, card.shapes).changes);
+  const answer = await engine.decode(card.name, text, { path: path ? path.split("-").map(Number) : [], edits });
+  return { predicted: answer.message.header.decoding.target.predicted, text: answer.text };
+}
+
+/** The program and the content of the lessons. @param {About} about @returns {Promise<typeof import("./lesson_site.js") & { lessons: import("./structs").LessonOnSite[] }>} */
+async function loadLessons({ header, read }) {
+  const bytes = await read(header.lessons, () => {});
+  const { script, css, lessons } = JSON.parse(new TextDecoder().decode(bytes));
+  document.head.append(Object.assign(document.createElement("style"), { textContent: css }));
+  const { default: entry } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  return { ...entry, lessons };
+}
+
+/**
+ * Draws the links to the pages. Lessons and Class are documents of their own; between the others, `go` moves.
+ * @param {SiteHeader} header @param {About["places"]} places @param {Query} query @param {string} page @param {(page: string) => void} [go]
+ */
+function drawNavigation({ pages, root }, places, query, page, go) {
+  const shown = root === null && page === "lessons" ? [] : pages;
+  byId("pages").replaceChildren(
+    ...shown.map((name) => {
+      const ofDesk = name in VIEWS;
+      const link = Object.assign(make("a", "", TITLES[name]), { href: places.address(ofDesk ? query : {}, name) });
+      if (name === page) link.setAttribute("aria-current", "page");
+      if (go && ofDesk)
         link.onclick = (event) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
           event.preventDefault();
-          void go(name);
+          go(name);
         };
-        return link;
-      }),
-    );
-    byId("tour-button").hidden = page !== "translate";
-  }
-  let tours = 0;
-  const tourRoot = byId("tour-place").attachShadow({ mode: "open" });
-  tourRoot.append(/** @type {HTMLTemplateElement} */ (byId("tour")).content.cloneNode(true));
-  byId("tour-button").onclick = () => {
-    tour(tourRoot, ++tours);
-  };
-  if (header.root !== null && isSecureContext && "serviceWorker" in navigator)
-    navigator.serviceWorker.register(`${places.base}service-worker.js`).catch((error) => {
-      say(byId("offline"), `This page cannot be kept for use without a network (${error.message}).`);
-    });
-  return desk.ready;
+      return link;
+    }),
+  );
+}
+
+/** Keeps the page for use without a network, where the browser can. @param {SiteHeader} header @param {string} base */
+function listenToOffline({ root }, base) {
+  if (root === null || !isSecureContext || !("serviceWorker" in navigator)) return;
+  navigator.serviceWorker.register(`${base}service-worker.js`).catch((error) => {
+    say(byId("offline"), `This page cannot be kept for use without a network (${error.message}).`);
+  });
 }
 
 /** Reads a file that the page contains. @param {Message["arrays"]} arrays */

@@ -387,6 +387,7 @@ export interface SiteHeader {
   query: Record<string, string>;
   terms: Record<string, [string, string, string]>;
   models: SiteModel[];
+  lessons: string;
 }
 
 export interface LessonTerm {
