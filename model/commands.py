@@ -36,7 +36,7 @@ SUBCOMMANDS = {
     "reproduce": Subcommand("model.reproduce", "repeat every step that made a bundled model"),
     "import": Subcommand("model.import_translator", "import a MarianMT or BART model"),
     "experiments": Subcommand("model.experiments", "train small models that differ in one setting"),
-    "site": Subcommand("explorer.site", "write translations as web pages that need no server"),
+    "site": Subcommand("explorer.site", "write web pages that translate without a server"),
 }
 
 

@@ -1,8 +1,8 @@
-"""Write example translations as web pages that need no server: `python -m explorer.site FOLDER`."""
+"""Write web pages that translate without a server: `python -m explorer.site FOLDER`."""
 
 from __future__ import annotations
 
-from explorer.files.site import main
+from explorer.site.command import main
 from model.commands import run_command
 
 if __name__ == "__main__":

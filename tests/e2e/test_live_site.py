@@ -18,7 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from explorer.decoding.translator import Translation, Translator
-from explorer.files.site import main
+from explorer.site.command import main
 from model.checkpoint import load_model
 from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits

@@ -12,10 +12,10 @@ from playwright.sync_api import Page, expect
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.decoding import Decoding, place_in
-from explorer.files.site import main
 from explorer.files.standalone_page import Recording
 from explorer.files.standalone_page import page as page_of
 from explorer.notebook import show
+from explorer.site.command import main
 from model.trace import AttentionTrace
 from tests.browser import Server, download, settle
 from tests.explorer.planted_heads import random_trace

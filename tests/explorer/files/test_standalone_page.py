@@ -14,9 +14,10 @@ import pytest
 
 from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.translator import Translator
-from explorer.files.site import main, recorded, runners_up
+from explorer.files.site import recorded, runners_up
 from explorer.files.standalone_page import Recording, forks_of
 from explorer.files.standalone_page import page as page_of
+from explorer.site.command import main
 from model.checkpoint import load_model
 from model.commands import CommandError
 from model.config import DecodeConfig

@@ -15,12 +15,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from explorer.files import site
 from explorer.launch import models_folder as places
 from explorer.launch import server, start, window
 from explorer.launch.command import main
 from explorer.launch.options import LaunchError, Options, parse
 from explorer.runs import command
+from explorer.site import command as site
 from model import commands, evaluate, import_translator, relabel, reproduce, train, translate
 from model.experiments import __main__ as experiments
 from model.folder import SHIPPED
