@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from explorer.browser.lesson_structs import LessonOnSite
 from explorer.decoding.examples import examples_of, word_for
 from explorer.decoding.translator import Translator
 from explorer.files import live_site
 from explorer.files.site import Example, index_page, moved, recorded
+from explorer.lessons.folder_models import models_in
+from explorer.lessons.library import FOLDER, lesson_files, read_library
+from explorer.lessons.scorm_packages import TITLE, packages
+from explorer.lessons.site_lessons import models_of, site_lessons
 from explorer.locale.text import plural
 from model.checkpoint import load_model
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, typed
@@ -43,6 +48,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--no-live", action="store_true", help="only recordings: pages that step, but translate nothing else"
     )
+    result.add_argument(
+        "--scorm", action="store_true", help="write the lessons as SCORM 1.2 packages for a learning platform instead"
+    )
     result.add_argument("--overwrite", action="store_true", help="replace files of the same names")
     add_checkpoints(result)
     return result
@@ -63,6 +71,8 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError("One page shows one sentence of one model: give both, the model with --model.")
     if options.examples is not None and options.examples < 0:
         raise CommandError(f"--examples is a number from 0, not {options.examples}.")
+    if options.scorm and (one_page or options.no_live or options.sentences):
+        raise CommandError("--scorm writes packages into a folder; it goes with --model and --checkpoints only.")
     if one_page:
         page = _single(options.model[0], options)
         _write(options.out, page, options.overwrite)
@@ -77,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError(
             f"There is no trained model in {options.checkpoints}; name another folder with --checkpoints."
         )
-    return _write_folder(names, options)
+    return _write_packages(names, options) if options.scorm else _write_folder(names, options)
 
 
 def _single(name: str, options: argparse.Namespace) -> bytes:
@@ -117,7 +127,7 @@ def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
     _write(recordings / INDEX, index_page(groups, live=bool(live)), options.overwrite)
     pages = plural(sum(len(examples) for _, examples in groups), "recorded page")
     if live:
-        files = live_site.site_pages(live)
+        files = live_site.site_pages(live, _lessons(options.checkpoints, live))
         for address, content in files.items():
             (out / address).parent.mkdir(parents=True, exist_ok=True)
             _write(out / address, content, options.overwrite)
@@ -125,6 +135,36 @@ def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
         print(f"{plural(len(live), 'model')} and {pages}, {size / 1e6:.1f} MB. Put {out} on a web server.")
         return 0
     print(f"{pages}, {size / 1e6:.1f} MB. Open {recordings / INDEX}.")
+    return 0
+
+
+def _lessons(checkpoints: Path, live: Sequence[live_site.LiveModel]) -> list[LessonOnSite]:
+    """The lessons, if their models are here; on a site of other models there are none."""
+    names = [model.card.name for model in live]
+    lessons = site_lessons(read_library(lesson_files(FOLDER)).lessons, models_in(checkpoints), names)
+    return lessons if any(lesson.steps for lesson in lessons) else []
+
+
+def _write_packages(names: Sequence[str], options: argparse.Namespace) -> int:
+    """Write a package for each lesson and one with all, each with the models that it needs."""
+    live = {}
+    for name in names:
+        try:
+            live[name] = live_site.live_model(find_model(options.checkpoints, name))
+        except live_site.NotLive as reason:
+            print(f"{reason} Its lessons are left out.")
+    lessons = _lessons(options.checkpoints, list(live.values()))
+    if not lessons:
+        raise CommandError("No lesson is about these models.")
+
+    def page(chosen: tuple[LessonOnSite, ...]) -> bytes:
+        needed = [live[name] for name in models_of(chosen)] or list(live.values())[:1]
+        return live_site.single_page(needed, {}, lessons=chosen, title=chosen[0].title if len(chosen) == 1 else TITLE)
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    for file, content in packages(lessons, page):
+        _write(options.out / file, content, options.overwrite)
+        print(f"{options.out / file}: {len(content) / 1e6:.1f} MB.", flush=True)
     return 0
 
 

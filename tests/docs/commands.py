@@ -12,7 +12,7 @@ from explorer.launch import options
 from model.commands import SUBCOMMANDS
 
 # Where the main function of `python -m MODULE` is not in the module itself.
-_MAINS = {"model.experiments": "model.experiments.__main__", "explorer.site": "explorer.files.site"}
+_MAINS = {"model.experiments": "model.experiments.__main__", "explorer.site": "explorer.site.command"}
 _GENERAL = ("positional arguments", "options")
 
 

@@ -16,7 +16,8 @@ export function openLessons(root, options, isPackage, tell) {
   const platform = connectScorm(window, tell);
   tell(platform.message);
   const [first, second] = options.lessons.filter(({ steps }) => steps.length);
-  const place = { ...(!second && { lesson: first.name, at: "1" }), ...platform.place() };
+  /** @type {Record<string, string>} */
+  const place = { ...(second ? {} : { lesson: first.name, at: "1" }), ...platform.place() };
   const { storage, report } = platform;
   const moved = (/** @type {Record<string, string>} */ query) => {
     options.moved(query);
