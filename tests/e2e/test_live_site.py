@@ -7,6 +7,7 @@ import functools
 import io
 import re
 import threading
+import zipfile
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -254,10 +255,65 @@ def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path) -
     assert watch.taken() == []
 
 
+def test_a_lesson_is_walked_and_its_progress_read_by_the_class(page: Page, watch: Watch, site: str) -> None:
+    page.goto(f"{site}lessons/")
+    page.locator("li", has_text="What is attention?").get_by_role("button", name="Start").click()
+    answered(page)
+    expect(page.locator(".answer .text")).to_have_text("olleh")
+    page.get_by_role("textbox", name="How many steps").fill("6")
+    page.get_by_role("button", name="Check the answer").click()
+    expect(page.locator(".lesson-words")).to_contain_text("Right: 6 steps: five letters and the end.")
+    page.locator(".controls .buttons [value=forward]").click()
+    page.locator(".controls .buttons [value=forward]").click()
+    expect(page.locator(".lesson-words .done")).to_contain_text("Done")
+    page.keyboard.press("PageDown")
+    expect(page.locator(".lesson-steps [aria-current]")).to_have_text("2")
+    assert "lesson=attention&at=2&done=attention.5" in page.url
+    link = page.url
+    page.get_by_role("link", name="Class", exact=True).click()
+    page.get_by_role("textbox").fill(f"Ada {link}\nBob nothing")
+    expect(page.locator("table tbody tr")).to_have_count(1)
+    expect(page.locator("table tbody")).to_contain_text("Ada")
+    expect(page.get_by_text("Line 2 has no progress link.")).to_be_visible()
+    assert watch.taken() == []
+
+
+API = """
+const values = { "cmi.core.lesson_status": "not attempted", "cmi.suspend_data": "", "cmi.core.lesson_location": "" };
+const set = (name, value) => ((values[name] = value), "true");
+window.API = {
+  LMSInitialize: () => "true", LMSFinish: () => "true", LMSCommit: () => "true", LMSSetValue: set,
+  LMSGetValue: (name) => values[name] ?? "", LMSGetLastError: () => "0", LMSGetErrorString: () => "",
+  LMSGetDiagnostic: () => "",
+};
+window.platform = values;
+"""
+
+
+def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path: Path) -> None:
+    """By itself it says that no platform is there; in a platform's frame it tells it the progress."""
+    assert main([str(tmp_path), "--scorm", "--model", "reverse"]) == 0
+    with zipfile.ZipFile(tmp_path / "attention.zip") as package:
+        package.extractall(tmp_path / "attention")
+    file = (tmp_path / "attention" / "index.html").as_uri()
+    page.goto(file)
+    answered(page)
+    expect(page.locator("#offline")).to_contain_text("platform")
+    other = page.context.new_page()
+    other.add_init_script(API)
+    other.goto(file)
+    answered(other)
+    other.get_by_role("textbox", name="How many steps").fill("6")
+    other.get_by_role("button", name="Check the answer").click()
+    other.wait_for_function("platform['cmi.core.lesson_status'] === 'incomplete' && platform['cmi.suspend_data']")
+    assert "attention.1" in other.evaluate("platform['cmi.suspend_data']")
+    other.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_accessible(page: Page, site: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
-    for place in ("", "attention/", "inside/"):
-        visit(page, f"{site}{place}", model="reverse", text="attention")
+    for place in ("", "attention/", "inside/", "lessons/"):
+        visit(page, f"{site}{place}", model="reverse", text="attention", lesson="attention", at="1")
         found = Axe().run(page).response["violations"]
         assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []

@@ -25,10 +25,10 @@ const MOST_TEXT = 4000; // characters of a sentence in a link
 
 /**
  * @param {HTMLElement} root
- * @param {{ engine: LiveEngine, models: SiteModel[], query: Query, page?: string, moved?: (query: Query, page: string, isNew: boolean) => void }} options
- *   `moved` is called after every change; `isNew`: of more than the place
+ * @param {{ engine: LiveEngine, models: SiteModel[], query: Query, page?: string, idle?: boolean, moved?: (query: Query, page: string, isNew: boolean) => void }} options
+ *   with `idle`, nothing is opened yet; `moved` is called after every change; `isNew`: of more than the place
  */
-export function mountDesk(root, { engine, models, query, page = "translate", moved = () => {} }) {
+export function mountDesk(root, { engine, models, query, page = "translate", idle = false, moved = () => {} }) {
   root.append(templateOf("desk"));
   const D = stateOf(finder(root), engine, models, moved);
   listenToControls(D, {
@@ -43,7 +43,7 @@ export function mountDesk(root, { engine, models, query, page = "translate", mov
     page: () => D.page,
     /** Draws everything again, for another theme. */
     redraw: () => D.opened && mount(D, D.opened),
-    ready: open(D, query, page, false),
+    ready: idle ? Promise.resolve() : open(D, query, page, false),
     end: () => D.unmount(),
   };
 }

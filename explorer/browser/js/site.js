@@ -89,6 +89,7 @@ async function startLessons(about) {
     models: header.models,
     query: { ...header.query, ...first.query },
     page: first.query.at_page,
+    idle: !("text" in first.query), // the step opens its figure
     moved: (query, page, isNew) => {
       write(query, page, isNew);
       drawNavigation(header, places, query, "lessons");
@@ -206,8 +207,11 @@ async function fetchFile(address, progress) {
 /** The address of a page in a folder on a web server: its path names the page. @param {string} root @param {string[]} pages */
 function pathPlaces(root, pages) {
   const base = new URL(root || "./", location.href).href;
-  const address = (/** @type {Query} */ query, /** @type {string} */ page) =>
-    `${base}${page === "translate" ? "" : `${page}/`}${location.protocol === "file:" ? "index.html" : ""}?${new URLSearchParams(query)}`;
+  const file = location.protocol === "file:" ? "index.html" : "";
+  const address = (/** @type {Query} */ query, /** @type {string} */ page) => {
+    const parameters = `${new URLSearchParams(query)}`;
+    return `${base}${page === "translate" ? "" : `${page}/`}${file}${parameters && `?${parameters}`}`;
+  };
   const read = () => {
     const [page] = location.href.slice(base.length).split(/[/?#]/);
     return {
