@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
 
     Raises:
         CommandError: the options cannot be combined, or a file would be overwritten.
-        CheckpointError, InputError: a model cannot be opened, or a sentence is empty.
+        CheckpointError, InputError: a model cannot be opened, or cannot translate a sentence.
     """
     options = parser().parse_intermixed_args(arguments)  # a sentence may follow an option
     if not 0 <= options.forks <= MOST_FORKS:
@@ -74,6 +74,10 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError("One page shows one sentence of one model: give both, the model with --model.")
     if options.examples is not None and options.examples < 0:
         raise CommandError(f"--examples is a number from 0, not {options.examples}.")
+    if options.examples is not None and options.sentences:
+        raise CommandError("--examples counts a model's own sentences: leave it out where you give sentences.")
+    if not all(sentence.strip() for sentence in options.sentences):
+        raise CommandError("A sentence is empty; type one between quotation marks.")
     if one_page:
         page = _single(options.model[0], options)
         _write(options.out, page, options.overwrite)
@@ -106,18 +110,13 @@ def _single(name: str, options: argparse.Namespace) -> bytes:
 
 def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
     out: Path = options.out
-    recordings = out if options.no_live else out / EXAMPLES
-    recordings.mkdir(parents=True, exist_ok=True)
+    live = [] if options.no_live else _live(names, options)
+    recordings = out / EXAMPLES if live else out
     groups: list[tuple[dict[str, Any], list[Example]]] = []
-    live: list[live_site.LiveModel] = []
     size = 0
     for name in names:
-        if not options.no_live:
-            try:
-                live.append(live_site.live_model(find_model(options.checkpoints, name)))
-            except live_site.NotLive as reason:
-                print(f"{reason} Its examples are recordings.")
         examples = _examples(name, options, INDEX)
+        recordings.mkdir(parents=True, exist_ok=True)
         for example in examples:
             _write(recordings / example.file, example.page, options.overwrite)
             if live:  # until this version, recordings stood in the folder itself
@@ -137,6 +136,18 @@ def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
         return 0
     print(f"{pages}, {size / 1e6:.1f} MB. Open {recordings / INDEX}.")
     return 0
+
+
+def _live(names: Sequence[str], options: argparse.Namespace) -> list[live_site.LiveModel]:
+    """Read the models that the browser can compute."""
+    folders = [find_model(options.checkpoints, name) for name in names]  # all of them, before one is read
+    models = []
+    for folder in folders:
+        try:
+            models.append(live_site.live_model(folder))
+        except live_site.NotLive as reason:
+            print(f"{reason} Its examples are recordings.")
+    return models
 
 
 def _moved(address: str) -> bytes:

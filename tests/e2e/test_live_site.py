@@ -23,7 +23,7 @@ from model.checkpoint import load_model
 from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
-from tests.browser import Watch
+from tests.browser import Server, Watch, settle
 from tests.paths import CHECKPOINTS
 
 OWN = {
@@ -251,6 +251,24 @@ def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path) -
     answered(page)
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value("usb stick")
     expect(page.get_by_role("button", name="All heads")).to_be_visible()
+    assert watch.taken() == []
+
+
+def test_a_model_is_sent_as_a_page(page: Page, watch: Watch, server: Server, tmp_path: Path) -> None:
+    """From Runs, by one button; the file needs the server no more."""
+    page.goto(f"{server.url}/runs?entry=reverse")
+    settle(page)
+    page.get_by_role("button", name="Send it as a page").click()
+    expect(page.get_by_text(re.compile(r"One file of about 0\.8 MB"))).to_be_visible()
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Download the page (HTML)").click()
+    file = tmp_path / downloading.value.suggested_filename
+    downloading.value.save_as(file)
+    watch.taken()
+    page.goto(file.as_uri())
+    answered(page)
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("headlight")
+    expect(page.locator(".answer .text")).to_have_text("thgildaeh")
     assert watch.taken() == []
 
 
