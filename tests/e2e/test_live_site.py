@@ -10,12 +10,12 @@ import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 
 from explorer.decoding.translator import Translation, Translator
 from explorer.files.site import main
@@ -24,7 +24,7 @@ from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
 from tests.browser import Server, Watch, settle
-from tests.paths import CHECKPOINTS
+from tests.paths import CHECKPOINTS, ROOT
 
 OWN = {
     "reverse": "headlight",
@@ -37,7 +37,21 @@ OWN = {
 }
 
 
+# As docs/hosting.md sets them for nginx.
+NGINX = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
+HEADERS = dict(re.findall(r'add_header ([\w-]+) "(.+)";', NGINX))
+((STORED, CACHE),) = re.findall(r'"~(.+)" +"(.+)";', NGINX)
+
+
 class _Quiet(SimpleHTTPRequestHandler):
+    def end_headers(self) -> None:
+        """Add the headers that the documentation recommends."""
+        path = urlsplit(self.path).path
+        self.send_header("Cache-Control", CACHE if re.search(STORED, path) else "no-cache")
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
+
     def log_message(self, *words: object) -> None:
         """Print nothing."""
 
@@ -230,6 +244,27 @@ def test_the_second_visit_needs_no_network(page: Page, site: str) -> None:
         expect(page.locator(".answer .text")).to_have_text("enilffo")
     finally:
         page.context.set_offline(False)
+
+
+def test_the_headers_of_the_documentation_are_in_force(page: Page, watch: Watch, site: str, folder: Path) -> None:
+    assert len(HEADERS) == 4
+    answers: list[Response] = []
+
+    def note(answer: Response) -> None:
+        answers.append(answer)
+
+    page.on("response", note)
+    visit(page, site, model="reverse", text="attention")
+    page.remove_listener("response", note)
+    found = {answer.url.partition("?")[0]: answer.headers for answer in answers if answer.url.startswith(site)}
+    cached = {url.rpartition("/")[2]: headers["cache-control"] for url, headers in found.items()}
+    assert cached.pop("") == "no-cache"
+    assert {name.rpartition(".")[2] for name, value in cached.items() if value == CACHE} == {"json", "safetensors"}
+    for headers in found.values():
+        assert HEADERS.items() <= {name.title(): value for name, value in headers.items()}.items()
+    hashed = {path for path in folder.rglob("*") if re.search(STORED, path.name)}
+    assert hashed == {path for part in ("code", "models") for path in (folder / part).rglob("*.*")}
+    assert watch.taken() == []
 
 
 def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path) -> None:
