@@ -226,8 +226,13 @@ def site_pages(models: Sequence[LiveModel]) -> dict[str, bytes]:
 
 
 def _service_worker(files: Mapping[str, bytes]) -> bytes:
+    """The service worker of these files; it has another version whenever one of them is another."""
+    documents = [address for address in files if address.endswith("index.html")]
+    hashed = [address for address in files if address not in documents]
+    first = [address.removesuffix("index.html") or "./" for address in documents] + hashed[:1]  # which is the program
     version = hashlib.sha256("".join(sorted(files)).encode() + files["index.html"]).hexdigest()[:10]
-    return assets.read("service_worker.js").replace("%VERSION%", version).encode()
+    text = assets.read("service_worker.js").replace("%VERSION%", version)
+    return text.replace('["%FIRST%"]', json.dumps(first)).replace('["%FILES%"]', json.dumps(hashed)).encode()
 
 
 def _document(name: str, script: str, policy: str, links: str = "") -> bytes:

@@ -6,10 +6,14 @@ import csv
 import functools
 import io
 import re
+import shutil
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlencode, urlsplit
 
 import numpy as np
@@ -23,7 +27,8 @@ from model.checkpoint import load_model
 from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
-from tests.browser import Server, Watch, settle
+from tests.browser import TIMEOUT_MS, Server, Watch, settle
+from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS, ROOT
 
 OWN = {
@@ -44,6 +49,8 @@ HEADERS = dict(re.findall(r'add_header ([\w-]+) "(.+)";', NGINX))
 
 
 class _Quiet(SimpleHTTPRequestHandler):
+    asked: ClassVar[list[str]] = []  # what was asked for, as the first lines of requests
+
     def end_headers(self) -> None:
         """Add the headers that the documentation recommends."""
         path = urlsplit(self.path).path
@@ -54,6 +61,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
     def log_message(self, *words: object) -> None:
         """Print nothing."""
+        self.asked.append(str(words[1]))
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +72,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@contextmanager
+def served(root: Path) -> Iterator[str]:
+    """The address of a server that has nothing but the files of a folder."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}/"
+        server.shutdown()
+
+
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Iterator[str]:
-    """Its address, under a base path, on a server that has files only."""
-    handler = functools.partial(_Quiet, directory=str(folder.parent.parent))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}/under/a%20path/"
-        server.shutdown()
+    """The address of the site, under a base path."""
+    with served(folder.parent.parent) as root:
+        yield f"{root}under/a%20path/"
 
 
 @functools.cache
@@ -265,6 +279,47 @@ def test_the_headers_of_the_documentation_are_in_force(page: Page, watch: Watch,
     hashed = {path for path in folder.rglob("*") if re.search(STORED, path.name)}
     assert hashed == {path for part in ("code", "models") for path in (folder / part).rglob("*.*")}
     assert watch.taken() == []
+
+
+def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
+    """Written over the old folder, as the documentation says; without a network, the newest version opens."""
+    models, out = tmp_path / "models", tmp_path / "site"
+    write = [str(out), "--examples", "0", "--checkpoints", str(models), "--model", "toy", "--overwrite"]
+    texts: list[str] = []
+
+    def look(site: str) -> None:
+        visit(page, site, text="abc")
+        expect(page.locator(".answer .text")).to_have_text(texts[-1])
+
+    with served(out) as site:
+        for seed in (1, 2):
+            shutil.rmtree(models, ignore_errors=True)
+            save_toy(models / "toy", "reverse", seed=seed)
+            texts.append(Translator(load_model(models / "toy")).translate("abc", DecodeConfig()).text)
+            assert main(write) == 0
+            (version,) = re.findall(r"[0-9a-f]{10}(?=`)", (out / "service-worker.js").read_text(encoding="utf-8"))
+            _Quiet.asked.clear()
+            look(site)
+            page.evaluate("navigator.serviceWorker.ready.then((found) => found.update())")
+            deadline = time.monotonic() + TIMEOUT_MS / 1000
+            while page.evaluate("caches.keys()") != [f"headlight {site} {version}"]:
+                assert time.monotonic() < deadline, "the new version did not replace the old one"
+                page.wait_for_timeout(50)
+            if seed == 1:
+                look(site)  # what is loaded from now on is stored
+        assert texts[0] != texts[1]
+        assert any("/model-" in line for line in _Quiet.asked)
+        assert not any("/tokenizer-" in line for line in _Quiet.asked), "what is the same is not loaded again"
+        page.context.set_offline(True)
+        try:
+            look(site)
+        finally:
+            page.context.set_offline(False)
+
+
+def test_a_folder_opened_from_a_disk_says_what_to_do(page: Page, folder: Path) -> None:
+    page.goto((folder / "index.html").as_uri())
+    expect(page.get_by_role("alert")).to_have_text(re.compile("put the folder on a web server"))
 
 
 def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path) -> None:

@@ -97,9 +97,18 @@ def test_other_weights_have_another_address_and_another_version_of_the_service_w
     assert gone == {"models/letters/model.safetensors"}
     kept = {address for address in files if files[address] == new.get(address)}
     assert set(files) - kept == {*DOCUMENTS, "service-worker.js", *(set(files) - set(new))}
-    versions = [re.findall(r'"headlight-([0-9a-f]{10})"', site["service-worker.js"].decode()) for site in (files, new)]
-    assert versions[0] != versions[1]
+    versions = [re.findall(r"([0-9a-f]{10})`", site["service-worker.js"].decode()) for site in (files, new)]
     assert [len(found) for found in versions] == [1, 1]
+    assert versions[0] != versions[1]
+
+
+def test_the_service_worker_knows_every_file(files: dict[str, bytes]) -> None:
+    text = files["service-worker.js"].decode()
+    first, hashed = (json.loads(found) for found in re.findall(r"^const \w+ = (\[.*\]);", text, re.MULTILINE))
+    (program,) = (address for address in files if address.startswith("code/"))
+    assert {*first} == {"./", "attention/", "inside/", program}
+    assert {*hashed} == {*files} - {*DOCUMENTS, "service-worker.js"}
+    assert "%" not in text
 
 
 def test_program_and_worker_are_single_scripts(files: dict[str, bytes]) -> None:
