@@ -82,6 +82,19 @@ def test_the_files_for_a_code_host_are_whole() -> None:
             assert all(step["uses"].count("@") == 1 for step in steps(content) if "uses" in step)
 
 
+def test_what_is_published_is_what_the_command_writes() -> None:
+    """The job that publishes may do so, and nothing else; the one that runs our code may only read."""
+    jobs = yaml.safe_load(text(".github/workflows/pages.yml"))["jobs"]
+    assert "permissions" not in jobs["build"]
+    assert jobs["publish"]["permissions"] == {"pages": "write", "id-token": "write"}
+    assert jobs["publish"]["needs"] == "build"
+    assert all("run" not in step for step in jobs["publish"]["steps"])
+    *_, write, upload = jobs["build"]["steps"]
+    assert upload["uses"].startswith("actions/upload-pages-artifact@")
+    assert write["run"] == f"python -m explorer.site {upload['with']['path']}"
+    assert jobs["publish"]["steps"][-1]["id"] in jobs["publish"]["environment"]["url"]
+
+
 def test_the_matrix_has_every_python_of_the_classifiers_and_three_systems() -> None:
     matrix = yaml.safe_load(text(".github/workflows/matrix.yml"))["jobs"]["tests"]["strategy"]["matrix"]
     pythons = re.findall(r"Programming Language :: Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))

@@ -25,9 +25,11 @@ def word_rules(lang: str) -> dict[str, Any]:
     """Return the exceptions and patterns of a language's tokenizer; a pattern is None where the language has none.
 
     Raises:
-        ValueError: a pattern uses what JavaScript does not have.
+        ValueError: a pattern uses what JavaScript does not have, or a program splits this language, not rules.
     """
     tokenizer: Any = get_lang_class(lang)().tokenizer
+    if not hasattr(tokenizer, "rules"):
+        raise ValueError(f"the language {lang} is split by a program.")
     searches = {"prefix": "prefix_search", "suffix": "suffix_search", "infix": "infix_finditer"}
     matches = {"token": "token_match", "url": "url_match"}
     return {

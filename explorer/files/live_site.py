@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import safe_open
 
 from explorer.browser import assets, bundle, wire
 from explorer.browser.lesson_structs import LessonOnSite
@@ -33,16 +34,18 @@ from explorer.files.html_page import document
 from explorer.files.standalone_page import ADVICE, script_hash, theme_style
 from explorer.locale.glossary import GLOSSARY, address_of
 from explorer.locale.text import printable
-from model.checkpoint import load_model
+from model.checkpoint import load_model, read_tokenizers
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import TASKS, get_task
-from model.folder import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, summarize
+from model.folder import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError, summarize
+from model.text.tokenizer import Tokenizer
 from model.user_error import UserError
 
 PAGES = ("translate", "attention", "inside", "lessons", "class")
 _OF_DESK = 3  # the first pages show the desk
 MOST_EXAMPLES = 8
-HERE = "The model runs in this browser; what you type stays here."
+MOST_WEIGHTS = 100_000_000  # bytes
+HERE = "The model runs in this browser: nothing is sent to translate."
 _LEVEL = 6  # of compression, as in standalone_page.py
 _COMMON = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
 
@@ -59,23 +62,20 @@ class LiveModel:
     files: Mapping[str, bytes]
 
 
-def live_model(folder: Path) -> LiveModel:
-    """Read a model folder for the page.
+def live_model(folder: Path, translator: Translator | None = None) -> LiveModel:
+    """Read a model folder for the page; `translator` has its model, if that has been loaded already.
 
     Raises:
         NotLive: the browser cannot compute this model.
         CheckpointError: the model cannot be opened.
     """
-    summary = summarize(folder)
-    if summary["model"].get("architecture", "transformer") != "transformer":
-        raise NotLive(f"{summary['name']} is an LSTM, which is not computed in the browser.")
-    loaded = load_model(folder)
+    summary, rules = _checked(folder)
+    translator = translator or Translator(load_model(folder))
     contents = {part: (folder / name).read_bytes() for part, name in _FILES.items()}
     name = str(summary["name"])
-    rules = _rules(name, contents["tokenizer"])
     files = {part: _file(f"models/{name}/{_FILES[part]}", content) for part, content in contents.items()}
     words = {lang: _file(f"models/words-{lang}.json", content) for lang, content in rules.items()}
-    config = loaded.model.config
+    config = translator.loaded.model.config
     described = json.dumps(exported(config), separators=(",", ":"), default=vars).encode()
     machine = _file(f"models/{name}/machine.json", described)
     card = SiteModel(
@@ -86,7 +86,7 @@ def live_model(folder: Path) -> LiveModel:
         facts=[printable(line) for line in facts(summary)],
         limit=config.max_positions - 1,
         shapes={kind: GridShape(config.n_layers(kind), config.n_heads(kind)) for kind in ATTENTION_KINDS},
-        examples=_examples(Translator(loaded), summary),
+        examples=_examples(translator, summary),
         doubt=_doubt(summary, contents["tokenizer"]),
         files=files,
         rules=words,
@@ -97,6 +97,48 @@ def live_model(folder: Path) -> LiveModel:
     return LiveModel(card, parts | {machine.address: described})
 
 
+def estimated_size(folder: Path) -> int:
+    """Estimate the bytes of the single page of a model, without loading it: weights hardly compress.
+
+    Raises:
+        NotLive: the browser cannot compute this model.
+        CheckpointError: the model cannot be opened.
+    """
+    summary, rules = _checked(folder)
+    texts = [bundle.live_page(), (folder / TOKENIZER).read_bytes(), *rules.values()]
+    packed = sum(len(zlib.compress(text, _LEVEL)) for text in texts) + _WEIGHTS_SHARE * int(summary["bytes"])
+    return round((packed + _REST) * 4 / 3)
+
+
+def _checked(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The summary of a model that the browser can compute, and its rules for words by language."""
+    summary = summarize(folder)
+    if summary["error"]:
+        raise CheckpointError("{problem}", problem=summary["error"])
+    name, size = summary["name"], summary["bytes"]
+    if summary["model"].get("architecture", "transformer") != "transformer":
+        raise NotLive("{name} is an LSTM, which is not computed in the browser.", name=name)
+    if size > MOST_WEIGHTS:
+        raise NotLive(
+            "{name} has {size:,.1f} MB of weights; a browser is given {most:,.1f} MB at most.",
+            name=name,
+            size=size / 1e6,
+            most=MOST_WEIGHTS / 1e6,
+        )
+    with safe_open(folder / WEIGHTS, framework="np", backend="pread") as tensors:
+        stored = {tensors.get_slice(tensor).get_dtype() for tensor in tensors.offset_keys()}
+    if unread := stored - _NUMBERS:
+        raise NotLive(
+            "{name} stores its weights as {numbers}, which the browser does not read.",
+            name=name,
+            numbers=", ".join(sorted(unread)),
+        )
+    return summary, _rules(name, *read_tokenizers(folder))
+
+
+_NUMBERS = {"F16", "F32"}  # that js/live/safetensors.js reads
+_TOKENIZERS = {"characters", "whitespace", "words", "subwords"}  # that js/live/tokenizer.js reads
+_WEIGHTS_SHARE, _REST = 0.93, 30_000  # what compression leaves of the weights, and of all that is small
 _FILES = {"config": CONFIG, "tokenizer": TOKENIZER, "weights": WEIGHTS}
 
 
@@ -107,17 +149,22 @@ def _file(address: str, content: bytes) -> SiteFile:
     return SiteFile(f"{path}-{digest[:10]}.{suffix}", len(content), digest)
 
 
-def _rules(name: str, tokenizer: bytes) -> dict[str, bytes]:
+def _rules(name: str, source: Tokenizer, target: Tokenizer) -> dict[str, bytes]:
     """The rules by which a model's texts are split into words, by language."""
-    stored = json.loads(tokenizer)
-    source, target = stored["source"], stored["target"]
-    target = {**source, "lang": target["lang"]} if "same_as" in target else target
-    languages = {side["lang"] for side in (source, target) if side["kind"] == "subwords"}
-    languages |= {source["lang"]} if source["kind"] == "words" else set()  # words of a target are only spelled
+    if unread := {source.kind, target.kind} - _TOKENIZERS:
+        raise NotLive(
+            "{name} has tokens of the kind {kinds}, which are not computed in the browser.",
+            name=name,
+            kinds=", ".join(sorted(unread)),
+        )
+    languages = {side.lang for side in (source, target) if side.kind == "subwords"}
+    languages |= {source.lang} if source.kind == "words" else set()  # words of a target are only spelled
     try:
         return {lang: json.dumps(word_rules(lang), ensure_ascii=False).encode() for lang in sorted(languages)}
-    except ValueError as unread:
-        raise NotLive(f"{name} splits words by rules that the browser does not have: {unread}") from None
+    except ValueError as reason:
+        raise NotLive(
+            "{name} splits words by rules that the browser does not have: {reason}", name=name, reason=reason
+        ) from None
 
 
 def _examples(translator: Translator, summary: dict[str, Any]) -> list[SiteExample]:
@@ -208,8 +255,14 @@ def _lessons(lessons: Sequence[LessonOnSite]) -> tuple[str, bytes]:
 
 
 def _service_worker(files: Mapping[str, bytes]) -> bytes:
+    """The service worker of these files; it has another version whenever one of them is another."""
+    documents = [address for address in files if address.endswith("index.html")]
+    hashed = [address for address in files if address not in documents]
+    first = [address.removesuffix("index.html") or "./" for address in documents]
+    first += [address for address in hashed if address.startswith("code/")]
     version = hashlib.sha256("".join(sorted(files)).encode() + files["index.html"]).hexdigest()[:10]
-    return assets.read("service_worker.js").replace("%VERSION%", version).encode()
+    text = assets.read("service_worker.js").replace("%VERSION%", version)
+    return text.replace('["%FIRST%"]', json.dumps(first)).replace('["%FILES%"]', json.dumps(hashed)).encode()
 
 
 def _document(name: str, script: str, policy: str, links: str = "") -> bytes:

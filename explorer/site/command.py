@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
     Raises:
         CommandError: the options cannot be combined, or a file would be overwritten.
-        CheckpointError, InputError: a model cannot be opened, or a sentence is empty.
+        CheckpointError, InputError: a model cannot be opened, or cannot translate a sentence.
     """
     options = parser().parse_intermixed_args(arguments)  # a sentence may follow an option
     if not 0 <= options.forks <= MOST_FORKS:
@@ -71,6 +71,10 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError("One page shows one sentence of one model: give both, the model with --model.")
     if options.examples is not None and options.examples < 0:
         raise CommandError(f"--examples is a number from 0, not {options.examples}.")
+    if options.examples is not None and options.sentences:
+        raise CommandError("--examples counts a model's own sentences: leave it out where you give sentences.")
+    if not all(sentence.strip() for sentence in options.sentences):
+        raise CommandError("A sentence is empty; type one between quotation marks.")
     if options.scorm and (one_page or options.no_live or options.sentences):
         raise CommandError("--scorm writes packages into a folder; it goes with --model and --checkpoints only.")
     if one_page:
@@ -105,18 +109,13 @@ def _single(name: str, options: argparse.Namespace) -> bytes:
 
 def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
     out: Path = options.out
-    recordings = out if options.no_live else out / EXAMPLES
-    recordings.mkdir(parents=True, exist_ok=True)
+    live = [] if options.no_live else _live(names, options)
+    recordings = out / EXAMPLES if live else out
     groups: list[tuple[dict[str, Any], list[Example]]] = []
-    live: list[live_site.LiveModel] = []
     size = 0
     for name in names:
-        if not options.no_live:
-            try:
-                live.append(live_site.live_model(find_model(options.checkpoints, name)))
-            except live_site.NotLive as reason:
-                print(f"{reason} Its examples are recordings.")
         examples = _examples(name, options, INDEX)
+        recordings.mkdir(parents=True, exist_ok=True)
         for example in examples:
             _write(recordings / example.file, example.page, options.overwrite)
             if live:  # until this version, recordings stood in the folder itself
@@ -138,6 +137,18 @@ def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
     return 0
 
 
+def _live(names: Sequence[str], options: argparse.Namespace) -> list[live_site.LiveModel]:
+    """Read the models that the browser can compute."""
+    folders = [find_model(options.checkpoints, name) for name in names]  # all of them, before one is read
+    models = []
+    for folder in folders:
+        try:
+            models.append(live_site.live_model(folder))
+        except live_site.NotLive as reason:
+            print(f"{reason} Its examples are recordings.")
+    return models
+
+
 def _lessons(checkpoints: Path, live: Sequence[live_site.LiveModel]) -> list[LessonOnSite]:
     """The lessons, if their models are here; on a site of other models there are none."""
     names = [model.card.name for model in live]
@@ -147,12 +158,7 @@ def _lessons(checkpoints: Path, live: Sequence[live_site.LiveModel]) -> list[Les
 
 def _write_packages(names: Sequence[str], options: argparse.Namespace) -> int:
     """Write a package for each lesson and one with all, each with the models that it needs."""
-    live = {}
-    for name in names:
-        try:
-            live[name] = live_site.live_model(find_model(options.checkpoints, name))
-        except live_site.NotLive as reason:
-            print(f"{reason} Its lessons are left out.")
+    live = {model.card.name: model for model in _live(names, options)}
     lessons = _lessons(options.checkpoints, list(live.values()))
     if not lessons:
         raise CommandError("No lesson is about these models.")

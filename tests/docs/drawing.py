@@ -8,7 +8,7 @@ from tests.paths import ROOT
 
 ARCHITECTURE = ROOT / "docs" / "images" / "architecture.svg"
 
-WIDTH, HEIGHT = 980, 500
+WIDTH, HEIGHT = 980, 540
 INK, FAINT, PAPER, ACCENT, SOURCE, TARGET = "#1d2733", "#5b6875", "#ffffff", "#0f5e7d", "#7d3c98", "#b5530c"
 
 Box = tuple[int, int, int, int]  # x, y, width, height
@@ -19,8 +19,9 @@ MODEL: Box = (315, 30, 240, 110)
 TAP: Box = (590, 50, 135, 70)
 DECODING: Box = (760, 30, 200, 110)
 WIRE: Box = (760, 210, 200, 70)
-SERVER: Box = (525, 190, 200, 50)
-RECORDED: Box = (525, 255, 200, 50)
+SERVER: Box = (525, 192, 200, 50)
+RECORDED: Box = (525, 250, 200, 50)
+LIVE: Box = (525, 308, 200, 50)
 STORE: Box = (310, 205, 180, 85)
 VIEWS: Box = (20, 205, 255, 85)
 ROOMS = (
@@ -49,20 +50,22 @@ def architecture() -> str:
         _arrow((555, 85), (590, 85), both=True),
         _arrow((725, 85), (760, 85)),
         _arrow((860, 140), (860, 210)),
-        _text(848, 180, "also to files and notebooks", FAINT, anchor="end"),
+        _text(848, 172, "also to files and notebooks", FAINT, anchor="end"),
         _box(WIRE, INK, "one wire form", "JSON header, raw arrays"),
         _box(SERVER, TARGET, "source: the server", "in the app, by Streamlit"),
-        _box(RECORDED, TARGET, "source: a recording", "in a page without a server"),
-        _arrow((760, 235), (725, 215)),
-        _arrow((760, 255), (725, 280)),
-        _arrow((525, 215), (490, 235)),
-        _arrow((525, 280), (490, 260)),
+        _box(RECORDED, TARGET, "source: a recording", "in a page that steps"),
+        _box(LIVE, TARGET, "source: a worker", "the model in the browser"),
+        _arrow((760, 235), (725, 220)),
+        _arrow((760, 255), (725, 272)),
+        _arrow((525, 217), (490, 232)),
+        _arrow((525, 274), (490, 252)),
+        _arrow((525, 328), (490, 275)),
         _box(STORE, ACCENT, "store in the browser", "decodings, one place", "explorer/browser/js/"),
         _arrow((310, 247), (275, 247)),
         _box(VIEWS, SOURCE, "views", "steps, all heads, one head, lines,", "shaded sentence, the machine"),
-        _text(20, 355, "Imports point this way", INK, weight="600"),
+        _text(20, 395, "Imports point this way", INK, weight="600"),
         *_rooms(),
-        _text(20, 480, "model/ never imports explorer/. Only screens/, web/ and browser/ use Streamlit.", FAINT),
+        _text(20, 520, "model/ never imports explorer/. Only screens/, web/ and browser/ use Streamlit.", FAINT),
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
@@ -78,9 +81,9 @@ def architecture() -> str:
 def _rooms() -> list[str]:
     parts, x = [], 20
     for i, (lines, width) in enumerate(ROOMS):
-        parts.append(_box((x, 375, width, 70), INK, *lines))
+        parts.append(_box((x, 415, width, 70), INK, *lines))
         if i:
-            parts.append(_arrow((x - 35, 410), (x, 410)))
+            parts.append(_arrow((x - 35, 450), (x, 450)))
         x += width + 35
     return parts
 

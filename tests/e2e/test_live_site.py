@@ -6,17 +6,21 @@ import csv
 import functools
 import io
 import re
+import shutil
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlencode
+from typing import ClassVar
+from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 
 from explorer.decoding.translator import Translation, Translator
 from explorer.site.command import main
@@ -24,8 +28,9 @@ from model.checkpoint import load_model
 from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
-from tests.browser import Watch
-from tests.paths import CHECKPOINTS
+from tests.browser import TIMEOUT_MS, Server, Watch, settle
+from tests.explorer.toy_models import save_toy
+from tests.paths import CHECKPOINTS, ROOT
 
 OWN = {
     "reverse": "headlight",
@@ -38,9 +43,26 @@ OWN = {
 }
 
 
+# As docs/hosting.md sets them for nginx.
+NGINX = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
+HEADERS = dict(re.findall(r'add_header ([\w-]+) "(.+)";', NGINX))
+((STORED, CACHE),) = re.findall(r'"~(.+)" +"(.+)";', NGINX)
+
+
 class _Quiet(SimpleHTTPRequestHandler):
+    asked: ClassVar[list[str]] = []  # what was asked for, as the first lines of requests
+
+    def end_headers(self) -> None:
+        """Add the headers that the documentation recommends."""
+        path = urlsplit(self.path).path
+        self.send_header("Cache-Control", CACHE if re.search(STORED, path) else "no-cache")
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
+
     def log_message(self, *words: object) -> None:
         """Print nothing."""
+        self.asked.append(str(words[1]))
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +73,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@contextmanager
+def served(root: Path) -> Iterator[str]:
+    """The address of a server that has nothing but the files of a folder."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}/"
+        server.shutdown()
+
+
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Iterator[str]:
-    """Its address, under a base path, on a server that has files only."""
-    handler = functools.partial(_Quiet, directory=str(folder.parent.parent))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}/under/a%20path/"
-        server.shutdown()
+    """The address of the site, under a base path."""
+    with served(folder.parent.parent) as root:
+        yield f"{root}under/a%20path/"
 
 
 @functools.cache
@@ -233,6 +261,68 @@ def test_the_second_visit_needs_no_network(page: Page, site: str) -> None:
         page.context.set_offline(False)
 
 
+def test_the_headers_of_the_documentation_are_in_force(page: Page, watch: Watch, site: str, folder: Path) -> None:
+    assert len(HEADERS) == 4
+    answers: list[Response] = []
+
+    def note(answer: Response) -> None:
+        answers.append(answer)
+
+    page.on("response", note)
+    visit(page, site, model="reverse", text="attention")
+    page.remove_listener("response", note)
+    found = {answer.url.partition("?")[0]: answer.headers for answer in answers if answer.url.startswith(site)}
+    cached = {url.rpartition("/")[2]: headers["cache-control"] for url, headers in found.items()}
+    assert cached.pop("") == "no-cache"
+    assert {name.rpartition(".")[2] for name, value in cached.items() if value == CACHE} == {"json", "safetensors"}
+    for headers in found.values():
+        assert HEADERS.items() <= {name.title(): value for name, value in headers.items()}.items()
+    hashed = {path for path in folder.rglob("*") if re.search(STORED, path.name)}
+    assert hashed == {path for part in ("code", "models") for path in (folder / part).rglob("*.*")}
+    assert watch.taken() == []
+
+
+def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
+    """Written over the old folder, as the documentation says; without a network, the newest version opens."""
+    models, out = tmp_path / "models", tmp_path / "site"
+    write = [str(out), "--examples", "0", "--checkpoints", str(models), "--model", "toy", "--overwrite"]
+    texts: list[str] = []
+
+    def look(site: str) -> None:
+        visit(page, site, text="abc")
+        expect(page.locator(".answer .text")).to_have_text(texts[-1])
+
+    with served(out) as site:
+        for seed in (1, 2):
+            shutil.rmtree(models, ignore_errors=True)
+            save_toy(models / "toy", "reverse", seed=seed)
+            texts.append(Translator(load_model(models / "toy")).translate("abc", DecodeConfig()).text)
+            assert main(write) == 0
+            (version,) = re.findall(r"[0-9a-f]{10}(?=`)", (out / "service-worker.js").read_text(encoding="utf-8"))
+            _Quiet.asked.clear()
+            look(site)
+            page.evaluate("navigator.serviceWorker.ready.then((found) => found.update())")
+            deadline = time.monotonic() + TIMEOUT_MS / 1000
+            while page.evaluate("caches.keys()") != [f"headlight {site} {version}"]:
+                assert time.monotonic() < deadline, "the new version did not replace the old one"
+                page.wait_for_timeout(50)
+            if seed == 1:
+                look(site)  # what is loaded from now on is stored
+        assert texts[0] != texts[1]
+        assert any("/model-" in line for line in _Quiet.asked)
+        assert not any("/tokenizer-" in line for line in _Quiet.asked), "what is the same is not loaded again"
+        page.context.set_offline(True)
+        try:
+            look(site)
+        finally:
+            page.context.set_offline(False)
+
+
+def test_a_folder_opened_from_a_disk_says_what_to_do(page: Page, folder: Path) -> None:
+    page.goto((folder / "index.html").as_uri())
+    expect(page.get_by_role("alert")).to_have_text(re.compile("put the folder on a web server"))
+
+
 def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     assert main([str(file), "--model", "reverse", "attention"]) == 0
@@ -308,6 +398,24 @@ def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path
     other.wait_for_function("platform['cmi.core.lesson_status'] === 'incomplete' && platform['cmi.suspend_data']")
     assert "attention.1" in other.evaluate("platform['cmi.suspend_data']")
     other.close()
+
+
+def test_a_model_is_sent_as_a_page(page: Page, watch: Watch, server: Server, tmp_path: Path) -> None:
+    """From Runs, by one button; the file needs the server no more."""
+    page.goto(f"{server.url}/runs?entry=reverse")
+    settle(page)
+    page.get_by_role("button", name="Send it as a page").click()
+    expect(page.get_by_text(re.compile(r"One file of about 0\.8 MB"))).to_be_visible()
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Download the page (HTML)").click()
+    file = tmp_path / downloading.value.suggested_filename
+    downloading.value.save_as(file)
+    watch.taken()
+    page.goto(file.as_uri())
+    answered(page)
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("headlight")
+    expect(page.locator(".answer .text")).to_have_text("thgildaeh")
+    assert watch.taken() == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -7,10 +7,11 @@ import { basename, join } from "node:path";
 
 import { cellOf } from "../../explorer/browser/js/live/cell.js";
 import { decode } from "../../explorer/browser/js/live/decode.js";
+import { editTap } from "../../explorer/browser/js/live/edits.js";
 import { detailsOf, machineOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
-import { argmax, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
+import { argmax, best, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
 import { placeOf, textOf } from "../../explorer/browser/js/machine_link.js";
 
@@ -45,6 +46,28 @@ const JOBS = {
     const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
     const path = [...walk(step, model.start([...source, EOS], tap), outputRules(model.config), limit, [], argmax)];
     return { path: path.map(({ token }) => token), points };
+  },
+  // The same, as the bytes of single precision.
+  tensors(job) {
+    const { path, points } = JOBS.points(job);
+    const bytes = (/** @type {any} */ value) => Buffer.from(Float32Array.from([value].flat(3).flatMap(plain)).buffer);
+    const entries = Object.entries(points).map(([name, value]) => [name, bytes(value).toString("base64")]);
+    return { path, points: Object.fromEntries(entries) };
+  },
+  // What it writes by itself, after another first token, and with changed heads.
+  answers({ source, limit, edits }) {
+    const { target } = (machine ??= live()).tokenizers;
+    const { config } = model;
+    const untouched = (/** @type {string} */ _, /** @type {any} */ value) => value;
+    const edited = editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
+    const write = (/** @type {number[]} */ path, tap = untouched) => {
+      const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
+      return [...walk(step, model.start([...source, EOS], tap), outputRules(config), limit, path, argmax)];
+    };
+    const own = write([]);
+    const other = best(own[0].logProbs, 2)[1];
+    const answers = [own, write([other]), write([], edited)].map((steps) => steps.map(({ token }) => token));
+    return { other, answers: answers.map((path) => [path, target.decode(path)]) };
   },
   decode: ({ text, request }) => decode(live(), text, request),
   machine: ({ text, request }) => packed(machineOf((machine ??= live()), text, request, words)),

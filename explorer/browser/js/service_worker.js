@@ -1,11 +1,14 @@
 // Makes the second visit work without a network. Files whose address has a hash never change and are taken from the
 // store; documents come from the network if there is one, so that an update replaces the page, its code and its weights together.
 
-const STORE = "headlight-%VERSION%";
+const FIRST = ["%FIRST%"]; // the documents and the program, which every page needs
+const FILES = ["%FILES%"]; // all files whose address has a hash
 const HASHED = /-[0-9a-f]{10}\.\w+$/;
 const worker = /** @type {any} */ (globalThis);
+const OURS = `headlight ${worker.registration.scope} `; // other sites of the same host have stores of their own
+const STORE = `${OURS}%VERSION%`;
 
-worker.oninstall = () => worker.skipWaiting();
+worker.oninstall = (/** @type {any} */ event) => event.waitUntil(begin());
 
 worker.onactivate = (/** @type {any} */ event) => event.waitUntil(tidy());
 
@@ -16,10 +19,26 @@ worker.onfetch = (/** @type {any} */ event) => {
     event.respondWith(HASHED.test(pathname) ? stored(request) : fresh(request));
 };
 
-/** Removes what earlier versions stored and this one does not use. */
+/** Stores what every page needs; until that is there, the version before stays in use. */
+async function begin() {
+  const store = await caches.open(STORE);
+  await store.addAll(FIRST.map((address) => new worker.Request(address, { cache: "no-cache" })));
+  await worker.skipWaiting();
+}
+
+/** Takes over what earlier versions stored and this one uses, too, and removes the rest. */
 async function tidy() {
-  for (const name of await caches.keys())
-    if (name.startsWith("headlight-") && name !== STORE) await caches.delete(name);
+  const store = await caches.open(STORE);
+  const used = new Set(FILES.map((address) => new URL(address, worker.registration.scope).href));
+  for (const name of await caches.keys()) {
+    if (!name.startsWith(OURS) || name === STORE) continue;
+    const old = await caches.open(name);
+    for (const request of await old.keys()) {
+      const answer = used.has(request.url) && (await old.match(request));
+      if (answer) await store.put(request, answer);
+    }
+    await caches.delete(name);
+  }
   await worker.clients.claim();
 }
 

@@ -21,7 +21,10 @@ async function start() {
     run();
   } catch (error) {
     const message = /** @type {HTMLElement} */ (document.getElementById("failed"));
-    message.textContent = `This page could not be opened (${error}). It needs a browser of 2023 or later, and the whole file or folder.`;
+    message.textContent =
+      !packed && location.protocol === "file:"
+        ? "Opened from a disk, this page may not load its other files: put the folder on a web server."
+        : `This page could not be opened (${error}). It needs a browser of 2023 or later, and the whole file or folder.`;
     message.hidden = false;
   }
 }

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.decoding.examples import FILES, examples_of
 from explorer.locale.messages import t
 from explorer.locale.text import count, plain
 from explorer.runs.archive import export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.viewer_mode import REASON, viewing
-from explorer.web import runtime
+from explorer.web import live_page, runtime
 from explorer.web.downloads import download_button, megabytes
 from explorer.web.runs import ENTRY, attempt, choose_run, draw_again, draw_refused
 from explorer.web.security import closed
@@ -50,6 +51,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
             st.button(t("Resume"), key="runs_resume", on_click=attempt, args=(_PLACE, _resume, runs, entry.name))
         if not entry.problem:
             draw_again(runs, entry.name, "runs")
+            _draw_page(entry)
         if changes and exists and not entry.bundled:
             _draw_note_form(runs, entry)
         fixed = entry.bundled or entry.busy
@@ -66,10 +68,18 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
                 f"{entry.name}.zip",
                 "application/zip",
                 key="runs_export",
-                help=f"{contents} {pairs}" if entry.summary.get("task") == "files" else contents,
+                help=f"{contents} {pairs}" if entry.summary.get("task") == FILES else contents,
             )
         if changes and st.button(t("Delete"), key="runs_delete", disabled=fixed):
             _delete(runs, entry)
+
+
+def _draw_page(entry: Entry) -> None:
+    """Draw the download of a finished model as a page, which opens with its first example."""
+    if entry.busy or not entry.summary.get("model"):
+        return
+    text = next((example.source for example in examples_of(entry.summary)), "")
+    live_page.draw(entry.name, text, own_pairs=entry.summary.get("task") == FILES, key="runs")
 
 
 def _succeeded(sentence: str) -> None:

@@ -12,7 +12,7 @@ from explorer.charts.training_curves import (
     score_figure,
     score_name,
 )
-from explorer.decoding.examples import examples_of
+from explorer.decoding.examples import FILES, examples_of
 from explorer.decoding.names import name_in_kind
 from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
@@ -33,6 +33,7 @@ from explorer.runs.progress import (
 )
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import REASON, viewing
+from explorer.web import live_page
 from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure, draw_table
@@ -147,6 +148,8 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
         label = t("Open in Translate") if status.state == "finished" else t("Open as it is")
         at = {"model": status.name}
         st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)
+        text = runs.watched(status.name) or next((example.source for example in examples_of(entry.summary)), "")
+        live_page.draw(status.name, text, own_pairs=entry.summary.get("task") == FILES, key="watch")
 
 
 def _numbers(metrics: Metrics, status: RunStatus) -> None:

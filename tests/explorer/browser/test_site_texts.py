@@ -1,0 +1,98 @@
+"""Texts that the page which computes shares with the app: options and changes in addresses, doubts, and hashes."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+
+from explorer.browser.payload import header
+from explorer.decoding import domain
+from explorer.decoding.head_change import fitting, from_link, to_link
+from explorer.decoding.translator import Translator
+from explorer.decoding.view_options import format_view, parse_view
+from explorer.files.live_site import live_model
+from model.checkpoint import load_model
+from model.config import ATTENTION_KINDS, DecodeConfig
+from model.data import get_task
+from tests.paths import CHECKPOINTS, ROOT
+
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None and os.environ.get("CI") != "true", reason="no Node.js is installed")
+
+VIEWS = (
+    "", "heads", "head", "lines.words.next.mass-60.h-1-3", "text.log.cividis.steps", "head.max.beside.grey",
+    "heads.by-diagonal.role-mixed.most-15", "lines.h-0-0-2-1000-x", "nonsense.by-nobody.role-.most-0.mass-5",
+    "lines.mass-100.mass-999", "heads.by-place.most-a", "heads.most-150",
+)  # fmt: skip
+CHANGES = (
+    "cross.1.1.zero", "cross.1.1.zero~cross.1.1.uniform", "encoder.2.1.row.3.0-500-500~encoder.2.1.row.3.1-0",
+    "encoder.2.1.row.3.0-500~encoder.2.1.row.1.9-1~decoder.1.1.zero", "encoder.1.1.zero~encoder.1.1.row.1.1000",
+    "cross.9.1.zero", "cross.1.9.zero", "cross.0.1.zero", "nobody.1.1.zero", "cross.1.1.explode", "cross.1.1.row.1.0-0",
+    "cross.1.1.row.0.1", "cross.1.1", "~~", "cross.1.1.row.1.1-x", "cross.1.1.row.2",
+)  # fmt: skip
+SENTENCES = {
+    "multi30k-en-de": ("A dog runs.", "Quantum chromodynamics violates parity", "日本 dog", "the " * 60),
+    "reverse": ("attention", "ATTENTION 7", "a" * 25),
+    "adjective-swap": ("I read red books", "We discuss green zebras"),
+}
+
+
+def answers(jobs: list[dict[str, Any]]) -> list[Any]:
+    assert NODE is not None, "Node.js is needed to check the JavaScript"
+    command = [NODE, ROOT / "tests/js/text_runner.js"]
+    done = subprocess.run(command, input=json.dumps(jobs, default=vars), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    assert isinstance(found, list)
+    return found
+
+
+def test_views_in_an_address() -> None:
+    found = answers([{"do": "view", "text": text} for text in VIEWS])
+    for text, (options, written) in zip(VIEWS, found, strict=True):
+        expected = parse_view(text)
+        assert options == {**dataclasses.asdict(expected), "heads": list(expected.heads)}, text
+        again = format_view(expected)
+        assert written == ("" if again == "heads" else again), text
+
+
+def test_changes_in_an_address() -> None:
+    config = load_model(CHECKPOINTS / "reverse").model_config
+    shapes = {kind: {"layers": config.n_layers(kind), "heads": config.n_heads(kind)} for kind in ATTENTION_KINDS}
+    found = answers([{"do": "changes", "text": text, "shapes": shapes} for text in CHANGES])
+    for text, (written, problems, edits) in zip(CHANGES, found, strict=True):
+        changes, malformed = from_link(text)
+        fit, unfit = fitting(changes, config)
+        assert written == to_link(fit), text
+        assert problems == len(malformed) + len(unfit), text
+        assert [(edit["kind"], edit["layer"], edit["head"]) for edit in edits] == [change.place for change in fit]
+        assert [edit.get("row") for edit in edits] == [c.row - 1 if c.op == "row" else None for c in fit]
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_the_page_doubts_what_the_app_doubts(name: str) -> None:
+    """The app has further reasons, such as words in many pieces; what the page says, the app says as well."""
+    translator, card = Translator(load_model(CHECKPOINTS / name)), live_model(CHECKPOINTS / name).card
+    said = 0
+    for text in SENTENCES[name]:
+        own = translator.translate(text, DecodeConfig())
+        [doubt] = answers([{"do": "doubt", "card": card, "decoding": header(own)}])
+        doubt, app = doubt.replace("\u202f", " "), domain.warning(own, get_task(name))
+        assert bool(doubt) <= bool(app), text
+        for sentence in filter(None, doubt.split(". ")):
+            assert sentence.rstrip(".") in app, text
+        said += bool(doubt)
+    assert 0 < said < len(SENTENCES[name])
+
+
+def test_hashes() -> None:
+    lengths = (0, 1, 55, 56, 63, 64, 65, 119, 128, 5000)
+    found = answers([{"do": "hash", "length": length} for length in lengths])
+    assert found == [hashlib.sha256(bytes(i % 251 for i in range(length))).hexdigest() for length in lengths]

@@ -1,0 +1,287 @@
+"""Pages that compute their models: complete, addressed by content, closed to other hosts, and refused with a reason."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import posixpath
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from explorer.files import live_site
+from explorer.files.live_site import PAGES, estimated_size, live_model, single_page, site_pages
+from explorer.site.command import main
+from model.commands import CommandError
+from model.folder import CheckpointError, find_model
+from model.importing.import_folder import import_folder
+from model.user_error import UserError
+from tests.explorer.files.unpacked import header_of, parts_of
+from tests.explorer.toy_models import save_toy
+from tests.explorer.toy_runs import eval_line, write_metrics
+from tests.model.importing import peer
+from tests.paths import CHECKPOINTS
+
+LSTM = {"architecture": "lstm", "positions": "none", "n_encoder_heads": 1, "n_decoder_heads": 1}
+HOSTILE = "</script><script>alert(1)</script>\u202e"
+DOCUMENTS = {"index.html": "", "attention/index.html": "../", "inside/index.html": "../"}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Toys: letters, words, an LSTM, and one whose validation sentences are hostile."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, task, sizes in (
+        ("letters", "reverse", {}),
+        ("words", "adjective-swap", {}),
+        ("lstm", "reverse", LSTM),
+        ("hostile", "reverse", {}),
+    ):
+        save_toy(folder / name, task, **sizes)
+    change(folder / "hostile" / "config.json", lambda config: config["data"].update(task="files"))
+    write_metrics(folder / "hostile", [eval_line(1, 1.0, 0.0, samples=[{**SAMPLE, "source": HOSTILE}])])
+    return folder
+
+
+SAMPLE = {"source": "a", "target": "b", "prediction": "c"}
+
+
+def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    """Change a JSON file."""
+    values = json.loads(path.read_text(encoding="utf-8"))
+    edit(values)
+    path.write_text(json.dumps(values), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def files(models: Path) -> dict[str, bytes]:
+    return site_pages([live_model(models / name) for name in ("letters", "words", "hostile")])
+
+
+def header(document: bytes) -> tuple[str, dict[str, Any]]:
+    """The address of the program and the header of a document of a folder."""
+    ((program, given),) = re.findall(r'id="site" data-program="([^"]*)">(.*?)</script>', document.decode())
+    return program, json.loads(given)
+
+
+def test_every_address_in_every_header_exists_with_its_size_and_hash(files: dict[str, bytes]) -> None:
+    named = {*DOCUMENTS, "service-worker.js"}
+    for name, root in DOCUMENTS.items():
+        program, given = header(files[name])
+        assert (given["root"], given["page"]) == (root, name.removesuffix("index.html").strip("/") or "translate")
+        assert posixpath.normpath(posixpath.join(posixpath.dirname(name), program)) in files
+        named.add(program.removeprefix(root))
+        for model in given["models"]:
+            for file in (*model["files"].values(), *model["rules"].values(), model["machine"]):
+                content = files[file["address"]]
+                assert (len(content), hashlib.sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
+                named.add(file["address"])
+    assert set(files) == named
+    for address in named - {*DOCUMENTS, "service-worker.js"}:
+        assert hashlib.sha256(files[address]).hexdigest()[:10] in address
+    assert [len(model["rules"]) for model in given["models"]] == [0, 1, 0]
+
+
+def test_other_weights_have_another_address_and_another_version_of_the_service_worker(
+    models: Path, files: dict[str, bytes], tmp_path: Path
+) -> None:
+    save_toy(tmp_path / "letters", "reverse", seed=1)
+    others = [live_model(tmp_path / "letters"), live_model(models / "words"), live_model(models / "hostile")]
+    new = site_pages(others)
+    gone = {re.sub("-[0-9a-f]{10}", "", address) for address in set(files) - set(new)}
+    assert gone == {"models/letters/model.safetensors"}
+    kept = {address for address in files if files[address] == new.get(address)}
+    assert set(files) - kept == {*DOCUMENTS, "service-worker.js", *(set(files) - set(new))}
+    versions = [re.findall(r"([0-9a-f]{10})`", site["service-worker.js"].decode()) for site in (files, new)]
+    assert [len(found) for found in versions] == [1, 1]
+    assert versions[0] != versions[1]
+
+
+def test_the_service_worker_knows_every_file(files: dict[str, bytes]) -> None:
+    text = files["service-worker.js"].decode()
+    first, hashed = (json.loads(found) for found in re.findall(r"^const \w+ = (\[.*\]);", text, re.MULTILINE))
+    (program,) = (address for address in files if address.startswith("code/"))
+    assert {*first} == {"./", "attention/", "inside/", program}
+    assert {*hashed} == {*files} - {*DOCUMENTS, "service-worker.js"}
+    assert "%" not in text
+
+
+def test_program_and_worker_are_single_scripts(files: dict[str, bytes]) -> None:
+    (program,) = (json.loads(content) for address, content in files.items() if address.startswith("code/"))
+    for name, exports in (("script", ["export default entry.start;"]), ("worker", [])):
+        script = program[name]
+        assert re.findall(r"^\s*(?:import|export)\b.*", script, re.MULTILINE) == exports
+        assert "importScripts" not in script
+        assert not re.search(r"\bimport\(", script)
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, "one file"])
+def test_the_policy_allows_the_boot_script_and_what_it_starts(
+    models: Path, files: dict[str, bytes], document: str
+) -> None:
+    single = document == "one file"
+    html = (single_page([live_model(models / "words")], {"text": HOSTILE}) if single else files[document]).decode()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+    (boot,) = re.findall(r'<script type="module">(.*?)</script>', html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(boot.encode()).digest()).decode()
+    assert dict(part.split(" ", 1) for part in policy.split("; ")) == {
+        "default-src": "'none'",
+        "style-src": "'unsafe-inline'",
+        "img-src": "data: blob:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "script-src": f"'sha256-{digest}' blob:",
+        **({"worker-src": "blob:"} if single else {"connect-src": "'self'", "worker-src": "'self' blob:"}),
+    }
+    assert html.index("Content-Security-Policy") < html.index("<style>") < html.index("<script")
+    assert re.findall(r"<script type=\"([^\"]*)\"", html) == ["text/plain" if single else "application/json", "module"]
+    assert html.count("<script") == 2
+
+
+def test_what_somebody_else_wrote_is_text(models: Path, files: dict[str, bytes]) -> None:
+    for name in DOCUMENTS:
+        (found,) = (model for model in header(files[name])[1]["models"] if model["name"] == "hostile")
+        assert [example["source"] for example in found["examples"]] == [HOSTILE]
+    page = single_page([live_model(models / "hostile")], {"model": "hostile", "text": HOSTILE}).decode()
+    assert header_of(page)["query"] == {"model": "hostile", "text": HOSTILE}
+    assert header_of(page)["models"][0]["examples"][0]["source"] == HOSTILE
+
+
+def test_no_other_host_is_named_in_any_file() -> None:
+    everything = site_pages([live_model(CHECKPOINTS / name) for name in ("reverse", "multi30k-en-de")])
+    for address, content in everything.items():
+        if not address.endswith(".safetensors"):
+            loads = r"""(?:https?:)?//(?!www\.w3\.org/)[\w-]+(?:\.[\w-]+)+[^\s"'\\]*"""
+            rules = address.startswith("models/words-")  # spaCy's patterns and exceptions have pieces of addresses
+            assert rules or re.findall(loads, content.decode()) == [], address
+
+
+@pytest.mark.parametrize("name", ["reverse", "multi30k-en-de"])
+def test_one_file_has_everything_and_its_size_is_estimated(name: str) -> None:
+    model = live_model(CHECKPOINTS / name)
+    page = single_page([model], {"text": "a"}, page="inside")
+    program, given, arrays = parts_of(page.decode())
+    assert set(json.loads(program)) == {"script", "worker", "looks"}
+    assert (given["root"], given["page"], given["query"]) == (None, "inside", {"text": "a"})
+    assert {address: array.tobytes() for address, array in arrays.items()} == model.files
+    assert estimated_size(CHECKPOINTS / name) == pytest.approx(len(page), rel=0.03)
+
+
+def as_bf16(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: tensor.bfloat16() for name, tensor in weights.items()}, folder / "model.safetensors")
+
+
+def spoken(lang: str) -> Callable[[Path], None]:
+    """A change of the language that the source is in."""
+    return lambda folder: change(folder / "tokenizer.json", lambda stored: stored["source"].update(lang=lang))
+
+
+REFUSED: dict[str, tuple[dict[str, Any], Callable[[Path], object], type[UserError], str]] = {
+    "lstm": (LSTM, lambda _: None, live_site.NotLive, "toy is an LSTM, which is not computed in the browser."),
+    "bf16": ({}, as_bf16, live_site.NotLive, "toy stores its weights as BF16, which the browser does not read."),
+    "french": ({}, spoken("fr"), live_site.NotLive, "toy splits words by rules .* patterns that ignore case"),
+    "chinese": ({}, spoken("zh"), live_site.NotLive, "toy splits words by rules .* split by a program"),
+    "cut off": ({}, lambda folder: (folder / "model.safetensors").write_bytes(b"x"), CheckpointError, "cut off"),
+    "no words": ({}, lambda folder: (folder / "tokenizer.json").write_text("{}"), CheckpointError, "tokenizer.json"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("function", [live_model, estimated_size])
+def test_what_the_browser_cannot_compute_is_refused_with_the_reason(
+    tmp_path: Path, case: str, function: Callable[[Path], object]
+) -> None:
+    sizes, harm, error, says = REFUSED[case]
+    save_toy(tmp_path / "toy", "adjective-swap", **sizes)
+    harm(tmp_path / "toy")
+    with pytest.raises(error, match=says):
+        function(tmp_path / "toy")
+
+
+def test_models_of_other_kinds_and_sizes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_folder(peer.standard(), tmp_path / "marian")
+    with pytest.raises(live_site.NotLive, match="marian has tokens of the kind sentencepiece"):
+        live_model(tmp_path / "marian")
+    monkeypatch.setattr(live_site, "MOST_WEIGHTS", 400_000)
+    with pytest.raises(live_site.NotLive, match=r"reverse has 0\.5 MB of weights; a browser is given 0\.4 MB at most"):
+        live_model(find_model(CHECKPOINTS, "reverse"))
+
+
+# The command line
+
+
+def run(models: Path, *given: str | Path) -> int:
+    return main([*map(str, given), "--checkpoints", str(models)])
+
+
+@pytest.mark.parametrize("order", [("words", "lstm"), ("lstm", "words")])
+def test_recordings_stand_beside_the_pages_that_compute(
+    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], order: tuple[str, str]
+) -> None:
+    out = tmp_path / "site"
+    assert run(models, out, *(f"--model={name}" for name in order), "--examples", "1") == 0
+    said = capsys.readouterr().out
+    assert "lstm is an LSTM, which is not computed in the browser. Its examples are recordings." in said
+    assert re.search(r"1 model and 2 recorded pages, [\d.]+ MB\. Put .* on a web server\.", said)
+    for name in order:
+        assert len(header_of((out / "examples" / f"{name}-1.html").read_text(encoding="utf-8"))["recordings"]) >= 1
+        assert f'content="0; url=examples/{name}-1.html"' in (out / f"{name}-1.html").read_text(encoding="utf-8")
+    assert 'href="../"' in (out / "examples" / "index.html").read_text(encoding="utf-8")
+    assert [model["name"] for model in header((out / "index.html").read_bytes())[1]["models"]] == ["words"]
+    assert {path.name for path in out.iterdir() if path.is_dir()} == {"code", "models", "examples", *PAGES[1:]}
+
+
+def test_without_a_model_that_computes_the_recordings_are_the_site(models: Path, tmp_path: Path) -> None:
+    assert run(models, tmp_path / "a", "--model=lstm", "--examples=1") == 0
+    assert run(models, tmp_path / "b", "--model=words", "--examples=1", "--no-live") == 0
+    assert [{path.name for path in (tmp_path / name).iterdir()} for name in "ab"] == [
+        {"index.html", "lstm-1.html"},
+        {"index.html", "words-1.html"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "live", "says"),
+    [
+        (["--model=words", "I read"], True, ""),
+        (["--model=words", "I read", "--no-live"], False, ""),
+        (["--model=lstm", "abc"], False, "lstm is an LSTM, which is not computed in the browser. The page has a "),
+    ],
+)
+def test_one_page_has_its_model_or_a_recording(
+    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], live: bool, says: str
+) -> None:
+    out = tmp_path / "page.html"
+    assert run(models, out, *given) == 0
+    assert says in capsys.readouterr().out
+    found = header_of(out.read_text(encoding="utf-8"))
+    assert ("models" in found, "recordings" in found) == (live, not live)
+    if live:
+        assert found["query"] == {"text": "I read"}
+    with pytest.raises(CommandError, match=r"exists already.*--overwrite"):
+        run(models, out, *given)
+    assert run(models, out, *given, "--overwrite") == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["page.html", "--model=words", ""], "A sentence is empty"),
+        (["page.html", "--model=words", "a", "--examples=2"], "--examples counts a model's own sentences"),
+        (["site", "--examples=-1"], "--examples is a number from 0, not -1"),
+        (["site", "--model=words", "--model=nobody"], "there is no model 'nobody'"),
+    ],
+)
+def test_wrong_options_are_one_sentence_and_nothing_is_written(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=says):
+        run(models, *given)
+    assert list(tmp_path.iterdir()) == []
