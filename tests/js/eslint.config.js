@@ -17,6 +17,7 @@ const browser = [
   "Response",
   "TextDecoder",
   "TextEncoder",
+  "TransformStream",
   "URL",
   "URLSearchParams",
   "Worker",
