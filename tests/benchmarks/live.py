@@ -32,6 +32,7 @@ from explorer.files.site import main as write_site
 from tests.benchmarks.page import COUNT, PATIENCE_MS, SCREEN
 from tests.benchmarks.page import SCRIPT as STOPWATCH
 from tests.benchmarks.registry import Row, benchmark, median
+from tests.benchmarks.results import number
 from tests.browser import FLAGS, find_chromium, free_port, serve, settle
 
 MODEL, OTHER = "multi30k-en-de", "dates"
@@ -318,7 +319,7 @@ def check_requests(on: Core, text: str) -> tuple[int, float]:
 
 def spread(values: Sequence[float]) -> str:
     """How many values a median is of, and how far they reach."""
-    return f"median of {len(values)}, {min(values):.3g} to {max(values):.3g}"
+    return f"median of {len(values)}, {number(min(values))} to {number(max(values))}"
 
 
 @benchmark("live")
