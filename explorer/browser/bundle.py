@@ -16,6 +16,7 @@ _EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) )(\[[^\]]
 _VIEWS = ("desk", "stepper", "heads", "machine", "cell", "tour")
 _COMPONENT = "export default function ("  # for Streamlit; a bundle has no use for it
 _LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_BREAKS = re.compile(r"(?<=[{(\[,;\n])\n+")  # line breaks that mean nothing; there are none in texts
 
 
 @functools.cache
@@ -44,7 +45,7 @@ def bundle(entry: str) -> str:
         f"const {names[file]} = (() => {{\n{_as_function(file, text, names)}}})();\n" for file, text in texts.items()
     )
     joined = f'"use strict";\nconst entry = (() => {{\n{parts}return {names[entry]};\n}})();\n'
-    return assets.without_comments(joined)
+    return _BREAKS.sub("", assets.without_comments(joined))
 
 
 def _as_function(file: str, text: str, names: dict[str, str]) -> str:

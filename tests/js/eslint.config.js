@@ -19,6 +19,7 @@ const browser = [
   "Response",
   "TextDecoder",
   "TextEncoder",
+  "TransformStream",
   "URL",
   "URLSearchParams",
   "Worker",

@@ -10,7 +10,7 @@ const NO_WORKER =
   "This browser does not let the page start a worker, which computes the model. Recorded examples still work.";
 
 /**
- * Starts the worker. @param {string} script its text @param {(address: string, progress: (bytes: number) => void) => Promise<Uint8Array>} read reads a file of a model
+ * Starts the worker. @param {string} script its text @param {(address: string, progress: (bytes: number) => void) => Promise<Uint8Array>} read reads a file of a model into memory of its own
  */
 export function createLiveEngine(script, read) {
   /** @type {Map<number, { resolve: (value: any) => void, reject: (error: Error) => void }>} */
@@ -47,14 +47,17 @@ export function createLiveEngine(script, read) {
     return worker;
   }
 
-  /** @param {string} what @param {any[]} args @returns {Promise<any>} */
-  function ask(what, ...args) {
+  /** @param {string} what @param {any[]} args @param {Transferable[]} transfer what is handed over, not copied @returns {Promise<any>} */
+  function send(what, args, transfer) {
     return new Promise((resolve, reject) => {
       const to = worker ?? begin();
       waiting.set(++count, { resolve, reject });
-      to.postMessage({ id: count, what, args });
+      to.postMessage({ id: count, what, args }, transfer);
     });
   }
+
+  /** @param {string} what @param {any[]} args @returns {Promise<any>} */
+  const ask = (what, ...args) => send(what, args, []);
 
   /** Loads a model's files and opens it. @param {SiteModel} card @param {Progress} progress */
   async function load({ name, trained, files, rules }, progress) {
@@ -68,7 +71,8 @@ export function createLiveEngine(script, read) {
     const got = async (/** @type {Record<string, typeof all[number]>} */ group) =>
       Object.fromEntries(await Promise.all(Object.entries(group).map(async ([key, file]) => [key, await get(file)])));
     const [ours, theirs] = await Promise.all([got(files), got(rules)]);
-    await ask("open", { name, trained, files: ours, rules: theirs });
+    const buffers = [...Object.values(ours), ...Object.values(theirs)].map(({ bytes }) => bytes.buffer);
+    await send("open", [{ name, trained, files: ours, rules: theirs }], buffers);
   }
 
   /** Does something once; after a failure, the next call tries again. @template T @param {string} name @param {() => Promise<T>} work @returns {Promise<T>} */

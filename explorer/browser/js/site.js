@@ -168,7 +168,7 @@ function listenToOffline({ root }, base) {
 
 /** Reads a file that the page contains. @param {Message["arrays"]} arrays */
 const readerOf = (arrays) => (/** @type {string} */ address, /** @type {(bytes: number) => void} */ progress) => {
-  const bytes = /** @type {Uint8Array} */ (arrays[address].values);
+  const bytes = /** @type {Uint8Array} */ (arrays[address].values).slice();
   progress(bytes.length);
   return Promise.resolve(bytes);
 };
@@ -188,20 +188,13 @@ async function fetchFile(address, progress) {
   }
   if (!answer.ok || !answer.body)
     throw new Error(`The file ${name} of the model could not be loaded (${answer.status}).`);
-  /** @type {Uint8Array[]} */
-  const parts = [];
-  const reader = answer.body.getReader();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    parts.push(part.value);
-    progress(part.value.length);
-  }
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
+  const counted = new TransformStream({
+    transform(part, to) {
+      progress(part.length);
+      to.enqueue(part);
+    },
+  });
+  return new Uint8Array(await new Response(answer.body.pipeThrough(counted)).arrayBuffer());
 }
 
 /** The address of a page in a folder on a web server: its path names the page. @param {string} root @param {string[]} pages */

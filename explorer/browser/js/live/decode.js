@@ -21,13 +21,13 @@ const BY = /** @type {const} */ ({ greedy: "chosen", sample: "drawn at random", 
 /**
  * Decode a text after the target ids of `path`, recording every head. A path that ends with <eos> is the whole target.
  * @param {LiveModel} live @param {string} text @param {Request} request
- * @param {Tap} watch receives every intermediate, edited as it goes on
+ * @param {Tap} [watch] receives every intermediate, edited as it goes on
  */
 export function decode(
   { name, trained, model, tokenizers },
   text,
   { path = [], method = {}, edits = [] } = {},
-  watch = (_, value) => value,
+  watch = undefined,
 ) {
   const { config } = model;
   const { source, target } = tokenizers;
@@ -54,13 +54,16 @@ export function decode(
   }
 
   const recorder = recording();
+  const once = computedOnce(model, watch ? "" : JSON.stringify([src, edits]), recorder.add);
   const edit = tapOf(edits, config);
-  /** @type {Tap} */
-  const tap = (point, value) => recorder.tap(point, watch(point, edit(point, value)));
+  const edited = watch
+    ? (/** @type {string} */ point, /** @type {any} */ value) => watch(point, edit(point, value))
+    : edit;
+  const step = (/** @type {number} */ token, /** @type {import("./transformer.js").DecodeState} */ state) =>
+    once(`${[...state.tokens, token]}`, edited, (tap) => model.step(token, state, tap));
+  const start = once("", edited, (tap) => model.start(src, tap));
   const choose = how.method === "sample" ? sampler(how.seed, how.temperature, how.top_k, how.top_p) : argmax;
-  const steps = [
-    ...walk((token, state) => model.step(token, state, tap), model.start(src, tap), rules, limit, given, choose),
-  ];
+  const steps = [...walk(step, start, rules, limit, given, choose)];
   const ids = steps.map(({ token }) => token);
   const read = [SOS, ...ids.slice(0, -1)];
   const tops = steps.map(({ logProbs }) => best(logProbs, Math.min(ALTERNATIVES, logProbs.length)));
@@ -143,17 +146,46 @@ function logSums(logProbs) {
   return sums.map((sum, i) => (TEMPERATURES[i] === 1 ? 0 : Math.fround(Math.log(sum) + largest / TEMPERATURES[i])));
 }
 
+/** What a model computed last for a source and edits: each step by its tokens, with the weights recorded in it. @type {WeakMap<Transformer, { of: string, steps: Map<string, { value: any, weights: [string, any][] }> }>} */
+const last = new WeakMap();
+
+/**
+ * What the last decoding of the same source computed is taken from it: a fork computes only what follows.
+ * @param {Transformer} model @param {string} of the source and its edits, or "" to compute everything
+ * @param {(point: string, value: any) => void} record receives all weights, taken over or not
+ */
+function computedOnce(model, of, record) {
+  const before = last.get(model);
+  const known = of && before?.of === of ? before.steps : new Map();
+  const steps = new Map();
+  if (of) last.set(model, { of, steps });
+  /** @template T @param {string} name @param {Tap} tap @param {(tap: Tap) => T} compute @returns {T} */
+  return (name, tap, compute) => {
+    let one = known.get(name);
+    if (!one) {
+      /** @type {[string, any][]} */
+      const weights = [];
+      const value = compute((point, given) => {
+        const found = tap(point, given);
+        if (point.endsWith(".weights")) weights.push([point, found]);
+        return found;
+      });
+      one = { value, weights };
+    }
+    steps.set(name, one);
+    for (const [point, found] of one.weights) record(point, found);
+    return one.value;
+  };
+}
+
 /** Keeps the weights of every step, and puts them together. */
 function recording() {
   /** @type {Map<string, Float32Array[][][]>} of each block, the weights [head][query][key] of each call */
   const calls = new Map();
   return {
-    tap: /** @type {Tap} */ (
-      (point, value) => {
-        if (point.endsWith(".weights")) calls.set(point, [...(calls.get(point) ?? []), value]);
-        return value;
-      }
-    ),
+    add(/** @type {string} */ point, /** @type {any} */ value) {
+      calls.set(point, [...(calls.get(point) ?? []), value]);
+    },
     /** @param {Kind} kind @param {Record<"source" | "target", { tokens: string[] }>} sides @param {number} nSource @param {number} nTarget @returns {AttentionMap} */
     map(kind, sides, nSource, nTarget) {
       const ends = {

@@ -11,7 +11,7 @@ import { readTokenizers } from "./tokenizer.js";
 /** @import { Message } from "../types" */
 /** @typedef {import("./decode.js").LiveModel} LiveModel */
 /** @typedef {import("./decode.js").Request} Request */
-/** @typedef {{ bytes: Uint8Array<ArrayBuffer>, sha256: string }} ModelFile */
+/** @typedef {{ bytes: Uint8Array<ArrayBuffer>, sha256: string }} ModelFile the bytes in a buffer of their own */
 /** @typedef {{ name: string, trained: boolean, files: Record<"config" | "tokenizer" | "weights", ModelFile>, rules: Record<string, ModelFile> }} ModelFiles */
 /** @typedef {{ message: Message, path: number[], text: string, hypotheses: { path: number[], text: string, score: number, logProb: number, finished: boolean }[] }} Answer */
 
@@ -32,7 +32,7 @@ export function createEngine() {
         checked(files.weights),
         ...texts,
       ]);
-      const model = readModel(config.model, weights.slice().buffer);
+      const model = readModel(config.model, weights.buffer);
       models.set(name, { name, trained, model, tokenizers: readTokenizers(tokenizer, Object.fromEntries(words)) });
     },
 

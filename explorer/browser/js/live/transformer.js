@@ -136,12 +136,14 @@ export class Transformer {
     /** @type {Vector[]} [query][head · d_head] */
     let output = queries.map((_, i) => {
       const joined = new Float32Array(heads * dHead);
-      for (let head = 0; head < heads; head++)
+      for (let head = 0; head < heads; head++) {
+        const row = weights[head][i];
         for (let d = head * dHead; d < (head + 1) * dHead; d++) {
           let sum = 0;
-          for (let j = 0; j < weights[head][i].length; j++) sum += weights[head][i][j] * value[j][d];
+          for (let j = 0; j < row.length; j++) sum += row[j] * value[j][d];
           joined[d] = sum;
         }
+      }
       return joined;
     });
     output = tap(`${point}.output`, output);

@@ -7,27 +7,47 @@
 export function linear({ weight, bias }, x) {
   const width = x.length;
   const out = new Float32Array(weight.length / width);
-  for (let o = 0, at = 0; o < out.length; o++) {
-    // Four sums side by side, because each addition waits for the one before it.
+  for (let next = 0; next < out.length; next += 8) {
+    // Eight outputs side by side, because each addition waits for the one before it. The last eight may overlap others.
+    const o = Math.max(0, Math.min(next, out.length - 8));
     let a = 0;
     let b = 0;
     let c = 0;
     let d = 0;
-    let i = 0;
-    for (; i + 3 < width; i += 4, at += 4) {
-      a += weight[at] * x[i];
-      b += weight[at + 1] * x[i + 1];
-      c += weight[at + 2] * x[i + 2];
-      d += weight[at + 3] * x[i + 3];
+    let e = 0;
+    let f = 0;
+    let g = 0;
+    let h = 0;
+    for (let i = 0, at = o * width; i < width; i++, at++) {
+      const value = x[i];
+      a += weight[at] * value;
+      b += weight[at + width] * value;
+      c += weight[at + 2 * width] * value;
+      d += weight[at + 3 * width] * value;
+      e += weight[at + 4 * width] * value;
+      f += weight[at + 5 * width] * value;
+      g += weight[at + 6 * width] * value;
+      h += weight[at + 7 * width] * value;
     }
-    for (; i < width; i++, at++) a += weight[at] * x[i];
-    out[o] = a + b + (c + d) + (bias ? bias[o] : 0);
+    out[o] = a;
+    out[o + 1] = b;
+    out[o + 2] = c;
+    out[o + 3] = d;
+    out[o + 4] = e;
+    out[o + 5] = f;
+    out[o + 6] = g;
+    out[o + 7] = h;
   }
+  if (bias) for (let o = 0; o < out.length; o++) out[o] += bias[o];
   return out;
 }
 
 /** Add two vectors. @param {Vector} x @param {Vector} y @returns {Vector} */
-export const add = (x, y) => x.map((value, i) => value + y[i]);
+export function add(x, y) {
+  const sum = new Float32Array(x.length); // a loop, because map() calls a function for each number
+  for (let i = 0; i < sum.length; i++) sum[i] = x[i] + y[i];
+  return sum;
+}
 
 /**
  * Subtract the mean, divide by the standard deviation, then scale and shift (Ba, Kiros and Hinton 2016).
@@ -59,7 +79,9 @@ export function logSoftmax(x) {
   let total = 0;
   for (const value of x) total += Math.exp(value - largest);
   const log = Math.log(total) + largest;
-  return x.map((value) => value - log);
+  const out = new Float32Array(x.length);
+  for (let i = 0; i < out.length; i++) out[i] = x[i] - log;
+  return out;
 }
 
 /** The logistic function. */

@@ -1,0 +1,393 @@
+"""The site, whose pages compute: what a visitor waits for on one core and on a quarter of one, beside the app; sizes.
+
+A web server that has only files and the browser share one core. For a quarter of it, the browser's processes are in a
+cgroup with a quota, or else are stopped three quarters of the time: the browser's own throttling leaves out workers.
+Needs Linux.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+from urllib.parse import urlencode
+
+import psutil
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from explorer.files.site import main as write_site
+from tests.benchmarks.page import COUNT, PATIENCE_MS, SCREEN
+from tests.benchmarks.page import SCRIPT as STOPWATCH
+from tests.benchmarks.registry import Row, benchmark, median
+from tests.benchmarks.results import number
+from tests.browser import FLAGS, find_chromium, free_port, serve, settle
+
+MODEL, OTHER = "multi30k-en-de", "dates"
+N_VISITS, N_SENTENCES, N_FORKS, WARM_UP = 5, 12, 9, 3
+QUARTER, PERIOD = 0.25, 0.02  # seconds
+REST_MS = 1000  # in which memory is given back
+CGROUP = Path("/sys/fs/cgroup/cpu")
+
+WHERE = ("through the deep snow", "across the green field", "along the sandy beach", "down the busy street")
+WHO = ("A brown dog", "A young man", "An old woman", "A little girl", "A tall boy", "The black horse")
+WITH = ("a ball", "a stick", "a friend", "a flag")
+
+DONE = "document.querySelector('.desk:not(.busy) .opened:not([hidden])')"
+CHIPS = "(line => [...document.querySelectorAll('.desk .view > div')].map(({ shadowRoot }) => shadowRoot"
+CHIPS += ".querySelector('.line.' + line + ' .chips')?.textContent).join())"
+# Notes when the first answer is painted, and how long the worker takes to answer.
+WATCH = """
+window.answers = [];
+window.Worker = class extends Worker {
+  begun = new Map();
+  constructor(...all) {
+    super(...all);
+    this.addEventListener("message", ({ data: { id, answer } }) => {
+      const { what, at } = this.begun.get(id);
+      window.answers.push({ what, ms: performance.now() - at, tokens: answer?.path?.length });
+    });
+  }
+  postMessage(message, ...more) {
+    this.begun.set(message.id, { what: message.what, at: performance.now() });
+    super.postMessage(message, ...more);
+  }
+};
+const look = () => requestAnimationFrame(() => {
+  if (!DONE) return look();
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => { window.painted = performance.now(); };
+  channel.port2.postMessage(0);
+});
+look();
+""".replace("DONE", DONE)
+
+
+def sentences() -> list[str]:
+    """Sentences of twelve words, each once."""
+    return [f"{who} is running {where} with {what}." for where, who, what in itertools.product(WHERE, WHO, WITH)]
+
+
+@dataclass
+class Core:
+    """One core with a web server and a browser, which may be held to a share of it."""
+
+    browser: Browser
+    url: str
+    site: Path  # the folder that the server has
+    log: Path  # of the web server
+    first: Path  # has the id of the browser's first process
+    group: Path | None  # the cgroup of its processes
+
+    def asked(self) -> list[str]:
+        """The addresses of the files that the server was asked for, in order."""
+        return re.findall(r'"GET /(\S*?)(?:\?\S*)? HTTP', self.log.read_text(encoding="utf-8"))
+
+    def processes(self) -> list[psutil.Process]:
+        """The browser's."""
+        first = psutil.Process(int(self.first.read_text()))
+        return [first, *first.children(recursive=True)]
+
+    @contextmanager
+    def held(self, share: float) -> Iterator[None]:
+        """Hold the browser to a share of the core inside the block."""
+        ended = Event()
+        thread = Thread(target=self._stop_and_continue, args=(share, ended))
+        if self.group:
+            (self.group / "cpu.cfs_period_us").write_text(f"{PERIOD * 1e6:.0f}")
+            (self.group / "cpu.cfs_quota_us").write_text(f"{share * PERIOD * 1e6:.0f}")
+        else:
+            thread.start()
+        try:
+            yield
+        finally:
+            if self.group:
+                (self.group / "cpu.cfs_quota_us").write_text("-1")
+            else:
+                ended.set()
+                thread.join()
+
+    def _stop_and_continue(self, share: float, ended: Event) -> None:
+        while not ended.wait(share * 5 * PERIOD):
+            processes = self.processes()
+            for sent, pause in ((signal.SIGSTOP, (1 - share) * 5 * PERIOD), (signal.SIGCONT, 0)):
+                for process in processes:
+                    if process.is_running():
+                        process.send_signal(sent)
+                time.sleep(pause)
+
+
+@contextmanager
+def core(folder: Path, site: Path) -> Iterator[Core]:
+    """Start both on the last core that this process may use.
+
+    Raises:
+        RuntimeError: there is no Chromium.
+    """
+    pinned = ["taskset", "-c", f"{max(os.sched_getaffinity(0))}"]
+    program = find_chromium()
+    if program is None:
+        raise RuntimeError("no Chromium found; install it, or name it in HEADLIGHT_BROWSER")
+    first, starter, log = folder / "first", folder / "browser", folder / "server.log"
+    group: Path | None = CGROUP / f"headlight-{os.getpid()}"
+    with ExitStack() as stack:
+        try:
+            group.mkdir()
+            stack.callback(group.rmdir)
+        except OSError:
+            group = None
+        notes = [first, *([group / "cgroup.procs"] if group else [])]
+        lines = ["#!/bin/sh", *(f"echo $$ > {shlex.quote(str(note))}" for note in notes)]
+        starter.write_text("\n".join([*lines, f'exec {shlex.join([*pinned, program])} "$@"\n']))
+        starter.chmod(0o755)
+        chromium = stack.enter_context(sync_playwright()).chromium
+        browser = chromium.launch(executable_path=starter, args=list(FLAGS))
+        stack.callback(browser.close)
+        port = free_port()
+        command = [*pinned, sys.executable, "-m", "http.server", f"{port}", "--directory", str(site)]
+        with log.open("wb") as file:
+            server = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+        stack.callback(server.wait)
+        stack.callback(server.terminate)
+        url = f"http://localhost:{port}/"
+        while not _answers(url):
+            time.sleep(0.05)
+        yield Core(browser, url, site, log, first, group)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return bool(urllib.request.urlopen(f"{url}service-worker.js").read())
+    except OSError:
+        return False
+
+
+def visit(on: Core, text: str) -> Page:
+    """A tab with empty caches in which the first answer has been painted, with the stopwatch script installed."""
+    page = on.browser.new_context(viewport=SCREEN).new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.add_init_script(WATCH)
+    page.goto(f"{on.url}?{urlencode({'model': MODEL, 'text': text})}")
+    page.wait_for_function("() => window.painted")
+    page.evaluate(STOPWATCH.read_text(encoding="utf-8"))
+    return page
+
+
+def first_visits(on: Core, text: str) -> list[float]:
+    """Milliseconds from the start of the navigation to the painted translation."""
+    times = []
+    for _ in range(N_VISITS):
+        page = visit(on, text)
+        times.append(float(page.evaluate("window.painted")))
+        page.context.close()
+    return times
+
+
+def enter(page: Page, text: str, name: str, chips: str) -> float:
+    """Milliseconds from Enter to the painted attention of a sentence."""
+    field = page.get_by_role("textbox", name=name)
+    field.fill(text)
+    page.wait_for_timeout(700)  # the field's own delay in the app is not part of the measurement
+    shown = f"before => __bench.arm('keydown', () => {chips} !== before)"
+    page.evaluate(shown, page.evaluate(chips))
+    field.press("Enter")
+    return float(page.evaluate("__bench.pending"))
+
+
+def on_site(page: Page, text: str) -> float:
+    """The same on the site."""
+    return enter(page, text, "Sentence", f"{DONE} && {CHIPS}('source')")
+
+
+def in_app(page: Page, text: str) -> float:
+    """The same in the app."""
+    took = enter(page, text, "Type a sentence", "__bench.source()")
+    settle(page, PATIENCE_MS)
+    return took
+
+
+def fork(page: Page, step: int) -> float:
+    """Milliseconds from a click on the second likeliest word at a step to the painted other translation."""
+    page.locator(".stepper .steps").press("Home")
+    for _ in range(1, step):
+        page.keyboard.press("ArrowRight")
+    chips = f"{DONE} && {CHIPS}('target')"
+    page.wait_for_timeout(300)
+    page.evaluate(f"before => __bench.arm('click', () => {chips} !== before)", page.evaluate(chips))
+    page.locator(".options button").nth(1).click()
+    took = float(page.evaluate("__bench.pending"))
+    page.locator(".back").click()
+    expect(page.locator(".back")).to_be_hidden()
+    return took
+
+
+@dataclass
+class Times:
+    """Milliseconds of each, on a share of the core."""
+
+    visits: list[float]
+    site: list[float]
+    app: list[float]
+    tokens: list[float]  # the worker's
+    forks: list[float]
+
+
+def times(on: Core, app: str, supply: Iterator[str]) -> Times:
+    """Measure everything that takes time."""
+    visits = first_visits(on, next(supply))
+    page, other = visit(on, next(supply)), on.browser.new_page(viewport=SCREEN)
+    other.set_default_timeout(PATIENCE_MS)
+    other.add_init_script(COUNT)
+    other.goto(f"{app}/?{urlencode({'model': MODEL, 'text': next(supply)})}")
+    other.wait_for_selector("figure.cross canvas")
+    settle(other, PATIENCE_MS)
+    other.evaluate(STOPWATCH.read_text(encoding="utf-8"))
+    found = Times(visits, [], [], [], [])
+    for text in itertools.islice(supply, WARM_UP + N_SENTENCES):
+        found.site.append(on_site(page, text))
+        found.app.append(in_app(other, text))
+    answers = page.evaluate("answers.filter(({ what }) => what === 'decode')")
+    found.tokens = [answer["ms"] / answer["tokens"] for answer in answers][1 + WARM_UP :]
+    found.forks = [fork(page, 1 + step) for step in range(N_FORKS)]
+    found.site, found.app = found.site[WARM_UP:], found.app[WARM_UP:]
+    page.context.close()
+    other.close()
+    return found
+
+
+def memory(on: Core, supply: Iterator[str]) -> tuple[float, float]:
+    """Megabytes of the process of the page and its worker after sentences and a fork: at once, and what is in use."""
+    page = visit(on, next(supply))
+    for text in itertools.islice(supply, N_SENTENCES):
+        on_site(page, text)
+    fork(page, 3)
+
+    def footprint() -> float:
+        found = [process.memory_info() for process in on.processes() if "--type=renderer" in process.cmdline()]
+        return float(max(each.rss - each.shared for each in found)) / 1e6
+
+    at_once = footprint()
+    page.context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
+    page.wait_for_timeout(REST_MS)
+    in_use = footprint()
+    page.context.close()
+    return at_once, in_use
+
+
+def sizes(site: Path) -> tuple[float, float]:
+    """Megabytes of all files, and compressed kilobytes of what the first screen runs: scripts, looks and templates."""
+    everything = sum(file.stat().st_size for file in site.rglob("*") if file.is_file())
+    (program,) = (site / "code").iterdir()
+    page = (site / "index.html").read_text(encoding="utf-8")
+    own = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL)  # data: models and glossary
+    code = sum(len(gzip.compress(content, mtime=0)) for content in (program.read_bytes(), own.encode()))
+    return everything / 1e6, code / 1e3
+
+
+def check_requests(on: Core, text: str) -> tuple[int, float]:
+    """The number of files and the megabytes of a first visit; a model's files come when it is chosen, not before.
+
+    Raises:
+        RuntimeError: the files of another model were asked for.
+    """
+    before = len(on.asked())
+    page = visit(on, text)
+    first = on.asked()[before:]
+    page.locator("[name=model]").select_option(OTHER)
+    expect(page.locator(".desk:not(.busy) .ask [name=model]")).to_have_value(OTHER)
+    page.wait_for_function(f"() => {DONE} && new URLSearchParams(location.search).get('model') === '{OTHER}'")
+    then = on.asked()[before + len(first) :]
+    page.context.close()
+    models = [{path.split("/")[1] for path in paths if path.count("/") == 2} for paths in (first, then)]
+    if models != [{MODEL}, {OTHER}]:
+        raise RuntimeError(f"the page asked for {sorted(first)} and then for {sorted(then)}")
+    files = [file for path in first if (file := on.site / (path or "index.html")).is_file()]
+    return len(files), sum(file.stat().st_size for file in files) / 1e6
+
+
+def spread(values: Sequence[float]) -> str:
+    """How many values a median is of, and how far they reach."""
+    return f"median of {len(values)}, {number(min(values))} to {number(max(values))}"
+
+
+@benchmark("live")
+def measure() -> list[Row]:
+    """Drive headless Chromium against the site and the app."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        site = folder / "site"
+        with redirect_stdout(sys.stderr):
+            write_site([str(site), "--examples", "0"])
+        on, app = stack.enter_context(core(folder, site)), stack.enter_context(serve())
+        supply = iter(sentences())
+        visit(on, next(supply)).context.close()  # not measured: the browser's first page
+        n_files, loaded = check_requests(on, next(supply))
+        whole = times(on, app.url, supply)
+        with on.held(QUARTER):
+            quarter = times(on, app.url, supply)
+        at_once, in_use = memory(on, supply)
+        everything, code = sizes(site)
+        how = "in a cgroup with a quota" if on.group else "stopped three quarters of the time"
+    held = f"the browser's processes {how}"
+
+    def row(measure: str, ours: list[float], most: float, slow: list[float], other: list[float] | None = None) -> Row:
+        return Row(
+            measure=f"{MODEL}: {measure}",
+            ours=median(ours),
+            unit="ms",
+            other=median(other) if other else None,
+            against="the app, its server on all cores" if other else "",
+            target=f"≤ {most:,g} ms",
+            met=median(ours) <= most,
+            detail=f"{spread(ours)}; a quarter of a core: {spread(slow)}",
+        )
+
+    return [
+        row("a first visit, to a computed translation painted, one core", whole.visits, 1500, quarter.visits),
+        Row(f"{MODEL}: a first visit, transferred, not compressed", loaded, "MB", detail=f"{n_files} files"),
+        row("twelve words, Enter to painted, one core", whole.site, 120, quarter.site, whole.app),
+        Row(
+            measure=f"{MODEL}: twelve words, Enter to painted, a quarter of a core",
+            ours=median(quarter.site),
+            unit="ms",
+            other=median(quarter.app),
+            against="the app, its server on all cores",
+            target="≤ 500 ms",
+            met=median(quarter.site) <= 500,
+            detail=f"{spread(quarter.site)}; {held}",
+        ),
+        row("one step: the worker's time a token, one core", whole.tokens, 8, quarter.tokens),
+        row("a fork, click to painted, one core", whole.forks, 60, quarter.forks),
+        Row(
+            measure=f"{MODEL}: memory of the page and its worker",
+            ours=in_use,
+            unit="MB",
+            target="≤ 150 MB",
+            met=in_use <= 150,
+            detail=f"of their process, without the program's own file, after {N_SENTENCES} sentences and a fork; "
+            f"{at_once:.0f} MB before the page collects what it no longer uses",
+        ),
+        Row(
+            "all models: the folder without recorded examples", everything, "MB", target="≤ 30 MB", met=everything <= 30
+        ),
+        Row(
+            measure="code of the first screen, compressed",
+            ours=code,
+            unit="kB",
+            target="≤ 120 kB",
+            met=code <= 120,
+            detail="gzip; scripts of page and worker, looks and templates of all views",
+        ),
+    ]
