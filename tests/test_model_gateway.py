@@ -31,6 +31,7 @@ GATEWAY = "explorer/web/runtime.py"
 # an imported folder, which computes nothing, and command lines, which serve nobody else.
 LOADS = {GATEWAY, "explorer/runs/head_history.py", "explorer/runs/archive.py"}
 LOADS |= {"explorer/probing/ship.py", "explorer/site/command.py", "explorer/files/live_site.py"}
+LOADS |= {"explorer/lessons/folder_models.py"}
 TURNS = {"runtime.model", "runtime.snapshot_turn"}
 # What gives access to a model's weights: attributes of a loaded model, and the functions that load one.
 REACHES = {"transformer", "loaded"}

@@ -28,12 +28,12 @@ from urllib.parse import urlencode
 import psutil
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from explorer.files.site import main as write_site
-from tests.benchmarks.page import COUNT, PATIENCE_MS, SCREEN
-from tests.benchmarks.page import SCRIPT as STOPWATCH
-from tests.benchmarks.registry import Row, benchmark, median
+from explorer.site.command import main as write_site
+from tests.benchmarks.lab import PATIENCE_MS, STOPWATCH, Lab
+from tests.benchmarks.registry import Row, benchmark
 from tests.benchmarks.results import number
-from tests.browser import FLAGS, find_chromium, free_port, serve, settle
+from tests.benchmarks.timing import median
+from tests.browser import FLAGS, SCREEN, find_chromium, free_port, serve, settle
 
 MODEL, OTHER = "multi30k-en-de", "dates"
 N_VISITS, N_SENTENCES, N_FORKS, WARM_UP = 5, 12, 9, 3
@@ -185,10 +185,10 @@ def visit(on: Core, text: str) -> Page:
     return page
 
 
-def first_visits(on: Core, text: str) -> list[float]:
+def first_visits(on: Core, text: str, count: int) -> list[float]:
     """Milliseconds from the start of the navigation to the painted translation."""
     times = []
-    for _ in range(N_VISITS):
+    for _ in range(count):
         page = visit(on, text)
         times.append(float(page.evaluate("window.painted")))
         page.context.close()
@@ -244,23 +244,22 @@ class Times:
     forks: list[float]
 
 
-def times(on: Core, app: str, supply: Iterator[str]) -> Times:
+def times(on: Core, app: str, supply: Iterator[str], n_visits: int, n_sentences: int, n_forks: int) -> Times:
     """Measure everything that takes time."""
-    visits = first_visits(on, next(supply))
+    visits = first_visits(on, next(supply), n_visits)
     page, other = visit(on, next(supply)), on.browser.new_page(viewport=SCREEN)
     other.set_default_timeout(PATIENCE_MS)
-    other.add_init_script(COUNT)
     other.goto(f"{app}/?{urlencode({'model': MODEL, 'text': next(supply)})}")
     other.wait_for_selector("figure.cross canvas")
     settle(other, PATIENCE_MS)
     other.evaluate(STOPWATCH.read_text(encoding="utf-8"))
     found = Times(visits, [], [], [], [])
-    for text in itertools.islice(supply, WARM_UP + N_SENTENCES):
+    for text in itertools.islice(supply, WARM_UP + n_sentences):
         found.site.append(on_site(page, text))
         found.app.append(in_app(other, text))
     answers = page.evaluate("answers.filter(({ what }) => what === 'decode')")
     found.tokens = [answer["ms"] / answer["tokens"] for answer in answers][1 + WARM_UP :]
-    found.forks = [fork(page, 1 + step) for step in range(N_FORKS)]
+    found.forks = [fork(page, 1 + step) for step in range(n_forks)]
     found.site, found.app = found.site[WARM_UP:], found.app[WARM_UP:]
     page.context.close()
     other.close()
@@ -289,7 +288,7 @@ def memory(on: Core, supply: Iterator[str]) -> tuple[float, float]:
 def sizes(site: Path) -> tuple[float, float]:
     """Megabytes of all files, and compressed kilobytes of what the first screen runs: scripts, looks and templates."""
     everything = sum(file.stat().st_size for file in site.rglob("*") if file.is_file())
-    (program,) = (site / "code").iterdir()
+    (program,) = (site / "code").glob("site-*")
     page = (site / "index.html").read_text(encoding="utf-8")
     own = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL)  # data: models and glossary
     code = sum(len(gzip.compress(content, mtime=0)) for content in (program.read_bytes(), own.encode()))
@@ -323,8 +322,9 @@ def spread(values: Sequence[float]) -> str:
 
 
 @benchmark("live")
-def measure() -> list[Row]:
+def measure(lab: Lab) -> list[Row]:
     """Drive headless Chromium against the site and the app."""
+    counts = [lab.times(count) for count in (N_VISITS, N_SENTENCES, N_FORKS)]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         site = folder / "site"
@@ -334,9 +334,9 @@ def measure() -> list[Row]:
         supply = iter(sentences())
         visit(on, next(supply)).context.close()  # not measured: the browser's first page
         n_files, loaded = check_requests(on, next(supply))
-        whole = times(on, app.url, supply)
+        whole = times(on, app.url, supply, *counts)
         with on.held(QUARTER):
-            quarter = times(on, app.url, supply)
+            quarter = times(on, app.url, supply, *counts)
         at_once, in_use = memory(on, supply)
         everything, code = sizes(site)
         how = "in a cgroup with a quota" if on.group else "stopped three quarters of the time"
