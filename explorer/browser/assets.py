@@ -62,9 +62,6 @@ _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "tour": (("tour",), "tour"),
 }
 
-LESSONS = ("lesson", "class_page", "scorm")
-"""Modules of the site's lessons; the first two have a style sheet of the same name."""
-
 FIRST = {"": "stepper", "start": "stepper", "translate": "stepper", "attention": "heads", "inside": "machine"}
 """The pack that a page needs first, beside the frame's, by the page's address."""
 
