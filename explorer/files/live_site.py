@@ -33,7 +33,7 @@ from explorer.files.standalone_page import ADVICE, script_hash, theme_style
 from explorer.locale.glossary import GLOSSARY, address_of
 from explorer.locale.text import printable
 from model.checkpoint import load_model
-from model.config import ATTENTION_KINDS, DecodeConfig
+from model.config import ATTENTION_KINDS, DecodeConfig, to_dict
 from model.data import TASKS, get_task
 from model.folder import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, summarize
 from model.user_error import UserError
@@ -41,6 +41,16 @@ from model.user_error import UserError
 PAGES = ("translate", "attention", "inside")
 MOST_EXAMPLES = 8
 HERE = "The model runs in this browser; what you type stays here."
+_COMPUTED = {
+    "layer_norm": ("standard", "scalar"),
+    "norm_epsilon": (1e-5,),
+    "bias": (True,),
+    "head_width": (0,),
+    "feed_forward": ("plain",),
+    "activation": ("relu", "gelu", "silu"),
+    "positions": ("sinusoidal", "learned", "rope", "alibi", "none"),
+}
+"""The values of settings that the browser can compute, where it cannot compute all; others are imported models'."""
 _LEVEL = 6  # of compression, as in standalone_page.py
 _COMMON = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
 
@@ -68,6 +78,10 @@ def live_model(folder: Path) -> LiveModel:
     if summary["model"].get("architecture", "transformer") != "transformer":
         raise NotLive(f"{summary['name']} is an LSTM, which is not computed in the browser.")
     loaded = load_model(folder)
+    settings = to_dict(loaded.model_config)
+    other = [f"{name}={settings[name]}" for name, values in _COMPUTED.items() if settings[name] not in values]
+    if other:
+        raise NotLive(f"{summary['name']} has {', '.join(other)}, which is not computed in the browser.")
     contents = {part: (folder / name).read_bytes() for part, name in _FILES.items()}
     name = str(summary["name"])
     rules = _rules(name, contents["tokenizer"])

@@ -99,3 +99,11 @@ def model(family: str, n_entries: int, *, untied: bool = False, seed: int = 0, *
         if hasattr(peer, "final_logits_bias"):
             peer.final_logits_bias.copy_(torch.randn(peer.final_logits_bias.shape, generator=generator))
     return peer.eval()
+
+
+def save(family: str, folder: Path, **changes: Any) -> Path:
+    """The folder of a small model, as a person would have downloaded it."""
+    folder.mkdir()
+    entries = len(tokenizer(family, folder)) + (100 if family == "m2m100" else 0)  # M2M100's languages are not counted
+    model(family, entries, **changes).save_pretrained(folder)
+    return folder
