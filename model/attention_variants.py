@@ -1,34 +1,46 @@
-"""Variants of attention: unscaled scores, rotary positions (RoPE), distance biases (ALiBi) and gated outputs.
+"""Variants of attention: unscaled scores, heads of any width, rotary positions (RoPE), position biases, gated outputs.
 
-`model.variants` builds them into a model if its configuration asks for them: `scale_scores=false`, `positions=rope`,
-`positions=alibi`, `attention_gate=true`, in any combination.
+`model.variants` builds them into a model if its configuration asks for them: `scale_scores=false`, `head_width=64`,
+`positions=rope`, `positions=alibi`, `positions=relative`, `attention_gate=true`, in any combination.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from model.attention import KeyValue, Mask, MultiHeadAttention
 from model.config import ModelConfig
-from model.positions import alibi_bias, rotary
+from model.positions import rotary
+from model.tap import Linear
+
+PositionBias = Callable[[int, int], Tensor]
+"""The bias on the scores, [head, query, key], for a number of queries and of keys; the queries are the last keys."""
 
 
 class AttentionVariant(MultiHeadAttention):
     """Multi-head attention with the parts that the configuration asks for.
 
-    Rotary positions and ALiBi apply only if `same_sequence`, that is to self-attention: a source and a target position
-    have no distance.
+    Rotary positions and `position_bias` apply only if `same_sequence`, that is to self-attention: a source and a target
+    position have no distance.
     """
 
-    def __init__(self, config: ModelConfig, n_heads: int, *, same_sequence: bool) -> None:
+    def __init__(
+        self, config: ModelConfig, n_heads: int, *, same_sequence: bool, position_bias: PositionBias | None = None
+    ) -> None:
         super().__init__(config.d_model, n_heads, dropout_p=config.attention_dropout)
+        if config.head_width:
+            self.d_head = config.head_width
+            inner = n_heads * config.head_width
+            self.q_proj, self.k_proj, self.v_proj = (Linear(config.d_model, inner) for _ in range(3))
+            self.out_proj = Linear(inner, config.d_model)
         self.scale_scores = config.scale_scores
         self.rotates = same_sequence and config.positions == "rope"
-        self.biases = same_sequence and config.positions == "alibi"
-        self.gate_proj = nn.Linear(config.d_model, config.d_model) if config.attention_gate else None
+        self.position_bias = position_bias if same_sequence else None
+        self.gate_proj = nn.Linear(config.d_model, n_heads * self.d_head) if config.attention_gate else None
 
     def keys_values(self, memory: Tensor, past: KeyValue | None = None) -> KeyValue:
         """Shapes as in :class:`MultiHeadAttention`; each key is rotated once, when it is projected."""
@@ -48,8 +60,8 @@ class AttentionVariant(MultiHeadAttention):
         query = self.point("query", query)
         key, value = self.point("key", key_value[0]), self.point("value", key_value[1])
         bias = None
-        if self.biases:
-            bias = alibi_bias(self.n_heads, n_queries, n_keys).to(query.device, query.dtype)
+        if self.position_bias is not None:
+            bias = self.position_bias(n_queries, n_keys).to(query.device, query.dtype)
             bias = self.point("bias", bias.expand(query.size(0), -1, -1, -1))
         if not self.scale_scores:  # undo the division of the scores by √d_head
             query = query * math.sqrt(self.d_head)

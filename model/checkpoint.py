@@ -20,7 +20,16 @@ from safetensors import SafetensorError, TensorSpec
 from torch import Tensor, nn
 
 from model.architectures import Model, assign_weights, empty_transformer, make_model
-from model.config import FORMAT_VERSION, ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
+from model.config import (
+    FORMAT_VERSION,
+    AttentionKind,
+    ConfigError,
+    DataConfig,
+    ModelConfig,
+    TrainConfig,
+    from_dict,
+    to_dict,
+)
 from model.fast.layout import column_major
 from model.folder import (
     CARD,
@@ -50,6 +59,7 @@ from model.transformer import Transformer
 
 MAPPED_BYTES = 64 * 1024**2  # larger weight files are memory-mapped
 MAX_WEIGHT = 65_504.0  # the largest number in half precision; matmuls with much larger ones overflow
+_STACKS: tuple[AttentionKind, AttentionKind] = ("encoder", "decoder")
 MAX_POSITIONS = 1_000_000  # a larger table would exhaust memory before the error could be reported
 
 
@@ -318,7 +328,8 @@ def build_model(config: ModelConfig, path: Path) -> Model:
     square, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
     per_layer = (6 * square, 8 * square)  # LSTM: four gates that read two vectors; the encoder's are half as wide
     if config.architecture == "transformer":
-        per_layer = (4 * square + feed_forward, 8 * square + feed_forward)
+        encoder, decoder = (4 * config.d_model * config.n_heads(kind) * config.d_head(kind) for kind in _STACKS)
+        per_layer = (encoder + feed_forward, 2 * decoder + feed_forward)
     least = config.n_encoder_layers * per_layer[0] + config.n_decoder_layers * per_layer[1]
     least += config.tgt_vocab_size * config.d_model
     if least > sum(math.prod(shape) for shape in stored.values()):

@@ -34,7 +34,7 @@ SUBCOMMANDS = {
     "evaluate": Subcommand("model.evaluate", "score a model on a task or on text files"),
     "relabel": Subcommand("model.relabel", "write further training pairs with trained models"),
     "reproduce": Subcommand("model.reproduce", "repeat every step that made a bundled model"),
-    "import": Subcommand("model.import_translator", "import a MarianMT or BART model"),
+    "import": Subcommand("model.import_model", "import a MarianMT, BART, mBART, M2M100, NLLB, Pegasus or T5 model"),
     "experiments": Subcommand("model.experiments", "train small models that differ in one setting"),
     "site": Subcommand("explorer.site", "write web pages that translate without a server"),
 }

@@ -41,6 +41,7 @@ LIMITS = {
     **dict.fromkeys(("d_model", "d_ff"), 2**17),
     **dict.fromkeys(("n_encoder_layers", "n_decoder_layers"), 1000),
     **dict.fromkeys(("n_encoder_heads", "n_decoder_heads"), 1024),
+    **dict.fromkeys(("head_width", "relative_buckets"), 2**14),
     **dict.fromkeys(("src_vocab_size", "tgt_vocab_size", "vocab_size"), 10**7),
     "max_positions": 10**6,
     "embedding_factor": 10**4,
@@ -81,16 +82,27 @@ class ModelConfig:
     dropout: float = _help("dropout on embeddings and on each sublayer's output (§5.4)", default=0.1, fraction=True)
     attention_dropout: float = _help("dropout on attention weights", default=0.0, fraction=True)
     activation_dropout: float = _help("dropout inside the feed-forward layers", default=0.0, fraction=True)
-    activation: Literal["relu", "gelu", "silu"] = _help("feed-forward non-linearity", default="relu")
-    norm_first: bool = _help("pre-norm (True) or the paper's post-norm (False)", default=False)
-    layer_norm: Literal["standard", "scalar"] = _help(
-        "a scale and shift per dimension, or one of each for the whole layer", default="standard"
+    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = _help("feed-forward non-linearity", default="relu")
+    feed_forward: Literal["plain", "gated"] = _help(
+        "gated: multiply the hidden units by a second projection", default="plain"
     )
-    positions: Literal["sinusoidal", "learned", "rope", "alibi", "none"] = _help(
+    norm_first: bool = _help("pre-norm (True) or the paper's post-norm (False)", default=False)
+    layer_norm: Literal["standard", "scalar", "rms"] = _help(
+        "a scale and shift per dimension (standard), one of each for the whole layer (scalar), or a scale per "
+        "dimension without subtracting the mean (rms)",
+        default="standard",
+    )
+    norm_epsilon: float = _help("added to the variance before the root in each norm", default=1e-5, fraction=True)
+    bias: bool = _help("add biases in the projections of attention and feed-forward layers", default=True)
+    head_width: int = _help("width of each attention head; 0 = d_model / heads", default=0, least=0)
+    positions: Literal["sinusoidal", "learned", "rope", "alibi", "relative", "none"] = _help(
         "positional encoding: added to the embeddings (sinusoidal, learned), or in self-attention alone, as a rotation "
-        "of queries and keys (rope) or as a lower score for each step of distance (alibi)",
+        "of queries and keys (rope), as a lower score for each step of distance (alibi), or as a learned number per "
+        "head and range of distances (relative)",
         default="sinusoidal",
     )
+    relative_buckets: int = _help("ranges of distances of positions=relative", default=32, least=4)
+    relative_distance: int = _help("distance from which positions=relative tells no more apart", default=128, least=2)
     attention_gate: bool = _help("multiply the heads' outputs by a sigmoid gate that the query computes", default=False)
     max_positions: int = _help("longest sequence, in tokens with <sos>/<eos>", default=256, least=1)
     share_embeddings: Literal["none", "target", "all"] = _help(
@@ -111,7 +123,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         _check(self)
         for name in ("n_encoder_heads", "n_decoder_heads"):
-            if self.d_model % getattr(self, name):
+            if not self.head_width and self.d_model % getattr(self, name):
                 raise ConfigError(
                     "d_model={d_model} does not divide into {name}={value} equal heads; "
                     "choose a number of heads that divides d_model.",
@@ -123,9 +135,7 @@ class ModelConfig:
             raise ConfigError(
                 "d_model={d_model} is odd; sinusoidal positions need sine–cosine pairs.", d_model=self.d_model
             )
-        if self.positions == "rope" and (
-            self.d_model // self.n_encoder_heads % 2 or self.d_model // self.n_decoder_heads % 2
-        ):
+        if self.positions == "rope" and (self.d_head("encoder") % 2 or self.d_head("decoder") % 2):
             raise ConfigError(
                 "rope rotates pairs of dimensions within a head, but a head of this model has an odd number of them; "
                 "choose d_model as an even multiple of the numbers of heads."
@@ -134,6 +144,12 @@ class ModelConfig:
             raise ConfigError(
                 "d_model={d_model} is odd; an LSTM's encoder reads with one half in each direction.",
                 d_model=self.d_model,
+            )
+        if self.positions == "relative" and self.relative_distance <= self.relative_buckets // 2:
+            raise ConfigError(
+                "relative_distance={distance} must be larger than half of relative_buckets={buckets}.",
+                distance=self.relative_distance,
+                buckets=self.relative_buckets,
             )
         target_ids = (*self.banned_tokens, self.first_token)
         if not all(0 <= i < max(self.tgt_vocab_size, 1) for i in target_ids):
@@ -152,12 +168,24 @@ class ModelConfig:
     @property
     def is_variant(self) -> bool:
         """Whether a Transformer differs from the paper's in some part; see :mod:`model.variants`."""
-        return self.layer_norm == "scalar" or not self.residual or self.has_attention_variant
+        return (
+            self.layer_norm != "standard"
+            or self.norm_epsilon != 1e-5
+            or self.feed_forward != "plain"
+            or not self.bias
+            or not self.residual
+            or self.has_attention_variant
+        )
 
     @property
     def has_attention_variant(self) -> bool:
         """Whether a Transformer's attention differs from the paper's; see :mod:`model.attention_variants`."""
-        return not self.scale_scores or self.attention_gate or self.positions in ("rope", "alibi")
+        in_attention = self.positions in ("rope", "alibi", "relative")
+        return not self.scale_scores or self.attention_gate or self.head_width > 0 or in_attention
+
+    def d_head(self, kind: AttentionKind) -> int:
+        """Width of one head of this kind of attention."""
+        return self.head_width or self.d_model // self.n_heads(kind)
 
     def n_layers(self, kind: AttentionKind) -> int:
         """Number of layers with attention of this kind; an LSTM has one cross-attention layer and no other."""
@@ -425,4 +453,4 @@ def _check(config: Any) -> None:
         if setting.metadata["fraction"] and not 0 <= value < 1:
             raise ConfigError("{name}={value} must be at least 0 and below 1.", name=name, value=value)
         if least is not None and value < least:
-            raise ConfigError(f"{name}={value} must be {'at least 1' if least else '0 or more'}.")
+            raise ConfigError(f"{name}={value} must be {f'at least {least}' if least else '0 or more'}.")

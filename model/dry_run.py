@@ -55,9 +55,14 @@ def points(config: ModelConfig) -> tuple[Point, ...]:
 # No two axes have the same size, so the size identifies the axis.
 _BATCH, _SOURCE, _TARGET, _LAYERS = 2, 3, 5, 11
 _SIZES = {"head": 7, "d_head": 4, "d_model": 7 * 4, "d_ff": 17, "vocabulary": 19}
-_AXES = {_BATCH: "batch", _SOURCE: "position", _TARGET: "position", _LAYERS: "layer"} | {
-    size: name for name, size in _SIZES.items()
-}
+_HEAD_WIDTH = 6  # of models whose heads have a width of their own
+_AXES = {
+    _BATCH: "batch",
+    _SOURCE: "position",
+    _TARGET: "position",
+    _LAYERS: "layer",
+    7 * _HEAD_WIDTH: "joined heads",
+} | {size: name for name, size in _SIZES.items()}
 
 
 def _tiny(config: ModelConfig) -> ModelConfig:
@@ -73,6 +78,7 @@ def _tiny(config: ModelConfig) -> ModelConfig:
         n_decoder_heads=1 if lstm else _SIZES["head"],
         share_embeddings="none",  # so that each matrix has one owner
         n_decoder_layers=_LAYERS if lstm else config.n_decoder_layers,
+        head_width=_HEAD_WIDTH if config.head_width else 0,
         max_positions=_TARGET + 1,
         banned_tokens=(),
         first_token=0,

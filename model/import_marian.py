@@ -1,9 +1,9 @@
-"""The former name of `python -m model.import_translator`."""
+"""A former name of `python -m model.import_model`."""
 
 from __future__ import annotations
 
 from model.commands import run_command
-from model.import_translator import main
+from model.import_model import main
 
 __all__ = ["main"]
 

@@ -1,48 +1,11 @@
-"""Import a translator from elsewhere: `python -m model.import_translator FOLDER --name opus-en-de`."""
+"""A former name of `python -m model.import_model`."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from pathlib import Path
+from model.commands import run_command
+from model.import_model import main
 
-from model.commands import OneSentenceParser, add_checkpoints, run_command, typed
-from model.folder import check_name
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line's options."""
-    options = OneSentenceParser(
-        prog=typed("model.import_translator"),
-        description="Convert a MarianMT or BART model, as Hugging Face transformers stores it, to a model folder of "
-        "ours.",
-        epilog="The folder needs config.json, model.safetensors and, for MarianMT, vocab.json, source.spm and "
-        "target.spm; for BART, tokenizer.json, or vocab.json and merges.txt.",
-    )
-    options.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the model to import")
-    options.add_argument("--name", required=True, metavar="NAME", help="name of the new model")
-    options.add_argument("--overwrite", action="store_true", help="replace a model of the same name")
-    add_checkpoints(options)
-    return options
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
-    options = parser().parse_args(arguments)
-    check_name(options.name)  # before joining it to a path: later checks see only the path's last part
-    from model.importing.import_folder import import_folder
-
-    translator = import_folder(options.folder, options.checkpoints / options.name, overwrite=options.overwrite)
-    config = translator.model
-    print(
-        f"{options.name}: {translator.family}, {config.n_encoder_layers} + {config.n_decoder_layers} layers, "
-        f"{config.src_vocab_size:,} source and {config.tgt_vocab_size:,} target tokens, "
-        f"licence {translator.licence or 'not stated'}."
-    )
-    for remark in translator.remarks:
-        print(remark)
-    return 0
-
+__all__ = ["main"]
 
 if __name__ == "__main__":
     run_command(main)

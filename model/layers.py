@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from model.activations import ACTIVATIONS
 from model.attention import KeyValue, Mask, MultiHeadAttention
 from model.config import ModelConfig
 from model.tap import LayerNorm, Linear, Part
@@ -17,7 +17,7 @@ class FeedForward(Part):
         super().__init__()
         self.linear1 = Linear(config.d_model, config.d_ff)
         self.linear2 = Linear(config.d_ff, config.d_model)
-        self.activation = getattr(F, config.activation)  # relu, gelu or silu
+        self.activation = ACTIVATIONS[config.activation]
         self.dropout = nn.Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,20 +1,26 @@
-"""Transformers that differ from the paper in one part, for experiments that show what the part is good for.
+"""Transformers that differ from the paper in some parts, for experiments and for models from elsewhere.
 
 The model itself (attention.py, layers.py, transformer.py) does not know them. `model.architectures.make_model` builds
-one if the configuration asks for `layer_norm=scalar`, `residual=false` or one of :mod:`model.attention_variants`.
+one if the configuration asks for another norm, gated feed-forward layers, no biases, no residual connections, or one of
+:mod:`model.attention_variants`. Most are parts of models from elsewhere (:mod:`model.importing`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.attention import MultiHeadAttention
-from model.attention_variants import AttentionVariant
-from model.config import ModelConfig
-from model.layers import DecoderLayer, EncoderLayer, Layer
-from model.tap import Part, name_points, through
+from model.attention_variants import AttentionVariant, PositionBias
+from model.config import AttentionKind, ModelConfig
+from model.layers import DecoderLayer, EncoderLayer, FeedForward, Layer
+from model.positions import alibi_bias
+from model.relative_positions import RelativeBias
+from model.tap import LayerNorm, Linear, Part, name_points, through
 from model.transformer import Transformer
 
 
@@ -30,6 +36,39 @@ class ScalarLayerNorm(Part):
     def forward(self, x: Tensor) -> Tensor:
         """Normalise over the last axis; the shape stays."""
         return through(self.name, F.layer_norm(x, x.shape[-1:], eps=self.eps) * self.weight + self.bias)
+
+
+class RMSNorm(Part):
+    """Root mean square norm (Zhang and Sennrich 2019): a scale per dimension, without mean and shift."""
+
+    def __init__(self, d_model: int, eps: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Divide by the root of the mean square over the last axis; the shape stays."""
+        return through(self.name, x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight)
+
+
+NORMS: dict[str, Callable[[int, float], nn.Module]] = {
+    "standard": LayerNorm,
+    "scalar": lambda d_model, eps: ScalarLayerNorm(eps),
+    "rms": RMSNorm,
+}
+
+
+class GatedFeedForward(FeedForward):
+    """W₂·(act(W₁·x) ⊙ W_g·x) at each position alone (Shazeer 2020, "GLU Variants Improve Transformer")."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.gate_proj = Linear(config.d_model, config.d_ff)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[batch, seq, d_model] -> [batch, seq, d_model]."""
+        hidden = self.dropout(self.activation(self.linear1(x)) * self.gate_proj(x))
+        return self.linear2(self.point("activation", hidden))
 
 
 class WithoutResidual(Layer):
@@ -56,11 +95,34 @@ class TransformerVariant(Transformer):
         if not config.residual:
             self.encoder.layers = nn.ModuleList(EncoderLayerWithoutResidual(config) for _ in self.encoder.layers)
             self.decoder.layers = nn.ModuleList(DecoderLayerWithoutResidual(config) for _ in self.decoder.layers)
-        for parent in list(self.modules()):
+        biases = {"encoder": self._position_bias("encoder"), "decoder": self._position_bias("decoder")}
+        for path, parent in list(self.named_modules()):
             for name, child in list(parent.named_children()):
-                if isinstance(child, nn.LayerNorm) and config.layer_norm == "scalar":
-                    setattr(parent, name, ScalarLayerNorm(child.eps))
+                if isinstance(child, nn.LayerNorm):
+                    setattr(parent, name, NORMS[config.layer_norm](config.d_model, config.norm_epsilon))
+                elif isinstance(child, FeedForward) and config.feed_forward == "gated":
+                    setattr(parent, name, GatedFeedForward(config))
                 elif isinstance(child, MultiHeadAttention) and config.has_attention_variant:
-                    setattr(parent, name, AttentionVariant(config, child.n_heads, same_sequence=name == "self_attn"))
+                    bias, itself = biases[path.partition(".")[0]], name == "self_attn"
+                    block = AttentionVariant(config, child.n_heads, same_sequence=itself, position_bias=bias)
+                    setattr(parent, name, block)
+        if not config.bias:
+            for module in self.modules():
+                if isinstance(module, nn.Linear) and module is not self.output:
+                    module.register_parameter("bias", None)
         name_points(self)
         self.reset_parameters()
+
+    def _position_bias(self, stack: AttentionKind) -> PositionBias | None:
+        """The bias on the scores that all self-attention blocks of the "encoder" or "decoder" share."""
+        n_heads = self.config.n_heads(stack)
+        if self.config.positions == "alibi":
+            return partial(alibi_bias, n_heads)
+        if self.config.positions != "relative":
+            return None
+        positions = self.positions_src if stack == "encoder" else self.positions_tgt
+        positions.relative = RelativeBias(
+            self.config, n_heads, both_directions=stack == "encoder" or not self.config.causal
+        )
+        # A bound method, not the module: each layer has the table at hand, but it is a parameter of the stack alone.
+        return positions.relative.forward

@@ -16,6 +16,12 @@ from model.transformer import Transformer
 VOCAB = 13
 STEP_TOLERANCE = 1e-5
 
+T5: dict[str, Any] = {
+    "positions": "relative", "relative_buckets": 4, "relative_distance": 5, "layer_norm": "rms", "norm_epsilon": 1e-6,
+    "norm_first": True, "bias": False, "head_width": 6, "scale_scores": False, "scale_embeddings": False,
+    "feed_forward": "gated", "activation": "gelu_tanh",
+}  # fmt: skip
+"""The parts of T5 v1.1, with so few buckets that a short sentence needs all of them."""
 VARIANTS: list[dict[str, Any]] = [
     {"attention_gate": True},
     {"positions": "alibi", "attention_gate": True, "scale_scores": False, "norm_first": True},
@@ -23,6 +29,8 @@ VARIANTS: list[dict[str, Any]] = [
     {"layer_norm": "scalar", "scale_scores": False},
     {"residual": False},
     {"residual": False, "norm_first": True, "activation": "gelu"},
+    T5,
+    {"positions": "relative", "head_width": 2, "causal": False, "attention_gate": True},
 ]
 EVERY_MODEL: list[dict[str, Any]] = [
     *(

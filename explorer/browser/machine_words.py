@@ -97,6 +97,7 @@ def _embedding_words(config: ModelConfig) -> str:
     absent = {
         "rope": " No position is added: this model turns the queries and keys of self-attention instead (RoPE).",
         "alibi": " No position is added: this model lowers the scores of self-attention with the distance (ALiBi).",
+        "relative": " No position is added: this model adds a learned number per distance to self-attention's scores.",
         "none": " No position is added: this model has none." if _paper(config) else "",
     }
     return text + absent.get(config.positions, "")
@@ -109,6 +110,8 @@ def _norm_words(block: Block, config: ModelConfig) -> str:
         where = "at the end of the stack, since a pre-norm model normalises nothing on the way"
     else:
         where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
+    if config.layer_norm == "rms":
+        return f"Each token's vector is brought to a root mean square of 1, then scaled (RMS norm); {where}."
     return f"Each token's vector is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}."
 
 
@@ -182,11 +185,14 @@ def formula_of(block: Block, config: ModelConfig) -> Formula:
             _sub("PE", _row("(", "pos,", "2i+1", ")")), "=", "cos", "(", angle, ")",
         )  # fmt: skip
     if block.kind == "feed_forward":
-        inner = _row("x", _sub("W", "1"), "+", _sub("b", "1"))
-        hidden = (
-            ["max(0, ", inner, ")"] if config.activation == "relu" else [f"{config.activation.upper()}(", inner, ")"]
-        )
-        return _row("FFN(x)", "=", *hidden, _sub("W", "2"), "+", _sub("b", "2"))
+        inner = _row("x", _sub("W", "1"), *(("+", _sub("b", "1")) if config.bias else ()))
+        name = config.activation.removesuffix("_tanh").upper()
+        hidden = ["max(0, ", inner, ")"] if config.activation == "relu" else [f"{name}(", inner, ")"]
+        gate = ("⊙", "x", _sub("W", "g")) if config.feed_forward == "gated" else ()
+        return _row("FFN(x)", "=", *hidden, *gate, _sub("W", "2"), *(("+", _sub("b", "2")) if config.bias else ()))
+    if block.kind == "norm" and config.layer_norm == "rms":
+        spread: Formula = ["sqrt", _row("mean(", _sup("x", "2"), ")", "+", "ε")]
+        return _row("RMSNorm(x)", "=", "γ", "·", ["frac", "x", spread])
     return _FORMULAS[block.kind]
 
 
@@ -251,8 +257,10 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
         if block.attention == "decoder" and config.causal
         else "The mask would close padding; a single sentence has none, so nothing changes here."
     )
-    biased = config.positions == "alibi" and block.attention != "cross"
+    biased = config.positions in ("alibi", "relative") and block.attention != "cross"
     distance = " The penalty for the distance is already subtracted (ALiBi)." if biased else ""
+    if biased and config.positions == "relative":
+        distance = " The learned number for the distance is already added."
     scale = ", divided by √d_k" if config.scale_scores else ""
     head = (
         "One head: it computes its own queries, keys and values from the whole vectors, with its own part of the "
@@ -261,6 +269,8 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
         else "The only head: it compares the decoder's state with what the encoder has made of each token."
     )
     bias = ["−", "m", "·", "|i − j|"] if biased else []
+    if biased and config.positions == "relative":
+        bias = ["+", _sub("b", "j − i")]
     softmax = _row("softmax", "(", _scaled(config), *bias, ")")
     scores = f"How well each query fits each key: the product of the two vectors{scale}.{distance}"
     mean = "Each token receives the mean of the values, weighted by its row of weights."

@@ -14,6 +14,7 @@ POSITIONS = {
     "learned": "learned positions",
     "rope": "rotary positions (RoPE)",
     "alibi": "positions as distance (ALiBi)",
+    "relative": "positions as learned biases",
     "none": "no positions",
 }
 

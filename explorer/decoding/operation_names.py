@@ -25,7 +25,7 @@ _OPERATIONS: dict[str, tuple[str, str]] = {
     "query": ("Queries, split into heads", "The result of each head's own projection of all d_model numbers."),
     "key": ("Keys, split into heads", "In a decoding step, the cached keys of earlier steps come first."),
     "value": ("Values, split into heads", "In a decoding step, the cached values of earlier steps come first."),
-    "bias": ("Distance (ALiBi)", "What a key loses for each position of distance from the query."),
+    "bias": ("Position bias", "What a key gains or loses by its distance from the query."),
     "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
     "masked": ("Mask", "Closed cells get the lowest possible number; mean and standard deviation leave them out."),
     "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
@@ -35,6 +35,7 @@ _OPERATIONS: dict[str, tuple[str, str]] = {
     "gated": ("Heads × gate", "What the heads found, as far as the gate lets it pass."),
     "out_proj": ("Output projection W_O", "Mixes what the heads have found."),
     "linear1": ("Feed-forward W₁·x + b₁", "Each position on its own, into a wider space."),
+    "gate_proj": ("Feed-forward gate W_g·x", "What multiplies each hidden unit; it is linear."),
     "activation": ("Activation", "Units below zero fall silent (ReLU), or nearly so (GELU, SiLU)."),
     "linear2": ("Feed-forward W₂·h + b₂", "Back to d_model."),
 }
@@ -57,6 +58,7 @@ _TOP: dict[str, tuple[str, str]] = {
 _NOT_ADDED = {
     "rope": "Nothing is added here: this model's positions turn the queries and keys of self-attention (RoPE).",
     "alibi": "Nothing is added here: this model's self-attention lowers scores with the distance (ALiBi).",
+    "relative": "Nothing is added here: this model's self-attention adds a learned number per distance to the scores.",
     "none": "This model has no positions: nothing is added.",
 }
 _SUBLAYERS = {
@@ -125,6 +127,8 @@ def meaning_of(name: str, config: ModelConfig) -> str:
         return "The sublayer's input is added to its output, so that the sublayer only computes a change."
     if short.startswith("norm"):
         where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
+        if config.layer_norm == "rms":
+            return f"Each position is brought to a root mean square of 1, then scaled (RMS norm); {where}."
         return f"Each position is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}."
     if short in ("query", "key") and config.positions == "rope" and ".self_attn." in name:
         return f"{_OPERATIONS[short][1]} Each pair of dimensions is turned by an angle that grows with the position."
@@ -144,7 +148,7 @@ def axes_of(operation: Operation) -> str:
         return "head × query × key"
     if len(operation.shape) == 4:
         return "head × position × d_head"
-    return "position × d_ff" if operation.short in ("linear1", "activation") else "position × d_model"
+    return "position × d_ff" if operation.short in ("linear1", "gate_proj", "activation") else "position × d_model"
 
 
 def parameter_words(operation: Operation) -> str:

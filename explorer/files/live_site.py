@@ -46,6 +46,16 @@ _OF_DESK = 3  # the first pages show the desk
 MOST_EXAMPLES = 8
 MOST_WEIGHTS = 100_000_000  # bytes
 HERE = "The model runs in this browser: nothing is sent to translate."
+_COMPUTED = {
+    "layer_norm": ("standard", "scalar"),
+    "norm_epsilon": (1e-5,),
+    "bias": (True,),
+    "head_width": (0,),
+    "feed_forward": ("plain",),
+    "activation": ("relu", "gelu", "silu"),
+    "positions": ("sinusoidal", "learned", "rope", "alibi", "none"),
+}
+"""The values of settings that the browser can compute, where it cannot compute all; others are imported models'."""
 _LEVEL = 6  # of compression, as in standalone_page.py
 _COMMON = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
 
@@ -118,6 +128,10 @@ def _checked(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     name, size = summary["name"], summary["bytes"]
     if summary["model"].get("architecture", "transformer") != "transformer":
         raise NotLive("{name} is an LSTM, which is not computed in the browser.", name=name)
+    settings = summary["model"]
+    given = {setting: settings.get(setting, values[0]) for setting, values in _COMPUTED.items()}
+    if other := [f"{setting}={value}" for setting, value in given.items() if value not in _COMPUTED[setting]]:
+        raise NotLive("{name} has {other}, which is not computed in the browser.", name=name, other=", ".join(other))
     if size > MOST_WEIGHTS:
         raise NotLive(
             "{name} has {size:,.1f} MB of weights; a browser is given {most:,.1f} MB at most.",

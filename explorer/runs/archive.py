@@ -190,21 +190,26 @@ def _delete_leftovers(checkpoints: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+_TRANSLATOR_FILES = {
+    "vocab.json", "merges.txt", "source.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer_config.json"
+}  # fmt: skip
+
+
 def _is_translator(members: Members) -> bool:
     """Whether a zip file contains a translator of another library, by vocabulary files that our folders do not have."""
-    return bool({"vocab.json", "merges.txt", "source.spm", "tokenizer_config.json"} & members.keys())
+    return bool(_TRANSLATOR_FILES & members.keys())
 
 
 def _translator_members(members: Members) -> Members:
     """The files of a translator that the import reads; all others are left in the zip file."""
-    from model.importing.source_folder import CONVERT, FILES, PICKLED
+    from model.importing.source_folder import CONVERT, FILES, PICKLED, SHARD, SHARDS
 
-    if WEIGHTS not in members and PICKLED in members:
+    if not {WEIGHTS, SHARDS} & members.keys() and PICKLED in members:
         raise ArchiveError(
             f"The zip file contains {PICKLED}, a pickle, which could run code; only {WEIGHTS} is read. Convert it on a "
             f"machine that has transformers: {CONVERT}"
         )
-    return {name: entry for name, entry in members.items() if name in FILES}
+    return {name: entry for name, entry in members.items() if name in FILES or SHARD.fullmatch(name)}
 
 
 def _model_members(members: Members) -> Members:

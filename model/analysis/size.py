@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.config import ModelConfig
+from model.config import ATTENTION_KINDS, ModelConfig
 
 
 @dataclass(frozen=True)
@@ -25,38 +25,55 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     Each tied matrix is counted once, as the target embedding.
     """
     d, ff = config.d_model, config.d_ff
-    attention, feed_forward = 4 * (d * d + d), 2 * d * ff + ff + d  # parameters
-    norm = 2 if config.layer_norm == "scalar" else 2 * d
+    inner = {kind: config.n_heads(kind) * config.d_head(kind) for kind in ATTENTION_KINDS}  # all heads together
+    attention = {kind: 4 * d * width + config.bias * (3 * width + d) for kind, width in inner.items()}  # parameters
+    into = 2 if config.feed_forward == "gated" else 1  # projections into the hidden units
+    feed_forward = (into + 1) * d * ff + config.bias * (into * ff + d)
+    norm = {"standard": 2 * d, "rms": d, "scalar": 2}[config.layer_norm]
+    buckets = config.relative_buckets if config.positions == "relative" else 0
+    biases = buckets * (config.n_encoder_heads + config.n_decoder_heads)
     n_enc, n_dec = config.n_encoder_layers, config.n_decoder_layers
     source, target = config.src_vocab_size * d, config.tgt_vocab_size * d
     position_table = config.max_positions * d if config.positions == "learned" else 0
     final_norm = norm if config.norm_first else 0
-    projection_flops = 2 * 4 * d * d  # of four projections, per token
-    feed_forward_flops = 2 * 2 * d * ff
+    projection_flops = {kind: 2 * 4 * d * width for kind, width in inner.items()}  # of four projections, per token
+    feed_forward_flops = 2 * (into + 1) * d * ff
     shared = config.share_embeddings
     bias = config.tgt_vocab_size if config.output_bias else 0
     embedding_norms = 2 * norm if config.norm_embeddings else 0
-    cross_flops = (n_src + n_tgt) * projection_flops // 2
+    cross_flops = (n_src + n_tgt) * projection_flops["cross"] // 2
     return (
         Part("source embedding", 0 if shared == "all" else source, 0),
         Part("target embedding", target, 0),
-        Part("positions", 2 * position_table, 0),
-        Part("encoder: projections of attention", n_enc * attention, n_enc * n_src * projection_flops),
-        Part("encoder: scores and values", 0, n_enc * _attention_flops(n_src, n_src, d)),
+        Part("positions", 2 * position_table + biases, 0),
+        Part(
+            "encoder: projections of attention",
+            n_enc * attention["encoder"],
+            n_enc * n_src * projection_flops["encoder"],
+        ),
+        Part("encoder: scores and values", 0, n_enc * _attention_flops(n_src, n_src, inner["encoder"])),
         Part("encoder: feed-forward", n_enc * feed_forward, n_enc * n_src * feed_forward_flops),
-        Part("decoder: projections of self-attention", n_dec * attention, n_dec * n_tgt * projection_flops),
-        Part("decoder: scores and values of self-attention", 0, n_dec * _attention_flops(n_tgt, n_tgt, d)),
-        Part("decoder: projections of cross-attention", n_dec * attention, n_dec * cross_flops),
-        Part("decoder: scores and values of cross-attention", 0, n_dec * _attention_flops(n_tgt, n_src, d)),
+        Part(
+            "decoder: projections of self-attention",
+            n_dec * attention["decoder"],
+            n_dec * n_tgt * projection_flops["decoder"],
+        ),
+        Part(
+            "decoder: scores and values of self-attention", 0, n_dec * _attention_flops(n_tgt, n_tgt, inner["decoder"])
+        ),
+        Part("decoder: projections of cross-attention", n_dec * attention["cross"], n_dec * cross_flops),
+        Part(
+            "decoder: scores and values of cross-attention", 0, n_dec * _attention_flops(n_tgt, n_src, inner["cross"])
+        ),
         Part("decoder: feed-forward", n_dec * feed_forward, n_dec * n_tgt * feed_forward_flops),
         Part("layer norms", n_enc * 2 * norm + n_dec * 3 * norm + 2 * final_norm + embedding_norms, 0),
         Part("output projection", bias + (target if shared == "none" else 0), n_tgt * 2 * target),
     )
 
 
-def _attention_flops(queries: int, keys: int, d_model: int) -> int:
-    """The operations of Q·Kᵀ and weights·V, all heads together."""
-    return 2 * 2 * queries * keys * d_model
+def _attention_flops(queries: int, keys: int, width: int) -> int:
+    """The operations of Q·Kᵀ and weights·V, for heads that are `width` wide together."""
+    return 2 * 2 * queries * keys * width
 
 
 PAPER_VOCABULARY = 37_000

@@ -22,14 +22,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.attention import MultiHeadAttention
-from model.attention_variants import AttentionVariant
+from model.attention_variants import AttentionVariant, PositionBias
 from model.fast.layout import column_major
 from model.layers import DecoderLayer
 from model.masks import padding_mask
-from model.positions import alibi_bias, rotary_table
+from model.positions import rotary_table
 from model.tap import Tap, wanted_points
 from model.transformer import Transformer
-from model.variants import WithoutResidual
+from model.variants import GatedFeedForward, WithoutResidual
 
 STEP_POINTS = ("scores", "mask", "weights", "output")
 """The points of each attention block that a tap sees, besides `tgt.tokens` and those of the source."""
@@ -146,7 +146,7 @@ Affine = tuple[Tensor, Tensor | None]
 class _Attention(NamedTuple):
     """One attention block; `project` gives queries, and in self-attention also keys and values.
 
-    `gate` and `rotates` are as in :class:`AttentionVariant`; ALiBi's bias belongs to the step (:class:`_Place`).
+    `gate` and `rotates` are as in :class:`AttentionVariant`; a position bias belongs to the step (:class:`_Place`).
     """
 
     name: str
@@ -159,11 +159,12 @@ class _Attention(NamedTuple):
 
 
 class _Layer(NamedTuple):
-    """One decoder layer; each norm is a function of [batch, d_model]."""
+    """One decoder layer; each norm is a function of [batch, d_model]. `gate` multiplies the hidden units, if given."""
 
     self_attn: _Attention
     cross_attn: _Attention
     linear1: Affine
+    gate: Affine | None
     linear2: Affine
     activation: Callable[[Tensor], Tensor]
     norms: tuple[Callable[[Tensor], Tensor], ...]
@@ -172,7 +173,7 @@ class _Layer(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """The newest position (from 0), with ALiBi's bias [batch · head, 1, key] and RoPE's complex rotation [pair]."""
+    """The newest position (from 0), with its bias on the scores [batch · head, 1, key] and RoPE's rotation [pair]."""
 
     position: int
     bias: Tensor | None
@@ -186,7 +187,8 @@ class FastDecoder:
         self._encode, self._project = model.encode, model.decoder.project_memory
         config = model.config
         self._layers = [_layer(layer) for layer in model.decoder.layers if isinstance(layer, DecoderLayer)]
-        self._n_heads, self._d_head = config.n_decoder_heads, config.d_model // config.n_decoder_heads
+        self._n_heads, self._d_head = config.n_decoder_heads, config.d_head("decoder")
+        self._bias = _position_bias(model)
         self._embedding = model.tgt_embedding.weight
         self._scheme = config.positions
         self._factor = model.embedding_factor
@@ -244,8 +246,8 @@ class FastDecoder:
     def _place(self, position: int, x: Tensor) -> _Place:
         """The place of the newest token, shared by all layers."""
         bias = rotation = None
-        if self._scheme == "alibi":  # [head, 1, key] -> [batch · head, 1, key]
-            bias = alibi_bias(self._n_heads, 1, position + 1).to(x).repeat(len(x), 1, 1)
+        if self._bias is not None:  # [head, 1, key] -> [batch · head, 1, key]
+            bias = self._bias(1, position + 1).to(x).repeat(len(x), 1, 1)
         elif self._scheme == "rope":
             dtype = torch.complex128 if x.dtype == torch.float64 else torch.complex64
             rotation = rotary_table(position + 1, self._d_head, dtype, x.device)[position]
@@ -275,7 +277,10 @@ class FastDecoder:
         x = x if layer.norm_first else norm2(x)
 
         y = norm3(x) if layer.norm_first else x
-        y = F.linear(layer.activation(F.linear(y, *layer.linear1)), *layer.linear2)
+        hidden = layer.activation(F.linear(y, *layer.linear1))
+        if layer.gate is not None:
+            hidden = hidden * F.linear(y, *layer.gate)
+        y = F.linear(hidden, *layer.linear2)
         x = x + y if layer.residual else y
         return x if layer.norm_first else norm3(x)
 
@@ -323,7 +328,7 @@ class FastDecoder:
         output = torch.bmm(weights, value)  # [batch · head, 1, d_head]
         if taps.output is not None:
             output = self._through(taps.output, block, "output", output)
-        joined = output.view(y.shape)
+        joined = output.view(len(y), -1)
         if block.gate is not None:
             joined = joined * torch.sigmoid(F.linear(y, *block.gate))
         return F.linear(joined, *block.out)
@@ -346,7 +351,8 @@ def _attention(block: MultiHeadAttention, *, with_keys: bool) -> _Attention:
     if with_keys:
         projections = [_affine(linear) for linear in (block.q_proj, block.k_proj, block.v_proj)]
         weight = column_major(torch.cat([weight for weight, _ in projections]))
-        bias = torch.cat([bias for _, bias in projections if bias is not None])
+        biases = [bias for _, bias in projections if bias is not None]
+        bias = torch.cat(biases) if biases else None
     plain = _Attention(block.name, block.n_heads, block.d_head**-0.5, (weight, bias), _affine(block.out_proj))
     if not isinstance(block, AttentionVariant):
         return plain
@@ -355,6 +361,12 @@ def _attention(block: MultiHeadAttention, *, with_keys: bool) -> _Attention:
         gate=None if block.gate_proj is None else _affine(block.gate_proj),
         rotates=block.rotates,
     )
+
+
+def _position_bias(model: Transformer) -> PositionBias | None:
+    """The bias on the scores of the decoder's self-attention, which all layers share."""
+    block = next(layer.self_attn for layer in model.decoder.layers if isinstance(layer, DecoderLayer))
+    return block.position_bias if isinstance(block, AttentionVariant) else None
 
 
 def _norm(module: nn.Module) -> Callable[[Tensor], Tensor]:
@@ -371,6 +383,7 @@ def _layer(layer: DecoderLayer) -> _Layer:
         self_attn=_attention(layer.self_attn, with_keys=True),
         cross_attn=_attention(layer.cross_attn, with_keys=False),
         linear1=_affine(feed_forward.linear1),
+        gate=_affine(feed_forward.gate_proj) if isinstance(feed_forward, GatedFeedForward) else None,
         linear2=_affine(feed_forward.linear2),
         activation=feed_forward.activation,
         norms=(_norm(layer.norm1), _norm(layer.norm2), _norm(layer.norm3)),

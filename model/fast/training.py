@@ -50,7 +50,8 @@ class FusedAttention(MultiHeadAttention):
         causal, on_cpu = self.causal and mask is None, query.device.type == "cpu"
         # On a CPU, these matmuls are too small to gain from bf16.
         with torch.autocast("cpu", enabled=False) if on_cpu else contextlib.nullcontext():
-            if on_cpu and not dropout_p and not causal and key.size(2) <= LONGEST:
+            learned = mask is not None and mask.requires_grad  # a learned bias, for which ours has no gradient
+            if on_cpu and not dropout_p and not causal and not learned and key.size(2) <= LONGEST:
                 return short_attention(query, key, value, additive(mask, query.dtype)), None
             output = F.scaled_dot_product_attention(
                 query, key, value, attn_mask=mask, dropout_p=dropout_p, is_causal=causal

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from model.config import DataConfig
+from model.config import DataConfig, ModelConfig
 from model.data.task import IMPORTED
 from model.file_formats import fits
+from model.importing.languages import Languages, refuse_languages
 from model.importing.source_folder import (
     CONFIG,
     MERGES,
@@ -29,10 +31,10 @@ from model.importing.translator import (
     ImportedTranslator,
     Settings,
     TokenizerSettings,
-    refuse_other_kinds,
+    check_settings,
     reorder,
 )
-from model.importing.weights import read_shared, set_norm, settled
+from model.importing.weights import Ledger, read_shared, set_norm, settled
 from model.text.bytelevel import ByteLevelTokenizer, read_byte_merges
 from model.text.pieces import Merge
 
@@ -139,9 +141,10 @@ class _Settings(Settings, kw_only=True):
     decoder_start_token_id: Id = 2
 
 
-def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslator:
+def read_bart(folder: SourceFolder, config: dict[str, Any], languages: Languages) -> ImportedTranslator:
     """Read a BART folder."""
-    refuse_other_kinds(config, _SWITCHES, "BART")
+    refuse_languages(languages, "BART")
+    check_settings(config, _Settings, _SWITCHES, "BART")
     settings = settings_of(config, _Settings, CONFIG)
     pad, eos, start = settings.pad_token_id, settings.eos_token_id, settings.decoder_start_token_id
     pairs = read_byte_pairs(folder)
@@ -158,16 +161,7 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
     ledger, model, search, remarks = read_shared(
         folder, config, settings, (vocabulary, vocabulary), order, positions="learned", norm_embeddings=True
     )
-    for side, stack in (("src", "encoder"), ("tgt", "decoder")):
-        table = ledger.take(f"model.{stack}.embed_positions.weight")
-        if table.shape != (model.max_positions + POSITIONS_OFFSET, model.d_model):
-            raise ImportFailed(
-                f"model.{stack}.embed_positions.weight has shape {list(table.shape)}, but {CONFIG} asks for "
-                f"{[model.max_positions + POSITIONS_OFFSET, model.d_model]}."
-            )
-        ledger.parameters[f"positions_{side}.embedding.weight"] = table[POSITIONS_OFFSET:]
-        set_norm(ledger, f"norm_{side}", f"model.{stack}.layernorm_embedding", order)
-
+    set_learned_positions(ledger, model, order)
     return ImportedTranslator(
         family="BART",
         model=model,
@@ -180,3 +174,20 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
         changes="The ids of its tokens are in another order than in the imported files; its results are the same.",
         remarks=remarks,
     )
+
+
+def set_learned_positions(ledger: Ledger, model: ModelConfig, order: Tensor) -> None:
+    """Set the tables of positions, and the norms of the embeddings, which BART and mBART share.
+
+    Raises:
+        ImportFailed: a table has another shape than config.json says.
+    """
+    for side, stack in (("src", "encoder"), ("tgt", "decoder")):
+        table = ledger.take(f"model.{stack}.embed_positions.weight")
+        if table.shape != (model.max_positions + POSITIONS_OFFSET, model.d_model):
+            raise ImportFailed(
+                f"model.{stack}.embed_positions.weight has shape {list(table.shape)}, but {CONFIG} asks for "
+                f"{[model.max_positions + POSITIONS_OFFSET, model.d_model]}."
+            )
+        ledger.parameters[f"positions_{side}.embedding.weight"] = table[POSITIONS_OFFSET:]
+        set_norm(ledger, f"norm_{side}", f"model.{stack}.layernorm_embedding", order)

@@ -11,14 +11,27 @@ from model.config import TrainConfig
 from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name
 from model.importing.bart import read_bart
+from model.importing.fairseq import read_m2m100, read_mbart
+from model.importing.languages import NO_LANGUAGES, Languages
 from model.importing.marian import read_marian
+from model.importing.pegasus import read_pegasus
 from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder
+from model.importing.t5 import read_mt5, read_t5
 from model.importing.translator import ImportedTranslator
 
-FAMILIES = {"marian": read_marian, "bart": read_bart}
+FAMILIES = {
+    "marian": read_marian,
+    "bart": read_bart,
+    "mbart": read_mbart,
+    "m2m_100": read_m2m100,
+    "pegasus": read_pegasus,
+    "t5": read_t5,
+    "mt5": read_mt5,
+}
+"""The function that reads a model, by `model_type` in config.json; NLLB's type is m2m_100, Flan-T5's is t5."""
 
 
-def read_translator(folder: SourceFolder) -> ImportedTranslator:
+def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -> ImportedTranslator:
     """Read a translator of any supported family."""
     config = folder.json(CONFIG)
     if "format_version" in config:
@@ -27,9 +40,9 @@ def read_translator(folder: SourceFolder) -> ImportedTranslator:
     if not isinstance(family, str) or family not in FAMILIES:
         raise ImportFailed(
             f"{folder.name} holds a model of type {family!r:.40}; "
-            f"this Transformer can compute {' and '.join(FAMILIES)} models."
+            f"this Transformer can compute {', '.join(FAMILIES)} models."
         )
-    return FAMILIES[family](folder, config)
+    return FAMILIES[family](folder, config, languages)
 
 
 def holds_translator(path: Path) -> bool:
@@ -41,13 +54,18 @@ def holds_translator(path: Path) -> bool:
     return isinstance(config.get("model_type"), str) or "format_version" in config
 
 
-def import_folder(path: Path, target: Path, *, overwrite: bool = False) -> ImportedTranslator:
-    """Convert the model in the folder `path` to the model folder `target`; on an error, nothing is written."""
+def import_folder(
+    path: Path, target: Path, *, languages: Languages = NO_LANGUAGES, overwrite: bool = False
+) -> ImportedTranslator:
+    """Convert the model in the folder `path` to the model folder `target`; on an error, nothing is written.
+
+    `languages` are needed by models that have language tokens, unless their folder says them.
+    """
     check_name(target.name)
     if target.exists() and not overwrite:
         raise CheckpointError(f"there is a model '{target.name}' already; choose another name or pass --overwrite.")
     folder = SourceFolder(path)
-    translator = read_translator(folder)
+    translator = read_translator(folder, languages)
     model = empty_transformer(translator.model)
     assign_weights(model, translator.parameters)
     save_model(

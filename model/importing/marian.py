@@ -7,6 +7,7 @@ from typing import Any
 
 from model.config import DataConfig
 from model.data.task import IMPORTED
+from model.importing.languages import Languages, refuse_languages
 from model.importing.source_folder import CONFIG, TOKENIZER, VOCABULARY, ImportFailed, SourceFolder, settings_of
 from model.importing.translator import (
     Id,
@@ -15,12 +16,12 @@ from model.importing.translator import (
     Settings,
     TokenizerSettings,
     Vocabulary,
+    check_settings,
     language_code,
-    refuse_other_kinds,
     reorder,
 )
 from model.importing.weights import check_positions, interleaved, read_shared, settled
-from model.text.sentencepiece import SentencePieceTokenizer, read_unigram_model
+from model.text.sentencepiece import SentencePieceTokenizer, read_piece_model
 
 _SWITCHES = {"normalize_before": False, "add_final_layer_norm": False, "normalize_embedding": False}
 _EOS, _UNK = "</s>", "<unk>"
@@ -33,9 +34,10 @@ class _Settings(Settings, kw_only=True):
     decoder_start_token_id: Id | None = None
 
 
-def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslator:
+def read_marian(folder: SourceFolder, config: dict[str, Any], languages: Languages) -> ImportedTranslator:
     """Read a MarianMT folder."""
-    refuse_other_kinds(config, _SWITCHES, "MarianMT")
+    refuse_languages(languages, "MarianMT")
+    check_settings(config, _Settings, _SWITCHES, "MarianMT", known=("static_position_embeddings", "add_bias_logits"))
     settings = settings_of(config, _Settings, CONFIG)
     texts = settings_of(folder.optional_json(TOKENIZER), TokenizerSettings, TOKENIZER)
     separate, shared = texts.separate_vocabs, settings.share_encoder_decoder_embeddings
@@ -62,18 +64,18 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
     ledger, model, search, remarks = read_shared(folder, config, settings, (source, target), order)
     check_positions(ledger, model.d_model)
 
-    languages = [str(lang or "") for lang in (texts.source_lang, texts.target_lang)]
+    codes = [str(lang or "") for lang in (texts.source_lang, texts.target_lang)]
     return ImportedTranslator(
         family="MarianMT",
         model=model,
         data=DataConfig(
             task=IMPORTED,
             tokenizer="sentencepiece",
-            src_lang=language_code(languages[0]),
-            tgt_lang=language_code(languages[1]),
+            src_lang=language_code(codes[0]),
+            tgt_lang=language_code(codes[1]),
         ),
-        source=_tokenizer(folder, "source.spm", source, languages[0], punctuation=True),
-        target=_tokenizer(folder, "target.spm", target, languages[1], punctuation=False),
+        source=_tokenizer(folder, "source.spm", source, codes[0], punctuation=True),
+        target=_tokenizer(folder, "target.spm", target, codes[1], punctuation=False),
         parameters=settled(ledger, model),
         search=search,
         licence=folder.licence() or LICENCE,
@@ -89,7 +91,7 @@ def _tokenizer(
     is_name = re.fullmatch(r"[A-Za-z_]{2,16}", lang)
     return SentencePieceTokenizer(
         vocabulary.pieces,
-        read_unigram_model(folder.read(file), file),
+        read_piece_model(folder.read(file), file),
         lang=language_code(lang),
         punctuation=(lang if is_name else "xx") if punctuation else None,
     )

@@ -7,20 +7,25 @@ import re
 from pathlib import Path
 from typing import Any
 
-from model.file_formats import FormatError, Kind, checked
-from model.folder import CheckpointError, read_json, real_path, tensor_shapes
+from model.file_formats import FormatError, Kind, checked, decode
+from model.folder import real_path, tensor_shapes
 from model.user_error import UserError
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 VOCABULARY, MERGES, TOKENIZERS = "vocab.json", "merges.txt", "tokenizer.json"
 WEIGHTS, PICKLED, SHARDS = "model.safetensors", "pytorch_model.bin", "model.safetensors.index.json"
 CARD = "README.md"
+PIECES_OF_FAIRSEQ, PIECES = "sentencepiece.bpe.model", "spiece.model"
+SPECIAL_TOKENS = "special_tokens_map.json"
 
-_OF_ALL = {CONFIG, GENERATION, TOKENIZER, WEIGHTS, CARD, VOCABULARY}
-FILES = frozenset({*_OF_ALL, "target_vocab.json", "source.spm", "target.spm", MERGES, TOKENIZERS})
-"""Every file that an import may read."""
+_OF_ALL = {CONFIG, GENERATION, TOKENIZER, WEIGHTS, SHARDS, CARD, VOCABULARY, TOKENIZERS, SPECIAL_TOKENS}
+FILES = frozenset({*_OF_ALL, "target_vocab.json", "source.spm", "target.spm", MERGES, PIECES_OF_FAIRSEQ, PIECES})
+"""Every file that an import may read, besides shards of the weights."""
+SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
+"""The name of a file with a part of the weights."""
 
-MAX_WEIGHT_BYTES = 2 * 1024**3
+MAX_WEIGHT_BYTES = 64 * 1024**3  # of one file; whether a model fits into the memory is checked before it is read
+_NO_LIMIT = str(int(1e30)).encode()  # how `transformers` writes a model_max_length that is not set
 MAX_FILE_BYTES = 64 * 1024**2  # of one file that is not weights
 
 CONVERT = (
@@ -81,38 +86,61 @@ class SourceFolder:
         Raises:
             ImportFailed: it is missing, too large, or not a JSON object.
         """
-        path = self.path(name)
         try:
-            values = read_json(path, MAX_FILE_BYTES)
-        except CheckpointError as error:
-            raise ImportFailed(str(error)) from None
-        self.read(name)
+            values = decode(self.read(name).replace(_NO_LIMIT, b"null"))
+        except FormatError as error:
+            raise ImportFailed(f"{self.name}/{name} {error}") from None
+        if not isinstance(values, dict):
+            raise ImportFailed(f"{self.name}/{name} must hold a JSON object, not {type(values).__name__}.")
         return values
 
     def optional_json(self, name: str) -> dict[str, Any]:
         """Read the JSON object in a file; empty if there is no such file."""
         return self.json(name) if self.has(name) else {}
 
-    def weights(self) -> Path:
-        """The path of the weights, checked to be one complete safetensors file.
+    def weights(self) -> dict[str, Path]:
+        """The file of each tensor, from one safetensors file or several (shards), checked to be complete.
 
         Raises:
-            ImportFailed: there are only pickled weights (the message says how to convert them), or none.
-            CheckpointError: the file is damaged, or not safetensors.
+            ImportFailed: there are only pickled weights (the message says how to convert them), or none; or the index
+                of the shards does not fit them.
+            CheckpointError: a file is damaged, or not safetensors.
         """
         if not self.has(WEIGHTS):
             if self.has(SHARDS):
-                raise ImportFailed(f"{self.name} has its weights in several files; save them as one {WEIGHTS}.")
+                return self._shards()
             if self.has(PICKLED):
                 raise ImportFailed(
                     f"{self.name}/{PICKLED} is a pickle, which could run code when opened, so only {WEIGHTS} is read; "
                     f"convert it on a machine that has transformers, then import again: {CONVERT}"
                 )
-        path = self.path(WEIGHTS, MAX_WEIGHT_BYTES)
-        tensor_shapes(path)
-        with open(path, "rb") as file:
-            self._hashes[WEIGHTS] = hashlib.file_digest(file, "sha256").hexdigest()
-        return path
+        return dict.fromkeys(*self._tensors(WEIGHTS))
+
+    def _shards(self) -> dict[str, Path]:
+        """The file of each tensor, as the index says and the files confirm."""
+        listed = self.json(SHARDS).get("weight_map")
+        if not isinstance(listed, dict) or not all(
+            isinstance(file, str) and SHARD.fullmatch(file) for file in listed.values()
+        ):
+            raise ImportFailed(f"{self.name}/{SHARDS} lists no files named like model-00001-of-00002.safetensors.")
+        files: dict[str, Path] = {}
+        for shard in sorted(set(listed.values())):
+            names, path = self._tensors(shard)
+            wrong = sorted(names ^ {name for name, file in listed.items() if file == shard})
+            if wrong:
+                raise ImportFailed(
+                    f"{self.name}/{SHARDS} and {shard} disagree about the tensor {wrong[0]}; copy the whole folder."
+                )
+            files |= dict.fromkeys(names, path)
+        return files
+
+    def _tensors(self, file: str) -> tuple[frozenset[str], Path]:
+        """The names of the tensors of a safetensors file, which is checked to be complete, and its path."""
+        path = self.path(file, MAX_WEIGHT_BYTES)
+        names = frozenset(tensor_shapes(path))
+        with open(path, "rb") as opened:
+            self._hashes[file] = hashlib.file_digest(opened, "sha256").hexdigest()
+        return names, path
 
     @property
     def hashes(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, field
 from torch import Tensor
 
 from model.config import SPECIALS, DataConfig, LengthPenalty, ModelConfig
+from model.importing.config_keys import check_keys
 from model.importing.source_folder import CONFIG, GENERATION, ImportFailed, SourceFolder, settings_of
 from model.text.pieces import MAX_PIECES
 from model.text.sentencepiece import SPACE
@@ -19,9 +20,11 @@ from model.text.tokenizer import Tokenizer
 
 _SHORT = {"eng": "en", "deu": "de", "ger": "de"}  # the languages of this program's own sentences
 _MAX_WIDTH = 16_384
-_Layers = Annotated[int, Meta(ge=1, le=64)]
-_Heads = Annotated[int, Meta(ge=1, le=_MAX_WIDTH)]
-_Units = Annotated[int, Meta(ge=1, le=16 * _MAX_WIDTH)]
+_ACTIVATIONS = {"swish": "silu", "gelu_new": "gelu_tanh"}  # our names, where they differ
+Layers = Annotated[int, Meta(ge=1, le=64)]
+Heads = Annotated[int, Meta(ge=1, le=_MAX_WIDTH)]
+Units = Annotated[int, Meta(ge=1, le=16 * _MAX_WIDTH)]
+Width = Annotated[int, Meta(ge=2, le=_MAX_WIDTH)]
 _Rate = Annotated[float, Meta(ge=0, lt=1)]
 Rows = Annotated[int, Meta(ge=4, le=2**31)]
 Id = Annotated[int, Meta(ge=0, le=2**31)]
@@ -30,14 +33,14 @@ Id = Annotated[int, Meta(ge=0, le=2**31)]
 class _Sizes(Struct, kw_only=True):
     """Settings of ModelConfig that have other names in config.json."""
 
-    d_model: Annotated[int, Meta(ge=2, le=_MAX_WIDTH)]
-    d_ff: _Units = field(name="encoder_ffn_dim")
-    n_encoder_layers: _Layers = field(name="encoder_layers")
-    n_decoder_layers: _Layers = field(name="decoder_layers")
-    n_encoder_heads: _Heads = field(name="encoder_attention_heads")
-    n_decoder_heads: _Heads = field(name="decoder_attention_heads")
+    d_model: Width
+    d_ff: Units = field(name="encoder_ffn_dim")
+    n_encoder_layers: Layers = field(name="encoder_layers")
+    n_decoder_layers: Layers = field(name="decoder_layers")
+    n_encoder_heads: Heads = field(name="encoder_attention_heads")
+    n_decoder_heads: Heads = field(name="decoder_attention_heads")
     max_positions: Annotated[int, Meta(ge=2, le=65_536)] = field(name="max_position_embeddings")
-    activation: Literal["relu", "gelu", "swish", "silu"] = field(name="activation_function")
+    activation: Literal["relu", "gelu", "gelu_new", "swish", "silu"] = field(name="activation_function")
     dropout: _Rate = 0.0
     attention_dropout: _Rate = 0.0
     activation_dropout: _Rate = 0.0
@@ -47,7 +50,7 @@ class _Sizes(Struct, kw_only=True):
 class Settings(_Sizes, kw_only=True):
     """The part of a translator's config.json that all families share; other keys are ignored."""
 
-    decoder_ffn_dim: _Units
+    decoder_ffn_dim: Units
     tie_word_embeddings: bool = True
     vocab_size: Rows
     pad_token_id: Id
@@ -61,6 +64,12 @@ class TokenizerSettings(Struct):
     add_prefix_space: bool = False
     source_lang: Any = None
     target_lang: Any = None
+    src_lang: str | None = None
+    tgt_lang: str | None = None
+    tokenizer_class: str | None = None
+    legacy_behaviour: bool = False
+    language_codes: str | None = None
+    offset: Annotated[int, Meta(ge=2, le=10_000)] = 103
 
 
 class _Generation(Struct):
@@ -88,17 +97,17 @@ def sizes(settings: Settings) -> dict[str, Any]:
             f"in the decoder; this Transformer has one size for both."
         )
     return {name: getattr(settings, name) for name in _Sizes.__struct_fields__} | {
-        "activation": settings.activation.replace("swish", "silu"),
+        "activation": _ACTIVATIONS.get(settings.activation, settings.activation),
         "embedding_factor": math.sqrt(settings.d_model) if settings.scale_embeddings else 1.0,
         "norm_first": False,
     }
 
 
-def refuse_other_kinds(config: Mapping[str, Any], expected: Mapping[str, Any], kind: str) -> None:
-    """Raise an ImportFailed if a switch has another value than in all models of this `kind`."""
-    for key, value in expected.items():
-        if config.get(key, value) != value:
-            raise ImportFailed(f"{CONFIG} has {key}={config[key]!r:.40}, which {kind} models do not have.")
+def check_settings(
+    config: Mapping[str, Any], kind: type[Settings], switches: Mapping[str, Any], family: str, known: Sequence[str] = ()
+) -> None:
+    """Check the keys of config.json; `known` are settings that are read besides those of `kind`. See `check_keys`."""
+    check_keys(config, {*kind.__struct_encode_fields__, *known}, switches, family)
 
 
 def language_code(lang: str) -> str:
@@ -197,13 +206,13 @@ class ImportedTranslator:
 
 
 def read_search(
-    folder: SourceFolder, config: dict[str, Any], target: Vocabulary
+    folder: SourceFolder, config: dict[str, Any], target: Vocabulary, *, language: int | None = None
 ) -> tuple[OwnSearch, tuple[int, ...], int, list[str]]:
     """Read the settings of beam search from generation_config.json, or from config.json in older folders.
 
     Returns them, our ids of banned target tokens, our id of the token that every translation is forced to begin with (0
-    if none is), and remarks. `forced_eos_token_id` is not read: it concerns only translations that are cut off, and
-    these are shown as cut off.
+    if none is), and remarks. `language` is the id of a language token that has been chosen for it.
+    `forced_eos_token_id` is not read: it concerns only translations that are cut off, and these are shown as cut off.
 
     Raises:
         ImportFailed: a setting has an invalid value.
@@ -224,7 +233,7 @@ def read_search(
         )
     if values.min_length:
         remarks.append(f"min_length={values.min_length} is not applied: a translation may be shorter.")
-    forced = values.forced_bos_token_id
+    forced = values.forced_bos_token_id if language is None else language
     if forced is None and values.force_bos_token_to_be_generated:  # in older files
         forced = values.bos_token_id
     if forced is not None:
@@ -232,6 +241,7 @@ def read_search(
         if first < len(SPECIALS):
             raise ImportFailed(f"{GENERATION} has forced_bos_token_id={forced}, which cannot begin a translation.")
         piece = target.pieces[first - len(SPECIALS)]
-        remarks.append(f"Every translation begins with {piece}, as the model's authors set it, with probability 1.")
+        why = "as the model's authors set it" if language is None else "the language that was chosen"
+        remarks.append(f"Every translation begins with {piece}, {why}, with probability 1.")
     search = OwnSearch(beam_size=values.num_beams, length_penalty="mean", alpha=values.length_penalty)
     return search, tuple(sorted({i for i in banned if i > 1})), first, remarks

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import safetensors
 import torch
 from safetensors import SafetensorError
@@ -20,6 +22,8 @@ from model.importing.translator import OwnSearch, Settings, Vocabulary, read_sea
 from model.positions import sinusoidal_table
 
 _PREFIX = "model."
+MEMORY_FACTOR = 1.5
+"""Memory that an import needs at most, in units of its weights in float32."""
 ATTENTION = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
@@ -34,22 +38,30 @@ def interleaved(d_model: int) -> Tensor:
 
 
 class Ledger:
-    """The tensors of a file, with the names `left` of those not used yet, and the `parameters` set from them."""
+    """The tensors of a model's files, with the names `left` of those not used yet, and the `parameters` set from them.
 
-    def __init__(self, path: Path) -> None:
-        self.file = path.name
+    `files` gives the file of each tensor. The names lack `prefix` if the model was saved without its output projection.
+
+    Raises:
+        ImportFailed: a file cannot be read, or the tensors do not fit into the memory.
+    """
+
+    def __init__(self, files: Mapping[str, Path], *, prefix: str = _PREFIX) -> None:
+        paths = sorted(set(files.values()))
+        self.file = paths[0].name if len(paths) == 1 else "the weights"
         self.parameters: dict[str, Tensor] = {}
+        self._prefix = "" if any(name.startswith(prefix) for name in files) else prefix
+        self.names = frozenset(self._prefix + name for name in files)
+        self.left = set(self.names)
         try:
             # Tensors are read one by one: the pages of a mapped file would stay in memory beside the new tensors.
-            self._file = safetensors.safe_open(path, framework="pt", backend="pread")
-            stored = frozenset(self._file.keys())
+            opened = {path: safetensors.safe_open(path, framework="pt", backend="pread") for path in paths}
+            self._files = {self._prefix + name: opened[path] for name, path in files.items()}
+            slices = [opened[path].get_slice(name) for name, path in files.items()]
         except (SafetensorError, OSError) as error:
-            raise ImportFailed(f"{path.name} cannot be read: {error}.") from None
-        # The names lack this prefix if the model was saved without its output projection.
-        self._prefix = "" if any(name.startswith(_PREFIX) for name in stored) else _PREFIX
-        self.names = frozenset(self._prefix + name for name in stored)
-        self.left = set(self.names)
-        self._halves = sum(self._file.get_slice(name).get_dtype() in ("F16", "BF16") for name in stored)
+            raise ImportFailed(f"{self.file} cannot be read: {error}.") from None
+        self._halves = sum(part.get_dtype() in ("F16", "BF16") for part in slices)
+        _check_memory(sum(math.prod(part.get_shape()) for part in slices))
 
     def use(self, name: str) -> str | None:
         """Mark a tensor as used and return its name; None if there is none."""
@@ -62,7 +74,7 @@ class Ledger:
         Raises:
             ImportFailed: it has numbers that cannot be weights.
         """
-        tensor = self._file.get_tensor(name.removeprefix(self._prefix))
+        tensor = self._files[name].get_tensor(name.removeprefix(self._prefix))
         if not tensor.is_floating_point():
             raise ImportFailed(f"{self.file}: {name} holds {tensor.dtype} and not numbers with a fraction.")
         tensor = tensor.float()
@@ -90,6 +102,16 @@ class Ledger:
         if not self._halves:
             return ()
         return (f"{self._halves} of {len(self.names)} tensors were stored with 16 bits a number and are 32 here.",)
+
+
+def _check_memory(n_numbers: int) -> None:
+    """Raise an ImportFailed if so many numbers do not fit into the free memory, in float32 and while converting."""
+    needed, free = 4 * n_numbers * MEMORY_FACTOR, psutil.virtual_memory().available
+    if needed > free:
+        raise ImportFailed(
+            f"the model has {n_numbers:,} numbers and needs {needed / 1e9:,.1f} GB of memory, but only "
+            f"{free / 1e9:,.1f} GB are free; import it on a machine with more memory, or choose a smaller model."
+        )
 
 
 def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
@@ -127,15 +149,15 @@ class Tables:
     unused: tuple[str, ...] = ()
 
 
-def use_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool) -> Tables:
+def use_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool, prefix: str = _PREFIX) -> Tables:
     """Find the three tables of a model. A shared table stored under several names must be equal under all of them.
 
     Raises:
         ImportFailed: a table is missing, or tables differ that the configuration says are one.
     """
-    shared = ledger.use("model.shared.weight")
-    source = ledger.use("model.encoder.embed_tokens.weight") or shared
-    target = ledger.use("model.decoder.embed_tokens.weight") or shared
+    shared = ledger.use(f"{prefix}shared.weight")
+    source = ledger.use(f"{prefix}encoder.embed_tokens.weight") or shared
+    target = ledger.use(f"{prefix}decoder.embed_tokens.weight") or shared
     output = ledger.use("lm_head.weight") or (target if tied else None)
     if source is None or target is None or output is None:
         raise ImportFailed("the weights lack an embedding table or the output projection.")
@@ -163,15 +185,18 @@ def read_shared(
     settings: Settings,
     sides: tuple[Vocabulary, Vocabulary],
     order: Tensor,
+    *,
+    forced: int | None = None,
     **architecture: Any,
 ) -> tuple[Ledger, ModelConfig, OwnSearch, tuple[str, ...]]:
-    """Read the parts that Marian and BART share: search, embeddings, layers, and the bias on the logits.
+    """Read the parts that Marian, BART and their kin share: search, embeddings, layers, and the bias on the logits.
 
     Returns the ledger with these parameters set, our configuration, the authors' search settings, and remarks. `sides`
-    is the same vocabulary twice if both sides share it; `order` permutes the dimensions.
+    is the same vocabulary twice if both sides share it; `order` permutes the dimensions; `forced` is the id of a
+    language that every translation begins with; `architecture` are further settings of ModelConfig.
     """
     source, target = sides
-    search, banned, first, remarks = read_search(folder, config, target)
+    search, banned, first, remarks = read_search(folder, config, target, language=forced)
     ledger = Ledger(folder.weights())
     tables = use_tables(ledger, tied=settings.tie_word_embeddings, one_vocabulary=source is target)
     unused = [f"{name} is not used, since the model reads each side's own table." for name in tables.unused]
@@ -183,8 +208,7 @@ def read_shared(
         output_bias=bias is not None,
         banned_tokens=banned,
         first_token=first,
-        **sizes(settings),
-        **architecture,
+        **sizes(settings) | architecture,
     )
     set_tables(ledger, tables, source.rows, target.rows, order)
     if bias is not None:
@@ -192,6 +216,9 @@ def read_shared(
             raise ImportFailed(f"final_logits_bias has {bias.numel()} numbers for {len(target.rows) - 1} tokens.")
         ledger.parameters["output.bias"] = bias.flatten()[list(target.rows)]
     set_layers(ledger, model.n_encoder_layers, model.n_decoder_layers, order)
+    if model.norm_first:
+        for stack in ("encoder", "decoder"):
+            set_norm(ledger, f"{stack}.norm", f"model.{stack}.layer_norm", order)
     return ledger, model, search, (*ledger.remarks, *unused, *remarks)
 
 
@@ -216,7 +243,7 @@ def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Se
 
 
 def set_layers(ledger: Ledger, n_encoder: int, n_decoder: int, order: Tensor) -> None:
-    """Set attention, feed-forward and norms of all layers of a post-norm model with the names of BART and Marian."""
+    """Set attention, feed-forward and norms of all layers of a model with the names of BART and Marian."""
     blocks = {
         "encoder": {"self_attn": "self_attn"},
         "decoder": {"self_attn": "self_attn", "cross_attn": "encoder_attn"},

@@ -1,15 +1,17 @@
-"""SentencePiece tokenizers of imported models: a Unigram segmentation and a separate vocabulary.
+"""SentencePiece tokenizers of imported models: a segmentation (Unigram or BPE) and a separate vocabulary.
 
-The library `sentencepiece` reads the file and segments (Kudo 2018). Files are not trusted: one that is damaged, or
-that the library would segment in a way that is not supported here, is refused.
+The library `sentencepiece` reads the file and segments (Kudo and Richardson 2018). Files are not
+trusted: one that is damaged, or that the library would segment in a way that is not supported here, is refused.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -25,14 +27,18 @@ SPACE = "▁"  # how a piece writes a space
 
 # SentencePiece's own limit is 16 characters unless asked otherwise.
 _Piece = Annotated[str, Meta(min_length=1, max_length=256, pattern=r"\A[^\0]*\Z")]
-_MODEL_TYPES = {2: "BPE", 3: "word", 4: "character"}
+_MODEL_TYPES = {1: "unigram", 2: "bpe"}
+_OTHER_TYPES = {3: "word", 4: "character"}
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
-class UnigramModel(Struct, frozen=True, forbid_unknown_fields=True):
-    """The parts of a Unigram model that segmentation needs.
+class PieceModel(Struct, frozen=True, forbid_unknown_fields=True):
+    """The parts of a SentencePiece model that segmentation needs.
 
-    `pieces` are those that text can be cut into, with their log-probabilities in `scores`; control symbols, unused
-    pieces and the unknown piece are left out. `charsmap` is the normalisation compiled by SentencePiece, or empty.
+    `pieces` are those that text can be cut into, with their `scores`: log-probabilities, or in BPE the order of merges.
+    Control symbols, unused pieces and the unknown piece are left out. `symbols` are cut out of the text first. With
+    `byte_fallback`, unknown characters are written as pieces of one byte. `charsmap` is the normalisation compiled by
+    SentencePiece, or empty.
     """
 
     pieces: Annotated[tuple[_Piece, ...], Meta(min_length=1, max_length=MAX_PIECES)]
@@ -40,14 +46,56 @@ class UnigramModel(Struct, frozen=True, forbid_unknown_fields=True):
     charsmap: bytes
     add_dummy_prefix: bool
     remove_extra_whitespaces: bool
+    type: Literal["unigram", "bpe"] = "unigram"
+    symbols: tuple[_Piece, ...] = ()
+    byte_fallback: bool = False
 
 
-def read_unigram_model(content: bytes, name: str = "the file") -> UnigramModel:
+def read_piece_model(content: bytes, name: str = "the file") -> PieceModel:
     """Read the bytes of a .spm file; messages call it `name`.
 
     Raises:
-        TokenizerError: it is damaged, not a Unigram model, or uses a feature that is not supported here.
+        TokenizerError: it is damaged, neither Unigram nor BPE, or uses a feature that is not supported here.
     """
+    model = _proto(content, name)
+    trainer, normalizer = model.trainer_spec, model.normalizer_spec
+    kinds = type(model).SentencePiece
+    if trainer.model_type not in _MODEL_TYPES:
+        raise TokenizerError(
+            f"{name} is a SentencePiece model of type {_OTHER_TYPES.get(trainer.model_type, trainer.model_type)}; only "
+            "Unigram and BPE models can be opened here."
+        )
+    if trainer.treat_whitespace_as_suffix or not normalizer.escape_whitespaces:
+        raise TokenizerError(f"{name} does not mark spaces at the beginning of pieces, so it cannot be read here.")
+    if sum(piece.type == kinds.UNKNOWN for piece in model.pieces) != 1:
+        raise TokenizerError(f"{name} must have exactly one unknown piece.")
+    usable = [piece for piece in model.pieces if piece.type in (kinds.NORMAL, kinds.USER_DEFINED, kinds.BYTE)]
+    values = {
+        "pieces": [piece.piece for piece in usable],
+        "scores": [piece.score for piece in usable],
+        "charsmap": normalizer.precompiled_charsmap,
+        "add_dummy_prefix": normalizer.add_dummy_prefix,
+        "remove_extra_whitespaces": normalizer.remove_extra_whitespaces,
+        "type": _MODEL_TYPES[trainer.model_type],
+        "symbols": [piece.piece for piece in model.pieces if piece.type == kinds.USER_DEFINED],
+        "byte_fallback": trainer.byte_fallback,
+    }
+    try:
+        return checked(values, PieceModel)[0]
+    except FormatError as error:
+        raise TokenizerError(f"{name} {error}") from None
+
+
+def read_piece_names(content: bytes, name: str = "the file") -> tuple[str, ...]:
+    """The spelling of every piece of a .spm file in the order of its ids, control symbols included.
+
+    Raises:
+        TokenizerError: it is damaged.
+    """
+    return tuple(piece.piece for piece in _proto(content, name).pieces)
+
+
+def _proto(content: bytes, name: str) -> Any:
     from google.protobuf.message import DecodeError
     from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 
@@ -59,47 +107,17 @@ def read_unigram_model(content: bytes, name: str = "the file") -> UnigramModel:
         model = None
     if model is None or not all(isinstance(piece.piece, str) for piece in model.pieces):  # bytes where not UTF-8
         raise TokenizerError(f"{name} is not a whole SentencePiece model; it is damaged or was cut off.")
-    kinds = ModelProto.SentencePiece
-    trainer, normalizer = model.trainer_spec, model.normalizer_spec
-    if trainer.model_type != trainer.UNIGRAM:
-        raise TokenizerError(
-            f"{name} is a SentencePiece model of type {_MODEL_TYPES.get(trainer.model_type, trainer.model_type)}; only "
-            "Unigram models, as OPUS-MT has, can be opened here."
-        )
-    if trainer.byte_fallback or any(piece.type == kinds.BYTE for piece in model.pieces):
-        raise TokenizerError(
-            f"{name} writes unknown characters as bytes, which this program cannot do for Unigram models."
-        )
-    if symbol := next((piece.piece for piece in model.pieces if piece.type == kinds.USER_DEFINED), ""):
-        raise TokenizerError(
-            f"{name} has a user-defined symbol ({symbol!r}), which this program cannot cut out of text."
-        )
-    if trainer.treat_whitespace_as_suffix or not normalizer.escape_whitespaces:
-        raise TokenizerError(f"{name} does not mark spaces at the beginning of pieces, so it cannot be read here.")
-    if sum(piece.type == kinds.UNKNOWN for piece in model.pieces) != 1:
-        raise TokenizerError(f"{name} must have exactly one unknown piece.")
-    usable = [piece for piece in model.pieces if piece.type == kinds.NORMAL]
-    values = {
-        "pieces": [piece.piece for piece in usable],
-        "scores": [piece.score for piece in usable],
-        "charsmap": normalizer.precompiled_charsmap,
-        "add_dummy_prefix": normalizer.add_dummy_prefix,
-        "remove_extra_whitespaces": normalizer.remove_extra_whitespaces,
-    }
-    try:
-        return checked(values, UnigramModel)[0]
-    except FormatError as error:
-        raise TokenizerError(f"{name} {error}") from None
+    return model
 
 
-class Unigram:
-    """A Unigram model ready to cut text; immutable.
+class Segmenter:
+    """A SentencePiece model ready to cut text; immutable.
 
     Raises:
         TokenizerError: a piece is listed twice or has no score, or the library refuses the model.
     """
 
-    def __init__(self, model: UnigramModel) -> None:
+    def __init__(self, model: PieceModel) -> None:
         from sentencepiece import SentencePieceProcessor
         from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 
@@ -111,8 +129,13 @@ class Unigram:
         content = ModelProto()
         content.trainer_spec.unk_piece = unknown
         content.pieces.add(piece=unknown, type=ModelProto.SentencePiece.UNKNOWN)
+        kinds, symbols = ModelProto.SentencePiece, frozenset(model.symbols)
         for piece, score in zip(model.pieces, model.scores, strict=True):
-            content.pieces.add(piece=piece, score=score)
+            is_byte = model.byte_fallback and _BYTE.fullmatch(piece)
+            kind = kinds.BYTE if is_byte else kinds.USER_DEFINED if piece in symbols else kinds.NORMAL
+            content.pieces.add(piece=piece, score=score, type=kind)
+        content.trainer_spec.model_type = {name: number for number, name in _MODEL_TYPES.items()}[model.type]
+        content.trainer_spec.byte_fallback = model.byte_fallback
         content.normalizer_spec.precompiled_charsmap = model.charsmap
         content.normalizer_spec.add_dummy_prefix = model.add_dummy_prefix
         content.normalizer_spec.remove_extra_whitespaces = model.remove_extra_whitespaces
@@ -139,14 +162,18 @@ _LABEL = re.compile(r">>[^<>\s]{1,32}<<")
 
 class _Stored(Stored):
     punctuation: Annotated[str, Meta(max_length=16)] | None
-    unigram: UnigramModel
+    unigram: PieceModel
+    begin: str = ""
+    end: str = ""
+    silent: tuple[str, ...] = ()
 
 
 class SentencePieceTokenizer(Tokenizer):
-    """Pieces of a Unigram model, looked up in a vocabulary that may contain fewer or more of them.
+    """Pieces of a SentencePiece model, looked up in a vocabulary that may contain fewer or more of them.
 
     A text may begin with a target label such as ``>>fra<<``, which is one token (see :attr:`labels`). `punctuation` is
-    the language whose punctuation is normalised first, or None. It cannot be trained, only imported
+    the language whose punctuation is normalised first, or None. `begin` and `end` are entries put before and after
+    every text, such as its language, or empty; `silent` are entries without text. It cannot be trained, only imported
     (:mod:`model.importing`).
     """
 
@@ -154,12 +181,23 @@ class SentencePieceTokenizer(Tokenizer):
     stored = _Stored
 
     def __init__(
-        self, pieces: Sequence[str], unigram: UnigramModel, *, lang: str = "xx", punctuation: str | None = None
+        self,
+        pieces: Sequence[str],
+        unigram: PieceModel,
+        *,
+        lang: str = "xx",
+        punctuation: str | None = None,
+        begin: str = "",
+        end: str = "",
+        silent: Sequence[str] = (),
     ) -> None:
         super().__init__(pieces, (0,) * len(pieces), lang=lang)
         self.unigram = unigram
         self.punctuation = punctuation
-        self._segmentation = Unigram(unigram)
+        self.begin, self.end, self.silent = begin, end, tuple(silent)
+        if missing := [entry for entry in (begin, end) if entry and entry not in self._ids]:
+            raise TokenizerError(f"the vocabulary lacks {missing[0]!r:.60}, which is put around every text.")
+        self._segmentation = Segmenter(unigram)
         self._labels = tuple(sorted(piece for piece in self.pieces if piece[0] == ">" and _LABEL.fullmatch(piece)))
 
     @property
@@ -169,29 +207,45 @@ class SentencePieceTokenizer(Tokenizer):
 
     def _cut(self, text: str) -> Iterator[Piece]:
         at = word = 0
+        if self.begin and text:
+            yield Piece(self.begin, 0, 0, 0)
+            word = 1
         label = leading_label(text)
         if label:
             yield Piece(label, 0, len(label), 0)
-            at, word = len(label), 1
+            at, word = len(label), word + 1
         sentence, origins = text[at:], None
         if self.punctuation is not None:
             sentence, origins = normalize_punctuation(sentence, self.punctuation)
         pieces = list(self._segmentation.cut(sentence))
-        words = word_groups(piece for piece, _, _ in pieces)
+        words = list(word_groups(piece for piece, _, _ in pieces))
         for (piece, start, end), group in zip(pieces, words, strict=True):
             if origins is not None:
                 start, end = origins[start], origins[end]
             covered = text[at + start : at + end]
             start += len(covered) - len(covered.lstrip())
             yield Piece(piece.replace(SPACE, " "), at + start, at + end, word + group)
+        if self.end and text:
+            yield Piece(self.end, len(text), len(text), word + (max(words, default=-1) + 1))
 
     def _texts(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
         has_begun = False
-        for i in ids:
+        silent = frozenset(self.silent)
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")  # for characters written as bytes
+        for i, following in pairwise([*ids, -1]):
             text = self._spelling(i, unknown)
+            if text in silent:
+                text = ""
+            elif content := self._byte(i):
+                text = decoder.decode(content, final=not self._byte(following))
             text = text if has_begun else text.removeprefix(" ")
             has_begun = has_begun or bool(text)
             yield text
+
+    def _byte(self, i: int) -> bytes:
+        """The byte that an id stands for; empty if it is an ordinary piece."""
+        match = _BYTE.fullmatch(self.piece(i)) if self.unigram.byte_fallback and i > UNK else None
+        return bytes.fromhex(match[1]) if match else b""
 
     def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
         """See :meth:`Tokenizer.words_of`; for the limits of words see :func:`word_groups`."""
@@ -201,11 +255,26 @@ class SentencePieceTokenizer(Tokenizer):
     def to_dict(self) -> dict[str, Any]:
         """JSON values from which :meth:`from_dict` builds an equal tokenizer."""
         unigram = msgspec.to_builtins(self.unigram)
-        return super().to_dict() | {"counts": [], "punctuation": self.punctuation, "unigram": unigram}
+        return super().to_dict() | {
+            "counts": [],
+            "punctuation": self.punctuation,
+            "unigram": unigram,
+            "begin": self.begin,
+            "end": self.end,
+            "silent": list(self.silent),
+        }
 
     @classmethod
     def _restored(cls, stored: _Stored) -> SentencePieceTokenizer:
-        return cls(stored.pieces, stored.unigram, lang=stored.lang, punctuation=stored.punctuation)
+        return cls(
+            stored.pieces,
+            stored.unigram,
+            lang=stored.lang,
+            punctuation=stored.punctuation,
+            begin=stored.begin,
+            end=stored.end,
+            silent=stored.silent,
+        )
 
 
 def leading_label(text: str) -> str:

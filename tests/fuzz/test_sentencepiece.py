@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made on import
 
 from model.text.pieces import TokenizerError
-from model.text.sentencepiece import Unigram, read_unigram_model
+from model.text.sentencepiece import Segmenter, read_piece_model
 
 
 def spm(pieces: list[tuple[str, int]], charsmap: bytes, flags: int, extra: bytes = b"") -> bytes:
@@ -30,7 +30,7 @@ def check(content: bytes, text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
     found, said = [], ""
     try:
-        found = list(Unigram(read_unigram_model(content)).cut(text))
+        found = list(Segmenter(read_piece_model(content)).cut(text))
     except TokenizerError as error:
         said = str(error)
     assert "\n" not in said

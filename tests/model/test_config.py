@@ -87,7 +87,7 @@ def test_every_setting_explains_itself(cls: type) -> None:
         (ModelConfig, {"d_model": True}, "d_model must be of type int"),
         (ModelConfig, {"d_model": None}, "d_model must be of type int"),
         (ModelConfig, {"norm_first": 1}, "norm_first must be of type bool"),
-        (ModelConfig, {"positions": "rotary"}, "sinusoidal, learned, rope, alibi, none"),
+        (ModelConfig, {"positions": "rotary"}, "sinusoidal, learned, rope, alibi, relative, none"),
         (ModelConfig, {"positions": ["none"]}, "positions is one of"),
         (ModelConfig, {"dropout": "0.1"}, "dropout must be of type float"),
         (DataConfig, {"task": 3}, "task must be of type str"),
@@ -171,7 +171,7 @@ def test_values_typed_on_a_command_line(cls: type, key: str, text: str, value: A
         ("d_model", "64.5", "whole number"),
         ("dropout", "half", "number"),
         ("norm_first", "maybe", "true or false"),
-        ("positions", "rotary", "sinusoidal, learned, rope, alibi, none"),
+        ("positions", "rotary", "sinusoidal, learned, rope, alibi, relative, none"),
     ],
 )
 def test_typing_errors_are_named(key: str, text: str, says: str) -> None:

@@ -100,7 +100,7 @@ def test_a_recorder_keeps_the_parts_of_the_wanted_heads(scheme: dict[str, Any]) 
         kind, layer, number = head
         assert len(recorder.details[head]) == (kind in kinds)
         for details in recorder.details[head]:
-            bias = {"bias"} if scheme.get("positions") == "alibi" and kind != "cross" else set()
+            bias = {"bias"} if scheme.get("positions") in ("alibi", "relative") and kind != "cross" else set()
             gate = {"gate"} if scheme.get("attention_gate") else set()
             assert details.keys() == {*HEAD_POINTS, *bias, *gate}
             scope = attention_scope(kind, layer)
@@ -135,7 +135,8 @@ def test_axes_and_modules_are_the_models(scheme: dict[str, Any]) -> None:
     model, recorder = model_of(scheme), PointRecorder()
     model(sources(5, 3), targets(4, 2), tap=recorder)
     sizes = {"batch": {2}, "position": {4, 5}, "query": {1, 4, 5}, "key": {4, 5}, "vocabulary": {13}}
-    sizes |= {"d_model": {16}, "d_ff": {24}, "head": {1, 2, 4}, "d_head": {4, 8, 16}, "layer": {3}}
+    sizes |= {"d_model": {16}, "d_ff": {24}, "head": {1, 2, 4}, "d_head": {2, 4, 6, 8, 16}, "layer": {3}}
+    sizes |= {"joined heads": {4, 8, 12, 24}}
     for point in points(model.config):
         shape = recorder.tensors[point.name].shape
         assert len(shape) == len(point.axes)

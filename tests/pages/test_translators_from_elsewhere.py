@@ -1,4 +1,4 @@
-"""Every page and panel with imported models: a MarianMT translator with aligned scenes, and a BART model."""
+"""Every page and panel with imported models: MarianMT with aligned scenes, BART, T5 v1.1, and M2M100."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from explorer.screens.attention.panels import PANELS
 from explorer.web import runtime
 from model.importing.import_folder import import_folder
-from tests.model.importing import bart_peer, peer
+from tests.model.importing import bart_peer, family_peers, peer
 from tests.pages.page import PAGES, kinds, visit, words
 from tests.pages.test_every_page import SHOWN
 
@@ -22,6 +22,8 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("imported")
     for name, theirs in (("marian", peer.standard()), ("bart", bart_peer.standard())):
         import_folder(theirs, folder / name)
+    for name, changes in (("t5", {"untied": True, "feed_forward_proj": "gated-gelu"}), ("m2m100", {})):
+        import_folder(family_peers.save(name, folder / f"their {name}", **changes), folder / name)
     return folder
 
 
@@ -34,6 +36,8 @@ def _these_models(imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("model", "page"),
     [
         *(("marian", page) for page in PAGES),
+        *(("t5", page) for page in PAGES),
+        *(("m2m100", page) for page in ("translate", "attention", "inside")),
         *(("bart", page) for page in ("translate", "attention", "positions", "masks", "inside", "probe")),
     ],
 )
@@ -42,14 +46,16 @@ def test_each_page_shows_its_subject(model: str, page: str) -> None:
     assert not at.error
     assert at.selectbox(key="model").value == model
     assert "in training" not in " ".join(str(each.value) for each in at.warning), "which nobody knows here"
-    if (page, model) == ("probe", "bart"):
+    if page == "probe" and model != "marian":
         assert "enter sentences of your own" in words(at)
     else:
         assert SHOWN[page] in kinds(at)
 
 
-@pytest.mark.parametrize("model", ["marian", "bart"])
-def test_each_panel_opens_beside_a_head_and_every_view_of_words_is_sent(model: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "kind"), [("marian", "cross"), ("bart", "cross"), ("t5", "decoder"), ("t5", "cross")]
+)
+def test_each_panel_opens_beside_a_head_and_every_view_of_words_is_sent(model: str, kind: str) -> None:
     for panel, view in zip(PANELS, cycle(("head", "head.words", "lines.words.next")), strict=False):
-        at = visit("attention", model=model, text=TEXT, kind="cross", layer="3", head="1", panel=panel, view=view)
+        at = visit("attention", model=model, text=TEXT, kind=kind, layer="3", head="1", panel=panel, view=view)
         assert not at.error, panel

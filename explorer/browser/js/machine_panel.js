@@ -61,7 +61,7 @@ function overview(S) {
   const sources = data.source.tokens.length;
   const added = data.blocks.some(({ kind }) => kind === "positions")
     ? ", and a vector for its position is added"
-    : positions === "rope" || positions === "alibi"
+    : ["rope", "alibi", "relative"].includes(positions)
       ? "; its position only enters the scores of self-attention"
       : "";
   const read = tokensOf(S, "target");
@@ -135,7 +135,7 @@ function drawLinks(S, block) {
     links.push(["attention", head ? `Head ${head} in Attention` : "Open in Attention"]);
     if (head && ["scores", "masked", "weights"].includes(part)) links.push(["cell", "One cell"]);
     if (positions && (block.attention === "decoder" || part === "masked")) links.push(["masks", "Masks"]);
-    if ((positions === "rope" || positions === "alibi") && block.attention !== "cross")
+    if (["rope", "alibi", "relative"].includes(positions) && block.attention !== "cross")
       links.push(["positions", "Positions"]);
   } else if (block?.kind === "positions") links.push(["positions", "Positions"]);
   else if (!block || ["linear", "softmax", "word"].includes(block.kind)) links.push(["translate", "Open in Translate"]);

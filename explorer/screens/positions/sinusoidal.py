@@ -119,6 +119,7 @@ def comparison(config: ModelConfig, difference: float | None) -> str:
             "The loaded model does not add this table: its angles turn the queries and keys of self-attention (RoPE)."
         ),
         "alibi": t("The loaded model lowers its scores with the distance (ALiBi); it does not use this table."),
+        "relative": t("The loaded model adds a learned number per distance to its scores; it does not use this table."),
         "none": t("The loaded model has no positions; it does not use this table."),
     }[config.positions]
 

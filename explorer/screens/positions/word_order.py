@@ -173,6 +173,11 @@ def beyond_the_table(model: ModelDescription) -> str:
         return t("A rotation has no end, but distances beyond the trained length turn queries and keys to new angles.")
     if kind == "alibi":
         return t("ALiBi only takes more off the score of a more distant key: no position is new to this model.")
+    if kind == "relative":
+        return t(
+            "The bias has no end: from {distance} positions of distance on, all keys get the same learned number.",
+            distance=model.model_config.relative_distance,
+        )
     return t("This model has no positions, so no position is new to it; the length still is.")
 
 

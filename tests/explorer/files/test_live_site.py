@@ -24,7 +24,7 @@ from model.user_error import UserError
 from tests.explorer.files.unpacked import header_of, parts_of
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, write_metrics
-from tests.model.importing import peer
+from tests.model.importing import family_peers, peer
 from tests.paths import CHECKPOINTS
 
 LSTM = {"architecture": "lstm", "positions": "none", "n_encoder_heads": 1, "n_decoder_heads": 1}
@@ -209,6 +209,9 @@ def test_models_of_other_kinds_and_sizes_are_refused(tmp_path: Path, monkeypatch
     import_folder(peer.standard(), tmp_path / "marian")
     with pytest.raises(live_site.NotLive, match="marian has tokens of the kind sentencepiece"):
         live_model(tmp_path / "marian")
+    import_folder(family_peers.save("t5", tmp_path / "theirs"), tmp_path / "t5")
+    with pytest.raises(live_site.NotLive, match=r"t5 has layer_norm=rms, .*positions=relative, which is not computed"):
+        live_model(tmp_path / "t5")
     monkeypatch.setattr(live_site, "MOST_WEIGHTS", 400_000)
     with pytest.raises(live_site.NotLive, match=r"reverse has 0\.5 MB of weights; a browser is given 0\.4 MB at most"):
         live_model(find_model(CHECKPOINTS, "reverse"))

@@ -14,14 +14,19 @@ from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.architectures import make_transformer
 from model.config import ModelConfig
 from model.embeddings import count_parameters
-from tests.tiny import sources, targets, tiny_config, tiny_model
+from tests.tiny import T5, sources, targets, tiny_config, tiny_model
 
 CHOICES = [
     {"share_embeddings": share, "positions": positions, "norm_first": pre, "layer_norm": norm}
     for share, positions, pre, norm in product(
         ("none", "target", "all"), ("sinusoidal", "learned"), (False, True), ("standard", "scalar")
     )
-] + [{"output_bias": True, "norm_embeddings": True, "share_embeddings": share} for share in ("none", "all")]
+] + [
+    *({"output_bias": True, "norm_embeddings": True, "share_embeddings": share} for share in ("none", "all")),
+    T5,
+    {"head_width": 6},
+    {"feed_forward": "gated"},
+]
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
@@ -38,7 +43,7 @@ def test_parameters_are_the_modules(choice: dict[str, Any]) -> None:
         assert parts[part] == sum(p.numel() for name, p in model.named_parameters() if re.search(pattern, name))
 
 
-@pytest.mark.parametrize("choice", CHOICES[::5], ids=str)
+@pytest.mark.parametrize("choice", [*CHOICES[::5], *CHOICES[-3:]], ids=str)
 def test_flops_are_those_that_a_run_makes(choice: dict[str, Any]) -> None:
     model = tiny_model(**choice)
     with torch.inference_mode(), FlopCounterMode(display=False) as counter:

@@ -15,7 +15,7 @@ from model.importing.import_folder import read_translator
 from model.importing.source_folder import SourceFolder
 from model.text.pieces import TokenizerError
 from model.text.punctuation import normalize_punctuation
-from model.text.sentencepiece import SentencePieceTokenizer, Unigram, UnigramModel, read_unigram_model
+from model.text.sentencepiece import PieceModel, Segmenter, SentencePieceTokenizer, read_piece_model
 from model.text.tokenizer_kinds import tokenizer_from_dict
 from tests.model.importing import peer
 
@@ -25,7 +25,7 @@ STRANGE = [
     *"\u3000\u00a0\t\n\u200b\ufeff\u0301\u0308\u00ad\x01\u2028\u1e9b\u0323\uac00\u1100\u1161\ufdfa",
     *("e\u0301\u0323", "😀", "👨‍👩‍👧", "🇩🇪", "ก็", "नमस्ते", "the", "young", " man", ">>fra<<", "</s>", "<unk>"),
 ]
-PLAIN = UnigramModel(("▁a", "▁", "a", "b", "aa"), (-1.0, -2.0, -1.5, -3.0, -2.5), b"", True, True)
+PLAIN = PieceModel(("▁a", "▁", "a", "b", "aa"), (-1.0, -2.0, -1.5, -3.0, -2.5), b"", True, True)
 
 
 def strange_strings(n: int) -> list[str]:
@@ -40,7 +40,7 @@ def strange_strings(n: int) -> list[str]:
 @pytest.mark.parametrize("rule", ["nmt_nfkc", "nmt_nfkc_cf", "identity"])
 def test_pieces_and_offsets_are_those_of_sentencepiece(rule: str) -> None:
     processor = peer.require("sentencepiece").SentencePieceProcessor(model_proto=peer.spm("en", rule))
-    ours = Unigram(read_unigram_model(peer.spm("en", rule)))
+    ours = Segmenter(read_piece_model(peer.spm("en", rule)))
     strings = strange_strings(1000)
     for text in strings:
         content = text.encode()
@@ -97,8 +97,8 @@ def toy(**changes: Any) -> SentencePieceTokenizer:
 )
 def test_the_best_way_wins(text: str, scores: dict[str, float], pieces: str) -> None:
     names = tuple(name.replace("_", "▁") for name in scores)
-    model = UnigramModel(names, tuple(scores.values()), b"", add_dummy_prefix=True, remove_extra_whitespaces=True)
-    assert " ".join(piece for piece, _, _ in Unigram(model).cut(text)).replace("▁", "_") == pieces
+    model = PieceModel(names, tuple(scores.values()), b"", add_dummy_prefix=True, remove_extra_whitespaces=True)
+    assert " ".join(piece for piece, _, _ in Segmenter(model).cut(text)).replace("▁", "_") == pieces
 
 
 def test_a_piece_that_the_vocabulary_lacks_is_unknown() -> None:
@@ -162,16 +162,16 @@ def test_a_damaged_description_is_refused(change: dict[str, Any], says: str) -> 
 
 
 def test_a_file_of_another_kind_or_cut_off_is_refused_or_a_smaller_model() -> None:
-    for model_type in ("bpe", "char", "word"):
+    for model_type in ("char", "word"):
         with pytest.raises(TokenizerError, match="only Unigram"):
-            read_unigram_model(peer.spm("en", model_type=model_type), "source.spm")
+            read_piece_model(peer.spm("en", model_type=model_type), "source.spm")
     content, smaller = peer.spm("en"), 0
     for end in range(0, len(content), 97):
         try:
-            smaller += len(read_unigram_model(content[:end], "source.spm").pieces) > 0
+            smaller += len(read_piece_model(content[:end], "source.spm").pieces) > 0
         except TokenizerError as refused:
             assert re.search(r"source\.spm|SentencePiece model", str(refused))  # noqa: PT017
     assert smaller < 0.1 * len(content) / 97
     out_of_bounds = (4).to_bytes(4, "little") + (0xFFFFFC00).to_bytes(4, "little") + b"a\0"
     with pytest.raises(TokenizerError, match="damaged"):
-        Unigram(msgspec.structs.replace(PLAIN, charsmap=out_of_bounds))
+        Segmenter(msgspec.structs.replace(PLAIN, charsmap=out_of_bounds))

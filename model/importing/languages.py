@@ -1,0 +1,87 @@
+"""Language tokens: entries of a vocabulary that say which language a text is in, and which one to translate into."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from model.config import nearest
+from model.importing.source_folder import SPECIAL_TOKENS, TOKENIZER, TOKENIZERS, ImportFailed, SourceFolder
+
+_LANGUAGE = re.compile(r"__[a-z]{2,4}(_[A-Za-z]+)?__|[a-z]{2,4}_[A-Z][A-Za-z]{1,3}")  # __de__, de_DE, deu_Latn
+
+
+@dataclass(frozen=True)
+class Languages:
+    """The languages of source and target, as the person who imports names them; empty if they are not given."""
+
+    source: str = ""
+    target: str = ""
+
+
+NO_LANGUAGES = Languages()
+
+
+def refuse_languages(languages: Languages, kind: str) -> None:
+    """Raise an ImportFailed if languages are given for a `kind` of model that has no language tokens."""
+    if languages != NO_LANGUAGES:
+        raise ImportFailed(f"{kind} models have no language tokens; import this one without --from and --to.")
+
+
+def read_languages(folder: SourceFolder, first: int, default: Sequence[str] = ()) -> dict[str, int]:
+    """The language tokens of a vocabulary with their ids.
+
+    The files of `transformers` give their ids, or list them alone, or neither, as in a family whose list is always the
+    `default`: then they have the ids from `first` on.
+    """
+    settings = folder.optional_json(TOKENIZER)
+    decoder = settings.get("added_tokens_decoder")
+    by_id = [(entry, i) for i, entry in decoder.items()] if isinstance(decoder, dict) else []
+    added = folder.optional_json(TOKENIZERS).get("added_tokens")
+    by_id += [(entry, None) for entry in added] if isinstance(added, list) else []
+    ids: dict[str, int] = {}
+    for entry, key in by_id:
+        content, i = (entry.get("content"), entry.get("id", key)) if isinstance(entry, dict) else (None, key)
+        if isinstance(content, str) and _LANGUAGE.fullmatch(content) and str(i).isascii() and str(i).isdecimal():
+            ids[content] = int(str(i))
+    if ids:
+        return ids
+    for values in (folder.optional_json(SPECIAL_TOKENS), settings):
+        for key in ("additional_special_tokens", "extra_special_tokens"):
+            names = [name for name in _listed(values, key) if _LANGUAGE.fullmatch(name)]
+            if names:
+                return {name: first + n for n, name in enumerate(names)}
+    return {name: first + n for n, name in enumerate(default)}
+
+
+def _listed(values: Mapping[str, Any], key: str) -> list[str]:
+    entries = values.get(key)
+    contents = [e.get("content") if isinstance(e, dict) else e for e in entries] if isinstance(entries, list) else []
+    return [content for content in contents if isinstance(content, str)]
+
+
+def choose(languages: Languages, tokens: Mapping[str, int], own: Languages) -> Languages:
+    """The language tokens of source and target: those asked for, or the model's `own`.
+
+    A language may be named by its token or without the underscores around it.
+
+    Raises:
+        ImportFailed: one is needed and not given, or the model has no such language; the message lists some.
+    """
+
+    def token(asked: str, given: str, option: str, role: str) -> str:
+        name = asked or given
+        for spelling in (name, f"__{name}__"):
+            if spelling in tokens:
+                return spelling
+        codes = [token.strip("_") for token in tokens]
+        if not name:
+            some = ", ".join(sorted(codes)[:8])
+            raise ImportFailed(f"choose the {role} language with {option}; the model has {len(codes)}: {some}, …")
+        raise ImportFailed(f"the model has no {role} language {name!r:.40}{nearest(name, codes)}")
+
+    return Languages(
+        token(languages.source, own.source, "--from", "source"), token(languages.target, own.target, "--to", "target")
+    )

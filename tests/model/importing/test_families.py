@@ -1,0 +1,194 @@
+"""Imported encoder-decoders of all families compute what `transformers` computes, from ids to translations."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.checkpoint import load_model
+from model.config import ATTENTION_KINDS, EOS, PAD, SOS, UNK, DecodeConfig
+from model.decoding.decode import decode_batch
+from model.fast.decoding import fast_decoder
+from model.importing.import_folder import import_folder
+from model.importing.languages import Languages
+from model.recording import AttentionRecorder
+from tests.model.importing import family_peers as peers
+from tests.model.importing.peer import SENTENCES
+
+pytestmark = pytest.mark.usefixtures("no_gradients")
+
+FAMILIES = ("m2m100", "nllb", "mbart", "mbart50", "pegasus", "t5", "t5 v1.1", "mt5")
+N_CONFIGURATIONS = 5
+MORE = ["ein Rad  auf\nder Bank", "über das Gras. Quizzes?"]
+NORMALISED = "the man rides ﬁne ½ bikes"  # by the .spm file; `transformers` builds mBART's tokenizer without that
+
+
+def configuration(family: str, seed: int) -> dict[str, Any]:
+    """Random sizes and switches of a family; the first is an ordinary one."""
+    if seed == 0:
+        return {}
+    draw = random.Random(f"{family} {seed}")
+    if family.startswith(("t5", "mt5")):
+        return {
+            "d_model": draw.choice([16, 20, 32]),
+            "d_kv": draw.choice([3, 4, 16]),
+            "d_ff": draw.choice([17, 40]),
+            "num_heads": draw.choice([1, 3, 6]),
+            "num_layers": draw.randint(1, 3),
+            "num_decoder_layers": draw.randint(1, 3),
+            "relative_attention_num_buckets": draw.choice([4, 8, 32]),
+            "relative_attention_max_distance": draw.choice([17, 128]),
+            "layer_norm_epsilon": draw.choice([1e-6, 1e-3]),
+            **({"feed_forward_proj": draw.choice(["relu", "gated-silu", "gated-gelu"])} if family != "t5" else {}),
+        }
+    return {
+        "d_model": draw.choice([16, 24, 32]),
+        "encoder_layers": draw.randint(1, 3),
+        "decoder_layers": draw.randint(1, 3),
+        "encoder_attention_heads": draw.choice([1, 2, 8]),
+        "decoder_attention_heads": draw.choice([1, 2, 4]),
+        "encoder_ffn_dim": (units := draw.choice([17, 40])),
+        "decoder_ffn_dim": units,
+        "scale_embedding": draw.random() < 0.5,
+        "activation_function": draw.choice(["relu", "gelu", "gelu_new", "swish"]),
+    }
+
+
+class Pair:
+    """A model in `transformers` and the same one imported, with the way from their ids to ours."""
+
+    def __init__(self, folder: Path, family: str, seed: int) -> None:
+        name, self.family = family.split()[0], family
+        theirs = folder / "theirs"
+        theirs.mkdir()
+        self.tokenizer = peers.tokenizer(name, theirs)
+        changes = configuration(family, seed)
+        if family in ("t5 v1.1", "mt5"):
+            changes = {
+                "untied": seed % 2 == 0,
+                "tie_word_embeddings": False,
+                "feed_forward_proj": "gated-gelu",
+            } | changes
+        self.theirs = peers.model(name, len(self.tokenizer) + (100 if name == "m2m100" else 0), seed=seed, **changes)
+        asked = peers.LANGUAGES.get(name, ("", "", "", ""))
+        config, codes = self.theirs.config, self.tokenizer.convert_tokens_to_ids(list(asked[2:]))
+        self.codes, self.first = codes, codes[1] if asked[0] else None
+        if name == "mbart":
+            config.decoder_start_token_id, self.first = codes[1], None
+        elif name == "mbart50":
+            config.decoder_start_token_id = 2
+        self.theirs.generation_config.decoder_start_token_id = config.decoder_start_token_id
+        self.theirs.save_pretrained(theirs)
+        self.start = config.decoder_start_token_id
+        pad, eos, unk = (getattr(self.tokenizer, f"{each}_token_id") for each in ("pad", "eos", "unk"))
+        self.pad, self.eos = pad, eos
+        ends = {"source": codes[0] if name == "mbart" else eos, "target": eos}
+        self.ids = {}
+        for side, end in ends.items():
+            special = {pad: PAD, end: EOS, unk: UNK}
+            rest = (i for i in range(config.vocab_size) if i not in special)
+            self.ids[side] = special | {i: 4 + n for n, i in enumerate(rest)}
+        self.columns = [self.ids["target"][i] for i in range(config.vocab_size)]
+        self.found = import_folder(theirs, folder / "ours", languages=Languages(*asked[:2]))
+        self.ours = load_model(folder / "ours")
+
+    def batch(self, *lengths: tuple[int, int]) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Random sources and targets of these lengths, padded, in their ids and in ours."""
+        generator = torch.Generator().manual_seed(7)
+        theirs, ours = [], []
+        for n, side in enumerate(("source", "target")):
+            ids = self.ids[side]
+            ordinary = torch.tensor([i for i, own in ids.items() if own > UNK])
+            rows = torch.full((len(lengths), max(length[n] for length in lengths)), self.pad)
+            for row, length in zip(rows, lengths, strict=True):
+                row[: length[n]] = ordinary[torch.randint(len(ordinary), (length[n],), generator=generator)]
+            if n:
+                rows[:, 0] = self.start
+            mapped = torch.tensor([[ids[i] for i in row] for row in rows.tolist()])
+            if n:
+                mapped[:, 0] = SOS
+            theirs.append(rows)
+            ours.append(mapped)
+        return (theirs[0], theirs[1]), (ours[0], ours[1])
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(family, seed) for family in FAMILIES for seed in range(N_CONFIGURATIONS)],
+    ids=lambda each: f"{each[0]}-{each[1]}",
+)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    with torch.inference_mode():
+        return Pair(tmp_path_factory.mktemp("pair"), *request.param)
+
+
+def test_ids_and_text_are_the_same(pair: Pair) -> None:
+    for text in (*SENTENCES, *MORE, *([] if pair.family == "mbart" else [NORMALISED])):
+        theirs = pair.tokenizer(text).input_ids
+        encoding = pair.ours.source.encode(text)
+        assert [pair.ids["source"][i] for i in theirs] == [*encoding.ids, EOS], text
+        assert max(encoding.offsets)[1] <= len(text)
+        assert encoding.words == tuple(sorted(encoding.words))
+        known = [i for i in theirs if i not in (pair.tokenizer.unk_token_id, *pair.codes)]
+        spelt = pair.tokenizer.decode(known, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        assert pair.ours.target.decode([pair.ids["target"][i] for i in known]).split() == spelt.split()
+
+
+def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
+    theirs, (src, tgt) = pair.batch((12, 7), (4, 9), (2, 5))
+    real = tgt != PAD
+    expected = pair.theirs(
+        input_ids=theirs[0],
+        attention_mask=(src != PAD).long(),
+        decoder_input_ids=theirs[1],
+        decoder_attention_mask=real.long(),
+        output_attentions=True,
+    )
+    recorder = AttentionRecorder()
+    logits = pair.ours.transformer(src, tgt, tap=recorder)[
+        ..., [pair.ids["target"][i] for i in sorted(pair.ids["target"])]
+    ]
+    largest = max(1.0, float(expected.logits.abs().max()))
+    assert expected.logits.std() > 0.1, "a test at tiny scale would be blind"
+    torch.testing.assert_close(logits[real], expected.logits[real], rtol=0, atol=1e-5 * largest)
+    for kind in ATTENTION_KINDS:
+        rows = src != PAD if kind == "encoder" else real
+        for layer, weights in enumerate(expected[f"{kind}_attentions"]):
+            found = recorder.calls[kind, layer][0]
+            assert found.shape == weights.shape
+            for row, n in enumerate(rows.sum(-1).tolist()):
+                torch.testing.assert_close(found[row, :, :n], weights[row, :, :n], rtol=0, atol=1e-5)
+    assert torch.equal(pair.ours.transformer(src, tgt), pair.ours.transformer(src, tgt, tap=AttentionRecorder()))
+
+
+def test_greedy_continuations_are_the_same_ids(pair: Pair) -> None:
+    """Our search uses the fast steps of decoding; it begins with the language that was chosen."""
+    theirs = pair.tokenizer(SENTENCES, return_tensors="pt", padding=True)
+    rows = [[*pair.ours.source.encode(text).ids, EOS] for text in SENTENCES]
+    src = torch.tensor([row + [PAD] * (max(map(len, rows)) - len(row)) for row in rows])
+    # Without its cache, which needs as many layers in the encoder as in the decoder. Ours never predicts <pad>.
+    settings: dict[str, Any] = {"num_beams": 1, "do_sample": False, "use_cache": False, "max_new_tokens": 12}
+    settings["bad_words_ids"] = [[pair.pad]]
+    expected = pair.theirs.generate(**theirs, **settings, forced_bos_token_id=pair.first, forced_eos_token_id=None)
+    found = decode_batch(pair.ours.model, src, DecodeConfig(max_length=12))
+    for row, (best, *_) in zip(expected.tolist(), found, strict=True):
+        wanted = [pair.ids["target"][i] for i in row[1:]]
+        wanted = wanted[: wanted.index(EOS) + 1] if EOS in wanted else wanted
+        assert list(best.path)[: len(wanted)] == wanted
+
+
+def test_the_fast_steps_of_decoding_give_the_same_logits(pair: Pair) -> None:
+    theirs, (src, tgt) = pair.batch((9, 10), (9, 10))
+    expected = pair.theirs(input_ids=theirs[0], decoder_input_ids=theirs[1]).logits
+    decoder = fast_decoder(pair.ours.transformer)
+    state, columns = decoder.start(src), []
+    for tokens in tgt.T:
+        logits, state = decoder.step(tokens, state)
+        columns.append(logits)
+    found = torch.stack(columns, dim=1)[..., pair.columns]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5 * max(1.0, float(expected.abs().max())))
