@@ -7,7 +7,6 @@ The error message says what to do, because these files are edited by hand.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 import types
 import typing
@@ -15,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
+from model.nearest import nearest
 from model.user_error import UserError
 
 FORMAT_VERSION = 1
@@ -390,32 +390,6 @@ def parse_value(cls: type[Config], key: str, text: str) -> Any:
             raise ConfigError("{key} must be {noun}, not '{text}'.", key=key, noun=noun, text=text) from None
     _check_type(key, text, kind)
     return text
-
-
-MOST_LISTED = 12
-"""Names that a hint lists in full if none of them is close to the word."""
-
-
-def nearest(word: str, known: typing.Iterable[str]) -> str:
-    """A hint that names the `known` words closest to `word`; if none is close, all of them, or of many the nearest."""
-    known = sorted(known)
-    if not known:
-        return "."
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6) or _related(word, known)
-    if close:
-        quoted = [f"'{name}'" for name in close]
-        return f"; did you mean {' or '.join(quoted)}?"
-    if len(known) <= MOST_LISTED:
-        return f"; known: {', '.join(known)}."
-    few = difflib.get_close_matches(word, known, n=3, cutoff=0.0)
-    return f"; the most similar of {len(known)} are {', '.join(few)}."
-
-
-def _related(word: str, known: list[str]) -> list[str]:
-    """Up to three names of which `word` is the initials (lr, learning_rate) or a part (heads, n_encoder_heads)."""
-    parts = {name: name.split("_") for name in known}
-    initials = {name: "".join(part[:1] for part in parts[name]) for name in known}
-    return [name for name in known if word == initials[name] or word in parts[name]][:3]
 
 
 def _check_type(key: str, value: Any, kind: Any) -> None:

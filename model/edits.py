@@ -15,8 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig, nearest
+from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 from model.dry_run import points
+from model.nearest import nearest
 from model.plurals import plural
 from model.points import attention_scope
 from model.tap import Tap

@@ -17,7 +17,8 @@ from model.commands import (
     search_config,
     typed,
 )
-from model.config import nearest, own_search
+from model.config import own_search
+from model.nearest import nearest
 from model.plurals import plural
 
 if TYPE_CHECKING:

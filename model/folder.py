@@ -23,8 +23,9 @@ import msgspec
 from safetensors import SafetensorError, safe_open
 
 from model import faults, file_formats
-from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, nearest, to_dict, with_current_names
+from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, to_dict, with_current_names
 from model.file_formats import Config, FormatError, Status, decode
+from model.nearest import nearest
 from model.user_error import UserError, readable
 
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"

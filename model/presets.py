@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.config import ConfigError, nearest
+from model.config import ConfigError
+from model.nearest import nearest
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from model.commands import CommandError, OneSentenceParser, run_command, typed
-from model.config import nearest
 from model.folder import STATUS, WEIGHTS
+from model.nearest import nearest
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Literal, NoReturn
 
 from explorer.runs.home import INSTALLED, ROOT
 from model.commands import SUBCOMMANDS, OneSentenceParser, fail
-from model.config import nearest
+from model.nearest import nearest
 from model.user_error import UserError
 
 Way = Literal["browser", "window", "none"]

@@ -23,9 +23,9 @@ from explorer.runs.viewer_mode import viewing
 from explorer.web import address, runtime
 from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, with_progress
-from model.config import nearest
 from model.data.task import DataError
 from model.folder import METRICS, CheckpointError
+from model.nearest import nearest
 from model.user_error import UserError, readable
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from explorer.decoding.selection import Selection
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import address, decoding_choice, runtime, session
-from model.config import nearest
+from model.nearest import nearest
 
 PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that exists is opened first
 _SELECTION, _TURN, _FIELD_OF = "_selection", "_tour_turn", "_field_of"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from model.config import nearest
 from model.data.adjective_swap import adjective_swap
 from model.data.dates import dates
 from model.data.files import files_task
@@ -15,6 +14,7 @@ from model.data.multi30k import MULTI30K_TASKS
 from model.data.number_words import number_words_task
 from model.data.phrases import PHRASE_TASKS, phrases
 from model.data.task import DataError, Example, Prompt, Splits, Task
+from model.nearest import nearest
 
 __all__ = ["MADE_HERE", "TASKS", "DataError", "Example", "Prompt", "Splits", "Task", "get_task"]
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from model.config import ConfigError, nearest
+from model.config import ConfigError
 from model.experiments.recipe import Experiment
+from model.nearest import nearest
 
 CATALOGUE = Path(__file__).parent / "experiments.toml"
 

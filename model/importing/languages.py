@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from model.config import nearest
 from model.importing.source_folder import SPECIAL_TOKENS, TOKENIZER, TOKENIZERS, ImportFailed, SourceFolder
+from model.nearest import nearest
 
 _LANGUAGE = re.compile(r"__[a-z]{2,4}(_[A-Za-z]+)?__|[a-z]{2,4}_[A-Z][A-Za-z]{1,3}")  # __de__, de_DE, deu_Latn
 

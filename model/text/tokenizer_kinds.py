@@ -6,7 +6,8 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from model.config import UNTRAINED_TOKENIZERS, DataConfig, nearest
+from model.config import UNTRAINED_TOKENIZERS, DataConfig
+from model.nearest import nearest
 from model.text.pieces import TokenizerError, check_lang
 from model.text.tokenizer import CharacterTokenizer, Tokenizer, WhitespaceTokenizer, WordTokenizer
 

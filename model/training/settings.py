@@ -13,11 +13,11 @@ from model.config import (
     ModelConfig,
     TrainConfig,
     from_dict,
-    nearest,
     parse_value,
     to_dict,
     with_current_names,
 )
+from model.nearest import nearest
 from model.presets import Preset
 
 GIVEN_ELSEWHERE = {

@@ -96,7 +96,7 @@ def _inline(value: object) -> str:
 
 def page(kind: str = "lessons", shown: tuple[LessonOnSite, ...] | None = None) -> bytes:
     """The page: "lessons", "class", or "scorm" (lessons connected with a platform)."""
-    modules = assets.modules(*assets.LESSONS, "glossary")
+    modules = assets.modules("lesson", "class_page", "scorm", "glossary")
     data = {
         "pack": {"modules": list(modules.items()), "looks": {}},
         "lessons": [dataclasses.asdict(lesson) for lesson in shown or lessons()],

@@ -24,12 +24,12 @@ from model.config import (
     ModelConfig,
     TrainConfig,
     from_dict,
-    nearest,
     parse_value,
     to_dict,
     with_current_names,
     with_former_names,
 )
+from model.nearest import nearest
 
 CLASSES = (ModelConfig, DataConfig, TrainConfig, DecodeConfig)
 ONE_HEAD = {"n_encoder_heads": 1, "n_decoder_heads": 1}
