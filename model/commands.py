@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, NoReturn, get_args
 
-from model.config import DecodeConfig, LengthPenalty
+from model.config import DecodeConfig, LengthPenalty, PairFault
 from model.user_error import UserError, refused_by_system
 
 EXIT_WRONG_USE = 2
@@ -122,6 +122,20 @@ def add_own_data(parser: argparse.ArgumentParser) -> None:
         "--valid-share", type=float, metavar="X", help="share of the pairs held out for validation (default: 0.1)"
     )
     own.add_argument("--valid-data", type=Path, metavar="FILE", help="instead: a file of validation pairs, like --data")
+    for option, help_text in (
+        ("--leave-out", "do not train on what the check of the pairs finds: {}"),
+        ("--keep", "train on it after all (long and duplicates are left out by default)"),
+    ):
+        choices = get_args(PairFault)
+        own.add_argument(
+            option,
+            nargs="+",
+            action="extend",
+            default=[],
+            choices=choices,
+            metavar="FINDING",
+            help=help_text.format(", ".join(choices)),
+        )
     own.add_argument("--source-lang", default="xx", metavar="CODE", help="language of the source, such as en")
     own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
 

@@ -249,6 +249,9 @@ class TrainConfig:
 
 LengthPenalty = Literal["none", "mean", "gnmt"]
 
+PairFault = Literal["long", "garbled", "duplicates", "contradictory", "untranslated", "lengths", "scripts"]
+"""What model.data.checks can find in sentence pairs and leave out."""
+
 
 @dataclass(frozen=True)
 class DecodeConfig:

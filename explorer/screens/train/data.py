@@ -13,6 +13,7 @@ from explorer.locale.text import percent, plain, why
 from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
 from explorer.runs.settings import Changes
 from explorer.runs.uploads import LANGUAGES, store
+from explorer.screens.train.findings import chosen, draw_findings, forget_choices
 from explorer.web.downloads import download_button, megabytes
 from explorer.web.figures import draw_table
 from explorer.web.runs import choose_one
@@ -58,7 +59,7 @@ class Data:
 
 def choose_data(checkpoints: Path) -> Data | None:
     """Draw the choice of data; return None while no usable data are chosen."""
-    names = [*TASKS, FILES]
+    names = [FILES, *TASKS]
     task = st.selectbox(
         t("Data"),
         names,
@@ -146,6 +147,12 @@ def _own_pairs(checkpoints: Path) -> Data | None:
 
 def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
     source = Source(tuple(map(str, paths)))
+    if st.session_state.get(_READ_FROM) != source.paths:
+        # Other files: start from what is detected in them, not from earlier choices.
+        st.session_state[_READ_FROM] = source.paths
+        for key in (_HEADER, "train_col_source", "train_col_target", "train_files_tokenizer"):
+            st.session_state.pop(key, None)
+        forget_choices()
     table = len(paths) == 1
     if table:
         columns_of(source.paths[0], None)  # a file that cannot be read has no settings
@@ -156,25 +163,29 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         left, right = st.columns(2)
         src_lang = _language(left, t("Language of the source"), "train_lang_source")
         tgt_lang = _language(right, t("Language of the target"), "train_lang_target")
-        reading = replace(_choose_division(source, checkpoints), src_lang=src_lang, tgt_lang=tgt_lang)
+        keep, leave_out = chosen()
+        reading = replace(
+            _choose_division(source, checkpoints),
+            src_lang=src_lang,
+            tgt_lang=tgt_lang,
+            keep=keep,
+            leave_out=leave_out,
+        )
         pairs = overview(source)
         draw_table(list(pairs.first), t("The first {n} pair", "The first {n} pairs", n=len(pairs.first)), file="pairs")
     with st.spinner(t("Looking at the data …")):
         division = divide(reading)
-    summary.caption(plain(division.sentence(source, pairs)))
+    with summary:
+        st.caption(plain(division.sentence(source, pairs)))
+        draw_findings(division.findings)
     preset, proposal = files_preset(division.n_train), division.proposal
-    return Data(FILES, proposal.data, preset, reading.arguments(), wanted_name="my-model", proposal=proposal)
+    wanted = paths[0].name.partition(".")[0]
+    return Data(FILES, proposal.data, preset, reading.arguments(), wanted_name=wanted, proposal=proposal)
 
 
 def _choose_columns(source: Source) -> Source:
     """Draw the switch for headings and, for more than two columns, the choice of columns."""
     path = source.paths[0]
-    if (
-        st.session_state.get(_READ_FROM) != path
-    ):  # another file: start from what is detected in it, not from earlier choices
-        st.session_state[_READ_FROM] = path
-        for key in (_HEADER, "train_col_source", "train_col_target", "train_files_tokenizer"):
-            st.session_state.pop(key, None)
     _, detected = columns_of(path, None)
     header: bool | None = None
     if not path.endswith((".jsonl", ".ndjson")):
@@ -277,7 +288,7 @@ def _one_table() -> Sequence[tuple[str, bytes]]:
     )
     if (text or "").strip():
         pasted = pasted_table(text)
-        return [(f"pasted{pasted.ending}", pasted.text.encode(errors="replace"))]
+        return [(f"my-pairs{pasted.ending}", pasted.text.encode(errors="replace"))]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(t("Fill in a sample"), on_click=_fill_in_sample)
         download_button(t("Sample file"), sample_file, FILE_NAME, "text/tab-separated-values", key="train_sample")

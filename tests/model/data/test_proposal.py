@@ -31,10 +31,10 @@ def new_words(n: int) -> own_data.Pairs:
 @pytest.mark.parametrize(
     ("pairs", "kind", "reason"),
     [
-        (number_words(), "characters", "100 % of the validation answers hold a word that no training answer"),
-        (own_data.word_reversal(), "characters", "which whole words could never spell"),
+        (number_words(), "characters", "every held-out answer has a word that never occurs"),
+        (own_data.word_reversal(), "characters", "short enough to be written letter by letter"),
         (own_data.sentence_pairs(600), "words", "spell every validation answer"),
-        (new_words(200), "subwords", "pieces can spell any text"),
+        (new_words(200), "subwords", "pieces can write any text"),
         ([(f"{n} 的 数", f"{n * 7919}") for n in range(90)], "characters", "letter by letter"),
     ],
     ids=["numbers", "reversal", "grammar", "names", "digits"],
