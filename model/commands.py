@@ -109,12 +109,19 @@ def search_config(options: argparse.Namespace, *, max_length: int = 0) -> Decode
 
 def add_own_data(parser: argparse.ArgumentParser) -> None:
     """Add the options for your own sentence pairs; model.training.own_data reads them."""
+    from model.data.tables import ENDINGS
+    from model.data.text_files import ENCODINGS
+
     own = parser.add_argument_group("your own sentence pairs (--task files)")
-    own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
+    endings = ", ".join(ending.removeprefix(".").upper() for ending in ENDINGS)
+    own.add_argument("--data", type=Path, metavar="FILE", help=f"a file with a pair in each row ({endings})")
     own.add_argument("--source-column", metavar="NAME", help="heading, or number from 1, of the source column")
     own.add_argument("--target-column", metavar="NAME", help="heading, or number from 1, of the target column")
     own.add_argument("--source", type=Path, metavar="FILE", help="instead: source sentences, one a line")
     own.add_argument("--target", type=Path, metavar="FILE", help="instead: their translations, line by line")
+    own.add_argument(
+        "--encoding", choices=ENCODINGS, help="encoding of files that are neither UTF-8 nor UTF-16 with its mark"
+    )
     own.add_argument(
         "--header", choices=("auto", "yes", "no"), default="auto", help="whether the first row holds headings"
     )

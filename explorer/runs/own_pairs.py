@@ -22,11 +22,15 @@ N_FIRST = 3  # pairs under "How it is read"
 
 @dataclass(frozen=True)
 class Source:
-    """Where pairs are read from: two columns of a table, or two parallel texts. Serves as a cache key."""
+    """Where pairs are read from: two columns of a table, or two parallel texts. Serves as a cache key.
+
+    `encoding` is that of files that are neither UTF-8 nor UTF-16.
+    """
 
     paths: tuple[str, ...]
     columns: tuple[str, str] | None = None
     header: bool | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ class Reading:
             columns = source.columns or ("1", "2")
             words = ("--data", source.paths[0], "--source-column", columns[0], "--target-column", columns[1])
             words += () if source.header is None else ("--header", "yes" if source.header else "no")
+        words += () if source.encoding is None else ("--encoding", source.encoding)
         if self.valid is not None:
             words += ("--valid-data", self.valid.paths[0])
         elif self.share != VALID_FRACTION:
@@ -91,13 +96,13 @@ class Division:
 
 
 @cached
-def columns_of(path: str, header: bool | None) -> tuple[tuple[str, ...], bool]:
+def columns_of(path: str, header: bool | None, encoding: str | None = None) -> tuple[tuple[str, ...], bool]:
     """Read the columns of a table, and whether its first row has their names.
 
     Raises:
-        DataError: the file cannot be read.
+        DataError: the file cannot be read. EncodingError: its encoding has to be chosen.
     """
-    table = read_table(Path(path), header=header)
+    table = read_table(Path(path), header=header, encoding=encoding)
     return table.columns, table.has_header
 
 
@@ -153,6 +158,6 @@ def added_overview(path: str, changed: float, src_lang: str, tgt_lang: str, *, w
 def _pairs(source: Source) -> Pairs:
     paths = [Path(path) for path in source.paths]
     if len(paths) == 2:
-        return read_parallel(*paths)
+        return read_parallel(*paths, encoding=source.encoding)
     src, tgt = source.columns or (None, None)
-    return read_pairs(paths[0], source_column=src, target_column=tgt, header=source.header)
+    return read_pairs(paths[0], source_column=src, target_column=tgt, header=source.header, encoding=source.encoding)

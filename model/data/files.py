@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from model.config import DataConfig
-from model.data.tables import Table, parallel, read_lines, read_table
+from model.data.tables import Table, read_table
 from model.data.task import DataError, Example, Splits, Task
+from model.data.text_files import parallel, read_lines
 from model.file_formats import FormatError, StoredPair, checked, decode, pair_problem
 from model.folder import write_bytes
 from model.plurals import plural
@@ -150,8 +151,9 @@ def read_pairs(
     src_lang: str = "",
     tgt_lang: str = "",
     header: bool | None = None,
+    encoding: str | None = None,
 ) -> Pairs:
-    """Read the pairs in a TSV, CSV or JSONL file; `header` as for :func:`model.data.tables.read_table`.
+    """Read the pairs in a table; `header` and `encoding` as for :func:`model.data.tables.read_table`.
 
     A column is given by its heading or by its number from 1. Otherwise it is the column named after the language, or
     one with a common name (source, target, …), or the first free column, except one that only numbers the rows.
@@ -160,7 +162,7 @@ def read_pairs(
         DataError: the file cannot be read, has no such column, or fewer than half of its rows can be used.
     """
     headings = [heading for heading in (source_column, target_column, src_lang, tgt_lang) if heading]
-    table = read_table(path, headings=headings, header=header)
+    table = read_table(path, headings=headings, header=header, encoding=encoding)
     if len(table.columns) < 2:
         raise DataError(f"{path.name} has only one column ('{table.columns[0]}'); source and target need one each.")
     source = _column(table, source_column, (src_lang, *_SOURCE_NAMES))
@@ -180,13 +182,13 @@ def read_pairs(
     return replace(pairs, unused=unused)
 
 
-def read_parallel(source: Path, target: Path) -> Pairs:
+def read_parallel(source: Path, target: Path, *, encoding: str | None = None) -> Pairs:
     """Read the pairs in two text files that correspond line by line.
 
     Raises:
         DataError: a file cannot be read, or the numbers of lines differ.
     """
-    pairs = zip(*parallel(source, target), strict=True)
+    pairs = zip(*parallel(source, target, encoding=encoding), strict=True)
     rows = [(n, "", left, right) for n, (left, right) in enumerate(pairs, start=1)]
     return _checked(f"{source.name} with {target.name}", rows, source.name, target.name)
 
@@ -195,7 +197,11 @@ def _column(table: Table, name: str | None, common_names: tuple[str, ...]) -> in
     if name:
         return table.column(name)
     headings = [heading.casefold() for heading in table.columns]
-    return next((headings.index(common) for common in common_names if common.casefold() in headings), None)
+    at = next((headings.index(common) for common in common_names if common.casefold() in headings), None)
+    if at is None and common_names[0]:  # en of a translation memory may be called en-GB
+        regions = [heading.partition("-")[0] for heading in headings]
+        at = regions.index(common_names[0]) if common_names[0] in regions else None
+    return at
 
 
 def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str, target_name: str) -> Pairs:

@@ -73,7 +73,7 @@ def _checked(options: argparse.Namespace, split_seed: int) -> tuple[Pairs, Check
         raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
     if options.valid_data and options.valid_share is not None:
         raise CommandError("--valid-data brings the validation pairs; leave out --valid-share.")
-    pairs = _table(options, options.data) if options.data else read_parallel(options.source, options.target)
+    pairs = _table(options, options.data) if options.data else _parallel(options)
     valid = _table(options, options.valid_data) if options.valid_data else None
     return pairs, check(
         pairs,
@@ -85,6 +85,10 @@ def _checked(options: argparse.Namespace, split_seed: int) -> tuple[Pairs, Check
     )
 
 
+def _parallel(options: argparse.Namespace) -> Pairs:
+    return read_parallel(options.source, options.target, encoding=options.encoding)
+
+
 def _table(options: argparse.Namespace, path: Path) -> Pairs:
     return read_pairs(
         path,
@@ -93,6 +97,7 @@ def _table(options: argparse.Namespace, path: Path) -> Pairs:
         src_lang=options.source_lang,
         tgt_lang=options.target_lang,
         header=HEADERS[options.header],
+        encoding=options.encoding,
     )
 
 
@@ -102,7 +107,7 @@ def _words(options: argparse.Namespace) -> list[str]:
     for name in ("data", "source", "target", "valid_data"):
         if getattr(options, name):
             words += [f"--{name.replace('_', '-')}", getattr(options, name).name]
-    for name in ("source_column", "target_column", "valid_share"):
+    for name in ("source_column", "target_column", "valid_share", "encoding"):
         if getattr(options, name):
             words += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     if options.header != "auto":

@@ -22,6 +22,7 @@ from explorer.web.runs import fill_form, made_key
 from model import relabel
 from model.data.number_words import number_words
 from tests.explorer.toy_runs import save_run
+from tests.model.data.test_people_files import workbook
 from tests.pages.page import assert_says, button, choose, press, run, tables, visit, words
 from tests.pages.test_train import options
 
@@ -163,6 +164,31 @@ def test_what_is_wrong_with_pairs_is_said_and_can_be_left_out() -> None:
     at.text_area(key="train_pasted").set_value(TWENTY)
     run(at)
     assert options(at).leave_out == [], "other pairs begin with the defaults"
+
+
+@pytest.mark.usefixtures("training")
+def test_files_of_old_encodings_are_read_after_a_question() -> None:
+    at = upload(own_data(), "pairs.txt", "".join(f"Mädchen {n} -> fille {n}\n" for n in range(120)).encode("latin-1"))
+    [question] = at.radio
+    assert question.options[0] == "Mädchen 0 \\-\\> fille 0 (windows-1252)"
+    assert "Choose the line that reads correctly." in words(at)
+    assert not [element for element in at.button if element.label == "Start training"]
+    question.set_value("windows-1252")
+    run(at)
+    assert "120 pairs: 108 to learn from, 12 held out" in words(at)
+    assert options(at).encoding == "windows-1252"
+    assert tables(at)[0].iloc[0].tolist() == ["Mädchen 0", "fille 0"]
+    upload(at, "pairs.tsv", TWENTY.encode("utf-16"))
+    assert "20 pairs: 18 to learn from, 2 held out" in words(at)
+    assert options(at).encoding is None
+
+
+@pytest.mark.usefixtures("training")
+def test_a_spreadsheet_can_be_uploaded() -> None:
+    content = workbook(("number", "digits", "note"), *((words_, digits, "x") for words_, digits in number_words()))
+    at = upload(own_data(), "numbers.xlsx", content)
+    assert "300 pairs, with the headings “number” and “digits”: 270 to learn from" in words(at)
+    assert Path(options(at).data).read_bytes() == content
 
 
 @pytest.mark.usefixtures("training")
