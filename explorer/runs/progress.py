@@ -29,6 +29,8 @@ def progress(status: RunStatus) -> str:
     """State how far the run is, and how long it will still take."""
     position = f"step {status.step:,} of {status.max_steps:,}" if status.max_steps else "no step yet"
     if status.state == "finished":
+        if status.step < status.max_steps:
+            return f"Finished at step {status.step:,} of at most {status.max_steps:,}."
         return f"Finished at step {status.step:,}."
     if status.busy and status.eta_s is not None and status.step:
         return f"{position}, about {clock(status.eta_s)} left"

@@ -24,6 +24,7 @@ MEMORISES = (0.02, 0.05)  # validation loss above its lowest: in nats, and as a 
 MUCH = 0.2  # validation loss above its lowest, as a share of the lowest
 FLAT = (0.005, 0.03)  # gain over the last third: in nats, and as a share of the whole gain
 LITTLE = 0.6  # if more than this share of the first loss is left, little has been learned,
+SLIGHT = 0.01  # share of the lowest loss: a gain over the last third that no score of a good model shows
 HOPELESS = 0.02  # and a gain over the last third below this share of the first loss does not count
 MANY_WRONG, FEW_WRONG = 0.05, 0.99  # shares of exactly right sentences
 GOOD = 0.8  # a model with this share right, give or take chance, has found the rule and not only its examples
@@ -260,7 +261,8 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
     # A run that is good at its first and last evaluation started from a good model's weights, and with a low loss.
     was_good = min(scores[0], scores[-1]) >= CAPABLE
     little, gain = best > LITTLE * first and not was_good, min(before) - min(after)
-    if gain > max(FLAT[0], FLAT[1] * (first - best), HOPELESS * first if little else 0.0):
+    slight = SLIGHT * best if was_good else 0.0
+    if gain > max(FLAT[0], FLAT[1] * (first - best), HOPELESS * first if little else 0.0, slight):
         return None
     since, lowest = min(points, key=lambda point: point[1])
     none_right = curves.score and max(scores) < MANY_WRONG
@@ -275,7 +277,7 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
         )
     return Diagnosis(
         "levelled",
-        f"Levelled off: for a third of its updates the validation loss has not fallen below {_nats(lowest)}"
+        f"Levelled off: for a third of its updates the validation loss has hardly fallen (to {_nats(lowest)})"
         f"{_with_score(curves)}.{_shows_little(curves)} Longer training of this kind will change little; more pairs or "
         f"a larger model may.",
         int(since),

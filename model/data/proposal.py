@@ -32,6 +32,7 @@ PAIRS_PER_PIECE = 2
 FEW_DROPOUT = 0.3
 CHARACTER_STEPS, CHARACTER_RATE = 1300, 8e-3
 SAMPLES = 3
+ENOUGH_RIGHT = 3  # evaluations in a row with everything right, after which training stops
 
 _NAMES = {
     "words": "whole words",
@@ -97,7 +98,10 @@ class Proposal:
 
     def _changes(self, preset: Preset) -> tuple[dict[str, Any], dict[str, Any]]:
         """Settings of model and training that replace those of the preset for these data."""
-        training: dict[str, Any] = {"select_by": "bleu" if self.sentences else "exact_match"}
+        training: dict[str, Any] = {
+            "select_by": "bleu" if self.sentences else "exact_match",
+            "stop_when_right": ENOUGH_RIGHT,
+        }
         model: dict[str, Any] = {}
         # No kind of tokens has more of them than characters; two more are <sos> and <eos>.
         if self.longest + 2 > preset.model.get("max_positions", ModelConfig.max_positions):

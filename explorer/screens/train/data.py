@@ -19,7 +19,7 @@ from explorer.web.figures import draw_table
 from explorer.web.runs import choose_one
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
-from model.data.files import VALID_FRACTION, files_preset
+from model.data.files import VALID_FRACTION
 from model.data.number_words import FILE_NAME, sample_file
 from model.data.proposal import Proposal
 from model.data.tables import ENDINGS, pasted_table
@@ -180,9 +180,9 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
     with summary:
         st.caption(plain(division.sentence(source, pairs)))
         draw_findings(division.findings)
-    preset, proposal = files_preset(division.n_train), division.proposal
+    proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
-    return Data(FILES, proposal.data, preset, reading.arguments(), wanted_name=wanted, proposal=proposal)
+    return Data(FILES, proposal.data, "tiny", reading.arguments(), wanted_name=wanted, proposal=proposal)
 
 
 def _choose_encoding(source: Source) -> Source:

@@ -289,7 +289,9 @@ def test_the_task_says_what_it_needs_and_chooses_by_the_amount_of_data(tmp_path:
     few = {"train": (Example("a", "b"),), "valid": ()}
     small = files_task(few, data=DataConfig(task="files", src_lang="en", tokenizer="characters"))
     assert (small.data.tokenizer, small.data.src_lang, small.default_preset) == ("characters", "en", "tiny")
-    assert files_task({"train": (Example("a", "b"),) * LARGE, "valid": ()}).default_preset == "small"
+    assert files_task({"train": (Example("a", "b"),) * LARGE, "valid": ()}).default_preset == "tiny", (
+        "tiny first, always"
+    )
 
 
 @pytest.mark.parametrize(
