@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, NoReturn, get_args
 
-from model.config import DecodeConfig, LengthPenalty
+from model.config import DecodeConfig, LengthPenalty, PairFault
 from model.user_error import UserError, refused_by_system
 
 EXIT_WRONG_USE = 2
@@ -109,12 +109,19 @@ def search_config(options: argparse.Namespace, *, max_length: int = 0) -> Decode
 
 def add_own_data(parser: argparse.ArgumentParser) -> None:
     """Add the options for your own sentence pairs; model.training.own_data reads them."""
+    from model.data.tables import ENDINGS
+    from model.data.text_files import ENCODINGS
+
     own = parser.add_argument_group("your own sentence pairs (--task files)")
-    own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
+    endings = ", ".join(ending.removeprefix(".").upper() for ending in ENDINGS)
+    own.add_argument("--data", type=Path, metavar="FILE", help=f"a file with a pair in each row ({endings})")
     own.add_argument("--source-column", metavar="NAME", help="heading, or number from 1, of the source column")
     own.add_argument("--target-column", metavar="NAME", help="heading, or number from 1, of the target column")
     own.add_argument("--source", type=Path, metavar="FILE", help="instead: source sentences, one a line")
     own.add_argument("--target", type=Path, metavar="FILE", help="instead: their translations, line by line")
+    own.add_argument(
+        "--encoding", choices=ENCODINGS, help="encoding of files that are neither UTF-8 nor UTF-16 with its mark"
+    )
     own.add_argument(
         "--header", choices=("auto", "yes", "no"), default="auto", help="whether the first row holds headings"
     )
@@ -122,6 +129,20 @@ def add_own_data(parser: argparse.ArgumentParser) -> None:
         "--valid-share", type=float, metavar="X", help="share of the pairs held out for validation (default: 0.1)"
     )
     own.add_argument("--valid-data", type=Path, metavar="FILE", help="instead: a file of validation pairs, like --data")
+    for option, help_text in (
+        ("--leave-out", "do not train on what the check of the pairs finds: {}"),
+        ("--keep", "train on it after all (long and duplicates are left out by default)"),
+    ):
+        choices = get_args(PairFault)
+        own.add_argument(
+            option,
+            nargs="+",
+            action="extend",
+            default=[],
+            choices=choices,
+            metavar="FINDING",
+            help=help_text.format(", ".join(choices)),
+        )
     own.add_argument("--source-lang", default="xx", metavar="CODE", help="language of the source, such as en")
     own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
 

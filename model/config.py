@@ -260,6 +260,9 @@ class TrainConfig:
     snapshot_megabytes: float = _help("maximum space for snapshots; a large model keeps fewer", default=64.0, least=0)
     bpe_dropout: float = _help("probability of skipping a BPE merge, drawn anew each epoch", default=0.0, fraction=True)
     patience: int = _help("evaluations without improvement before stopping; 0 = never stop early", default=0, least=0)
+    stop_when_right: int = _help(
+        "evaluations in a row with everything right before stopping; 0 = never stop for that", default=0, least=0
+    )
     average_checkpoints: int = _help(
         "average the weights of the last k evaluations and score that mean; 0 = keep the best weights",
         default=0,
@@ -276,6 +279,9 @@ class TrainConfig:
 
 
 LengthPenalty = Literal["none", "mean", "gnmt"]
+
+PairFault = Literal["long", "garbled", "duplicates", "contradictory", "untranslated", "lengths", "scripts"]
+"""What model.data.checks can find in sentence pairs and leave out."""
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def _split(task: Task, name: str) -> tuple[Example, ...]:
 def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
     """Pairs from two text files, line by line."""
     from model.data import Example
-    from model.data.tables import parallel
+    from model.data.text_files import parallel
 
     sources, targets = parallel(source, target, exact=True)
     if not any(sources):

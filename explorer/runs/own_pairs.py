@@ -11,8 +11,9 @@ from pathlib import Path
 
 from explorer.decoding.cache import cached
 from explorer.locale.text import plural
-from model.config import DataConfig
-from model.data.files import VALID_FRACTION, Pairs, given_splits, read_pairs, read_parallel, split_pairs
+from model.config import DataConfig, PairFault
+from model.data.checks import Finding, check
+from model.data.files import VALID_FRACTION, Pairs, read_pairs, read_parallel
 from model.data.proposal import Proposal, propose
 from model.data.tables import read_table
 
@@ -21,33 +22,41 @@ N_FIRST = 3  # pairs under "How it is read"
 
 @dataclass(frozen=True)
 class Source:
-    """Where pairs are read from: two columns of a table, or two parallel texts. Serves as a cache key."""
+    """Where pairs are read from: two columns of a table, or two parallel texts. Serves as a cache key.
+
+    `encoding` is that of files that are neither UTF-8 nor UTF-16.
+    """
 
     paths: tuple[str, ...]
     columns: tuple[str, str] | None = None
     header: bool | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True)
 class Overview:
-    """A summary of pairs for the page: headings, the first few, their number, and what was left out."""
+    """A summary of pairs for the page: headings, the first few, and a note on columns that are not read."""
 
     source_name: str
     target_name: str
     first: tuple[dict[str, str], ...]
-    n_pairs: int
     notes: str
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How pairs are read and split: their source, the share held out or a file of validation pairs, and languages."""
+    """How pairs are read and split: their source, the share held out or a file of validation pairs, and languages.
+
+    `keep` and `leave_out` name what the check of the pairs found and what was decided about it.
+    """
 
     source: Source
     share: float = VALID_FRACTION
     valid: Source | None = None
     src_lang: str = "xx"
     tgt_lang: str = "xx"
+    keep: tuple[PairFault, ...] = ()
+    leave_out: tuple[PairFault, ...] = ()
 
     def arguments(self) -> tuple[str, ...]:
         """The arguments of the training command that name these data."""
@@ -58,38 +67,42 @@ class Reading:
             columns = source.columns or ("1", "2")
             words = ("--data", source.paths[0], "--source-column", columns[0], "--target-column", columns[1])
             words += () if source.header is None else ("--header", "yes" if source.header else "no")
+        words += () if source.encoding is None else ("--encoding", source.encoding)
         if self.valid is not None:
             words += ("--valid-data", self.valid.paths[0])
         elif self.share != VALID_FRACTION:
             words += ("--valid-share", f"{self.share:g}")
+        words += tuple(word for fault in self.keep for word in ("--keep", fault))
+        words += tuple(word for fault in self.leave_out for word in ("--leave-out", fault))
         return (*words, "--source-lang", self.src_lang, "--target-lang", self.tgt_lang)
 
 
 @dataclass(frozen=True)
 class Division:
-    """The split of pairs into training and held-out ones: their numbers, and the proposed settings."""
+    """The split of checked pairs into training and held-out ones: their numbers, findings, and proposed settings."""
 
     n_train: int
     n_valid: int
+    findings: tuple[Finding, ...]
     proposal: Proposal
 
     def sentence(self, source: Source, pairs: Overview) -> str:
-        """Describe what was read: number of pairs, headings, split, and what was left out."""
+        """Describe what is used: number of pairs, headings, and split."""
         headings = f", with the headings “{pairs.source_name}” and “{pairs.target_name}”" if source.header else ""
         return (
-            f"{plural(pairs.n_pairs, 'pair')}{headings}: {self.n_train:,} to learn from, {self.n_valid:,} held out to "
-            f"check what was learned. {pairs.notes}"
+            f"{plural(self.n_train + self.n_valid, 'pair')}{headings}: {self.n_train:,} to learn from, "
+            f"{self.n_valid:,} held out to check what was learned. {pairs.notes}"
         ).strip()
 
 
 @cached
-def columns_of(path: str, header: bool | None) -> tuple[tuple[str, ...], bool]:
+def columns_of(path: str, header: bool | None, encoding: str | None = None) -> tuple[tuple[str, ...], bool]:
     """Read the columns of a table, and whether its first row has their names.
 
     Raises:
-        DataError: the file cannot be read.
+        DataError: the file cannot be read. EncodingError: its encoding has to be chosen.
     """
-    table = read_table(Path(path), header=header)
+    table = read_table(Path(path), header=header, encoding=encoding)
     return table.columns, table.has_header
 
 
@@ -103,24 +116,26 @@ def overview(source: Source) -> Overview:
     pairs = _pairs(source)
     names = pairs.source_name, pairs.target_name
     first = tuple({names[0]: pair.source, names[1]: pair.target} for pair in pairs.examples[:N_FIRST])
-    notes = f"{pairs.columns_sentence()} {pairs.skipped_sentence()}".strip()
-    return Overview(*names, first, len(pairs.examples), notes)
+    return Overview(*names, first, pairs.columns_sentence())
 
 
 @cached
 def divide(reading: Reading) -> Division:
-    """Split the pairs as training would.
+    """Check and split the pairs as training would.
 
     Raises:
         DataError: they cannot be split like this.
     """
-    pairs = _pairs(reading.source)
-    if reading.valid is None:
-        splits = split_pairs(pairs, valid_fraction=reading.share)
-    else:
-        splits = given_splits(pairs, _pairs(reading.valid))
+    checked = check(
+        _pairs(reading.source),
+        None if reading.valid is None else _pairs(reading.valid),
+        keep=reading.keep,
+        leave_out=reading.leave_out,
+        valid_fraction=reading.share,
+    )
+    splits = checked.splits
     data = DataConfig(task="files", src_lang=reading.src_lang, tgt_lang=reading.tgt_lang)
-    return Division(len(splits["train"]), len(splits["valid"]), propose(splits, data))
+    return Division(len(splits["train"]), len(splits["valid"]), checked.findings, propose(splits, data))
 
 
 @cached
@@ -143,6 +158,6 @@ def added_overview(path: str, changed: float, src_lang: str, tgt_lang: str, *, w
 def _pairs(source: Source) -> Pairs:
     paths = [Path(path) for path in source.paths]
     if len(paths) == 2:
-        return read_parallel(*paths)
+        return read_parallel(*paths, encoding=source.encoding)
     src, tgt = source.columns or (None, None)
-    return read_pairs(paths[0], source_column=src, target_column=tgt, header=source.header)
+    return read_pairs(paths[0], source_column=src, target_column=tgt, header=source.header, encoding=source.encoding)

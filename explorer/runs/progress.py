@@ -11,7 +11,7 @@ from explorer.locale.messages import t
 from explorer.locale.text import count, listed, plural
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State, clock
-from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, diagnose
+from model.analysis.run_diagnosis import LITTLE_SHOWN, Curves, Diagnosis, Verdict, diagnose
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.trace import AttentionTrace, TraceError
 
@@ -20,7 +20,7 @@ STATE_SENTENCES: Mapping[State, str] = {
     "queued": "Waiting: another run is being trained on this machine. This one starts when the other has ended.",
     "stopping": "Stopping after the current batch; everything is saved first.",
 }
-ALARMING: tuple[Verdict, ...] = ("memorising", "diverged", "stuck")
+ALARMING: tuple[Verdict, ...] = ("memorising", "diverged", "stuck", "few")
 MAX_TRACE_BYTES = 64 * 1024**2
 _UNKNOWN = "–"
 
@@ -29,6 +29,8 @@ def progress(status: RunStatus) -> str:
     """State how far the run is, and how long it will still take."""
     position = f"step {status.step:,} of {status.max_steps:,}" if status.max_steps else "no step yet"
     if status.state == "finished":
+        if status.step < status.max_steps:
+            return f"Finished at step {status.step:,} of at most {status.max_steps:,}."
         return f"Finished at step {status.step:,}."
     if status.busy and status.eta_s is not None and status.step:
         return f"{position}, about {clock(status.eta_s)} left"
@@ -49,6 +51,9 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
         quality = ("BLEU", f"{value:.1f}" if value is not None else _UNKNOWN)
     else:
         quality = ("Exactly right", f"{100 * value:.1f} %" if value is not None else _UNKNOWN)
+    sentences = int(metrics.latest("evals", "sentences") or 0)
+    if 0 < sentences < LITTLE_SHOWN:  # the number itself would claim more than it can
+        quality = (f"{quality[0]}, of {sentences}", quality[1])
     return (
         ("Training loss", _loss(plain_loss(metrics.train[-1]) if metrics.train else None)),
         ("Validation loss", _loss(metrics.latest("evals", "loss"))),

@@ -28,7 +28,7 @@ TIME = ("max_steps",)
 LENGTH = ("max_tokens", "gradient_accumulation_steps", "eval_every")
 LEARNING_RATE = ("learning_rate", "schedule", "warmup_steps", "optimizer")
 STABILITY = ("label_smoothing", "clip_norm", "weight_decay", "seed")
-SELECTION = ("select_by", "patience", "average_checkpoints", "snapshots")
+SELECTION = ("select_by", "patience", "stop_when_right", "average_checkpoints", "snapshots")
 FURTHER = ("beta1", "beta2", "epsilon", "log_every", "save_every", "eval_sentences", "snapshot_megabytes")
 CONSISTENCY = ("consistency", "consistency_weight", "cutoff")
 SUBWORDS_ONLY = ("bpe_dropout",)  # no effect with other tokenizers
@@ -67,6 +67,7 @@ _LABELS = {
     "warmup_steps": "Warm-up updates",
     "clip_norm": "Gradient norm limit",
     "select_by": "Best weights by",
+    "stop_when_right": "Stop after perfect evaluations",
     "average_checkpoints": "Average last checkpoints",
     "src_lang": "Source language",
     "tgt_lang": "Target language",

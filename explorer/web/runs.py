@@ -154,7 +154,7 @@ def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
     new = new.strip() or runs.free_name(name)
     changes = (("seed", str(seed)),)
     command = like_command(name, new, changes, runs.checkpoints, from_weights=warm)
-    _draw_start(command, refusal("seed", seed), f"{key}_like_{name}", new, lambda: runs.start(new, command))
+    draw_start(command, refusal("seed", seed), f"{key}_like_{name}", new, lambda: runs.start(new, command))
 
 
 def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
@@ -170,10 +170,10 @@ def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
             n=run.steps,
         )
     command = longer_command(name, steps, runs.checkpoints)
-    _draw_start(command, unfit, f"{key}_longer_{name}", name, lambda: runs.longer(name, steps))
+    draw_start(command, unfit, f"{key}_longer_{name}", name, lambda: runs.longer(name, steps))
 
 
-def _draw_start(command: Sequence[str], unfit: str, key: str, watched: str, start: Callable[[], None]) -> None:
+def draw_start(command: Sequence[str], unfit: str, key: str, watched: str, start: Callable[[], None]) -> None:
     """Draw the command and its Start button, or why the choices are `unfit`; starting shows the run `watched`."""
     if unfit:
         st.error(plain(unfit))

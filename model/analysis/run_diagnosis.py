@@ -1,7 +1,8 @@
-"""Diagnose a run from its curves in one sentence: learning, memorising, diverged or stuck, and what to do."""
+"""Say how a run is going from its curves: a verdict, the sentence with its numbers, and what to do next."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -9,20 +10,28 @@ from typing import Literal
 
 from model.plurals import plural
 
-Verdict = Literal["early", "learning", "learned", "levelled", "memorising", "diverged", "stuck"]
+Verdict = Literal["early", "few", "learning", "learned", "levelled", "memorising", "diverged", "stuck"]
+NextStep = Literal["try", "longer", "more pairs", "dropout", "rate", "larger"]
 Curve = Sequence[tuple[float, float]]
 
 FEWEST_LOGS, FEWEST_EVALS = 8, 3
+FEW, LITTLE_SHOWN = 20, 100  # held-out sentences: below the first a score says nothing, below the second little
+NORMAL = 1.96  # standard errors of a 95 % interval
+BLEU_WIDTH = 45.0  # BLEU ± this / √sentences is about a 95 % interval: ± 2.6 with 300 sentences, ± 1.4 with 1,000
 GUESSING = 15.0  # nats; guessing costs less with any vocabulary, since e^15 is 3 million tokens
 EXPLODED = 0.5  # nats above the lowest training loss, and share of the previous gain
 MEMORISES = (0.02, 0.05)  # validation loss above its lowest: in nats, and as a share of the lowest
 MUCH = 0.2  # validation loss above its lowest, as a share of the lowest
 FLAT = (0.005, 0.03)  # gain over the last third: in nats, and as a share of the whole gain
 LITTLE = 0.6  # if more than this share of the first loss is left, little has been learned,
+SLIGHT = 0.01  # share of the lowest loss: a gain over the last third that no score of a good model shows
 HOPELESS = 0.02  # and a gain over the last third below this share of the first loss does not count
 MANY_WRONG, FEW_WRONG = 0.05, 0.99  # shares of exactly right sentences
+GOOD = 0.8  # a model with this share right, give or take chance, has found the rule and not only its examples
 CAPABLE = 0.25  # a quarter exactly right, or a BLEU of 25
 FAR = 0.25  # if less than this share of the first loss is left, tokens are learned even if no sentence is right
+BY_HEART = 0.1  # nats of training loss per token: nearly every training answer is known
+GAP = 5.0  # validation loss of a model that knows its examples by heart, as a multiple of the training loss
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class Curves:
     """The curves of a run as pairs of step and value, oldest first.
 
     `train` and `valid` are losses in nats per target token; `score` is `score_name` on validation: the share of exactly
-    right sentences (0 to 1), or BLEU (0 to 100).
+    right sentences (0 to 1), or BLEU (0 to 100), of `sentences` sentences (0 if that is unknown).
     """
 
     train: Curve = ()
@@ -38,6 +47,7 @@ class Curves:
     rate: Curve = ()
     score: Curve = ()
     score_name: Literal["exact_match", "bleu"] = "exact_match"
+    sentences: int = 0
 
     @classmethod
     def of(cls, train: Sequence[Mapping[str, float]], evals: Sequence[Mapping[str, float]]) -> Curves:
@@ -49,6 +59,7 @@ class Curves:
             _pairs(train, "lr"),
             _pairs(evals, "bleu" if has_bleu else "exact_match"),
             "bleu" if has_bleu else "exact_match",
+            int(evals[-1].get("sentences", 0)) if evals else 0,
         )
 
 
@@ -58,11 +69,24 @@ def _pairs(lines: Sequence[Mapping[str, float]], name: str) -> list[tuple[float,
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A verdict, the sentence that states it with its numbers, and the step from which it holds, if there is one."""
+    """A verdict, the sentence that states it with its numbers, and what to do next, the best first.
+
+    `since` is the step from which it holds, if there is one.
+    """
 
     verdict: Verdict
     sentence: str
     since: int | None = None
+    next: tuple[NextStep, ...] = ()
+
+
+def interval(share: float, sentences: int) -> tuple[float, float]:
+    """The 95 % interval of a share of right sentences (Wilson 1927, score interval); 0 to 1 without sentences."""
+    if not sentences:
+        return 0.0, 1.0
+    z = NORMAL**2 / sentences
+    middle, half = share + z / 2, math.sqrt(z * (share * (1 - share) + z / 4))
+    return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
 
 
 def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
@@ -70,19 +94,28 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
 
     diverged    the training loss is far above its lowest: by half a nat, and by half of the previous gain; or it rose
                 above the loss of guessing, and nearly nothing is right
+    few         fewer than 20 held-out sentences were scored, so that the score says nothing
     learned     99 % exactly right (or a BLEU of 99)
-    memorising  the validation loss has risen by 5 % above its lowest, while the training loss kept falling
+    memorising  the validation loss has risen by 5 % above its lowest, or is five times the training loss, which is
+                nearly 0, while the score on validation is neither good nor rising
     stuck       the loss has not fallen for a third of the run, and the model has learned little
-    levelled    the loss has not fallen for a third of the run
+    levelled    neither the validation loss nor the score got better for a third of the run
     learning    otherwise
     """
-    if len(curves.train) < FEWEST_LOGS and len(curves.valid) < FEWEST_EVALS:
+    exploded = _diverged(curves, ended)
+    if exploded is None and len(curves.valid) < FEWEST_EVALS:
         count = plural(len(curves.valid), "evaluation")
         if ended and not curves.train and not curves.valid:
             return Diagnosis("early", "")
         short = f"Too short to say how it went: {count}. Evaluate more often, or train it longer."
-        return Diagnosis("early", short if ended else f"Too early to say how it is going: {count} so far.")
-    for judge in (_diverged, _learned, _memorising, _flat):
+        going = f"Too early to say how it is going: {count} so far."
+        far_above = _memorising(curves, ended) if curves.valid and curves.train else None
+        if far_above is None or 0 < curves.sentences < FEW:
+            return Diagnosis("early", short if ended else going, next=("longer",) if ended else ())
+        return far_above
+    if exploded is not None:
+        return exploded
+    for judge in (_few, _learned, _memorising, _flat):
         diagnosis = judge(curves, ended)
         if diagnosis is not None:
             return diagnosis
@@ -99,44 +132,59 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
     advice = f"Lower the learning rate{f' (the highest was {highest:.2g})' if highest else ''} or lengthen the warm-up."
     if len(curves.train) < 4:
         return None
+    top = max((value for _, value in curves.score), default=0.0)
     step, lowest = min(curves.train, key=lambda point: point[1])
     first, now = curves.train[0][1], _level(curves.train)
-    if now > lowest + max(EXPLODED, EXPLODED * (first - lowest)):
+    recovered = curves.score and curves.score[-1][0] > step and _share(curves, curves.score[-1][1]) >= GOOD
+    if now > lowest + max(EXPLODED, EXPLODED * (first - lowest)) and not recovered:
         return Diagnosis(
             "diverged",
             f"Diverged: the training loss rose from {_nats(lowest)} at update {step:,.0f} to {_nats(now)}. {advice}",
             int(step),
+            ("rate",),
         )
     at, worst = max(curves.train, key=lambda point: point[1])
-    top = max((value for _, value in curves.score), default=0.0)
     # A loss that starts high and only falls comes from large initial weights.
     rose = worst > max(GUESSING, first) and (ended or curves.score)
-    if rose and top < (MANY_WRONG if curves.score_name == "exact_match" else 100 * MANY_WRONG):
+    if rose and _share(curves, top) < MANY_WRONG:
         return Diagnosis(
             "diverged",
             f"Diverged: the training loss was {_nats(worst)} at update {at:,.0f}, worse than guessing, and little has "
             f"been learned since. {advice}",
             int(at),
+            ("rate",),
         )
     return None
 
 
-def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
-    if not curves.score:
+def _few(curves: Curves, ended: bool) -> Diagnosis | None:
+    if not curves.score or not 0 < curves.sentences < FEW:
         return None
-    top = FEW_WRONG if curves.score_name == "exact_match" else 100 * FEW_WRONG
-    if curves.score[-1][1] < top:
+    heart = ""
+    if curves.train and _level(curves.train) < BY_HEART:
+        heart = f" The training pairs are known by heart (loss {_nats(_level(curves.train))}), which needs no rule."
+    best = _score_text(curves, max(value for _, value in curves.score))
+    return Diagnosis(
+        "few",
+        f"Too few pairs to say: {best}.{heart} Bring some hundreds of pairs, of which a tenth is held out.",
+        next=("more pairs",),
+    )
+
+
+def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
+    if not curves.score or _share(curves, curves.score[-1][1]) < FEW_WRONG:
         return None
     since = curves.score[-1][0]
     for step, value in reversed(curves.score):
-        if value < top:
+        if _share(curves, value) < FEW_WRONG:
             break
         since = step
     return Diagnosis(
         "learned",
-        f"Learned: {_score_text(curves, curves.score[-1][1])} on validation, first reached at update {since:,.0f}. "
-        "More training has nothing left to gain there.",
+        f"Learned: {_score_text(curves, curves.score[-1][1])}, first reached at update {since:,.0f}."
+        f"{_shows_little(curves)}{' Longer training cannot improve this score.' if not _shows_little(curves) else ''}",
         int(since),
+        ("try", "more pairs") if _shows_little(curves) else ("try",),
     )
 
 
@@ -144,87 +192,177 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
     valid, train = curves.valid, curves.train
     if not valid or not train:
         return None
+    if curves.score and _lower(curves, max(value for _, value in curves.score)) >= GOOD:
+        return None  # it answers most sentences that it has never seen
     best = min(range(len(valid)), key=lambda i: valid[i][1])
     step, lowest = valid[best]
+    if _score_rose_after(curves, step):
+        return None
     after = [value for _, value in valid[best + 1 :]]
+    now, level = median(after[-3:] or [lowest]), _level(train)
+    advice = "Bring more pairs, or train again with more dropout."
     # A single evaluation after the lowest counts only at the end, and only if it is much higher.
-    if len(after) < 2 and not (ended and after and after[-1] > (1 + MUCH) * lowest):
-        return None
-    now = median(after[-3:])
-    if now - lowest <= max(MEMORISES[0], MEMORISES[1] * lowest):
-        return None
-    then = min((value for at, value in train if at <= step), default=train[0][1])
-    if _level(train) >= then:
-        return None
-    better = _still_better(curves, step)
-    advice = f"Train {'' if better else 'for fewer updates, '}on more data, or with more dropout."
-    return Diagnosis(
-        "memorising",
-        f"Memorising since update {step:,.0f}: the validation loss has risen from {_nats(lowest)} to {_nats(now)}, "
-        f"while the training loss fell to {_nats(_level(train))}{better}. {advice}",
-        int(step),
-    )
+    enough = len(after) >= 2 or (ended and after and after[-1] > (1 + MUCH) * lowest)
+    fell = level < min((value for at, value in train if at <= step), default=train[0][1])
+    if enough and fell and now - lowest > max(MEMORISES[0], MEMORISES[1] * lowest):
+        return Diagnosis(
+            "memorising",
+            f"Learned by heart since update {step:,.0f}: the validation loss has risen from {_nats(lowest)} to "
+            f"{_nats(now)}, while the training loss fell to {_nats(level)}{_with_score(curves)}. {advice}",
+            int(step),
+            ("more pairs", "dropout"),
+        )
+    wrong = curves.score and _upper(curves, max(value for _, value in curves.score)) < GOOD
+    if len(valid) >= FEWEST_EVALS and wrong and level < BY_HEART and valid[-1][1] > GAP * level and _is_flat(curves):
+        return Diagnosis(
+            "memorising",
+            f"Learned by heart: the training loss is {_nats(level)}, the validation loss {_nats(valid[-1][1])}"
+            f"{_with_score(curves)}. {advice}",
+            None,
+            ("more pairs", "dropout"),
+        )
+    return None
 
 
-def _still_better(curves: Curves, step: float) -> str:
-    """The end of a sentence on a score that still rose after the validation loss was lowest; else empty."""
+def _score_rose_after(curves: Curves, step: float) -> bool:
+    """Whether the score became better after this step, by more than chance would let it vary."""
     before = [value for at, value in curves.score if at <= step]
     after = [value for at, value in curves.score if at > step]
-    if not before or not after or max(after) <= max(before):
-        return ""
-    name = "BLEU" if curves.score_name == "bleu" else "the share of right answers"
-    return f" ({name} still rose, to {_score_text(curves, max(after))})"
+    if not before or not after:
+        return False
+    return max(after) > _above(curves, max(before))
+
+
+def _is_flat(curves: Curves) -> bool:
+    """Whether neither the validation loss nor the score got better in the last third of the run."""
+    points = curves.valid
+    from_step = points[-1][0] * 2 / 3
+    before, after = ([value for step, value in points if (step > from_step) == late] for late in (False, True))
+    if len(after) < 2 or not before:
+        return False
+    first = max(points[0][1], curves.train[0][1] if curves.train else 0.0)
+    gain = min(before) - min(after)
+    fell = gain > max(FLAT[0], FLAT[1] * (first - min(value for _, value in points)))
+    return not fell and not _score_rose_after(curves, from_step)
 
 
 def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
-    """Stuck or levelled off, if the loss has not fallen for a third of the run."""
-    points, name = (curves.valid, "validation") if len(curves.valid) >= 5 else (curves.train, "training")
+    """Stuck or levelled off, if nothing has got better for a third of the run."""
+    points = curves.valid
     rising = len(curves.rate) > 1 and curves.rate[-1][1] > curves.rate[-2][1]
     if len(points) < 5 or (rising and not ended):  # still in the warm-up
         return None
     from_step = points[-1][0] * 2 / 3
     before, after = ([value for step, value in points if (step > from_step) == late] for late in (False, True))
-    first, best = max(points[0][1], curves.train[0][1] if curves.train else 0.0), min(value for _, value in points)
-    if len(after) < 2 or not before:
+    if len(after) < 2 or not before or _score_rose_after(curves, from_step):
         return None
-    scores = [value / (100 if curves.score_name == "bleu" else 1) for _, value in curves.score] or [0.0]
+    first, best = max(points[0][1], curves.train[0][1] if curves.train else 0.0), min(value for _, value in points)
+    scores = [_share(curves, value) for _, value in curves.score] or [0.0]
     # A run that is good at its first and last evaluation started from a good model's weights, and with a low loss.
     was_good = min(scores[0], scores[-1]) >= CAPABLE
     little, gain = best > LITTLE * first and not was_good, min(before) - min(after)
-    if gain > max(FLAT[0], FLAT[1] * (first - best), HOPELESS * first if little else 0.0):
+    slight = SLIGHT * best if was_good else 0.0
+    if gain > max(FLAT[0], FLAT[1] * (first - best), HOPELESS * first if little else 0.0, slight):
         return None
     since, lowest = min(points, key=lambda point: point[1])
     none_right = curves.score and max(scores) < MANY_WRONG
     if little or (none_right and best > FAR * first):
-        score = f", with {_score_text(curves, curves.score[-1][1])}" if curves.score else ""
         return Diagnosis(
             "stuck",
-            f"Stuck: the {name} loss has hardly fallen for a third of the updates ({_nats(lowest)}, at "
-            f"first {_nats(first)}){score}. Try another learning rate, a longer "
-            "warm-up or a larger model, and look at the data.",
+            f"Stuck: the validation loss has hardly fallen for a third of the updates ({_nats(lowest)}, at first "
+            f"{_nats(first)}){_with_score(curves)}. Try another learning rate, a longer warm-up or a larger model, and "
+            "look at the data.",
             int(since),
+            ("rate", "larger"),
         )
-    score = f", with {_score_text(curves, max(value for _, value in curves.score))} at best" if curves.score else ""
     return Diagnosis(
         "levelled",
-        f"Levelled off: for a third of its updates the {name} loss has stayed at about {_nats(lowest)}{score}. "
-        "Longer training of this kind will change little; more data, another size or another rate may.",
+        f"Levelled off: for a third of its updates the validation loss has hardly fallen (to {_nats(lowest)})"
+        f"{_with_score(curves)}.{_shows_little(curves)} Longer training of this kind will change little; more pairs or "
+        f"a larger model may.",
         int(since),
+        ("try", "more pairs", "larger") if max(scores) >= CAPABLE else ("more pairs", "larger"),
     )
 
 
 def _learning(curves: Curves, ended: bool) -> Diagnosis:
-    points, name = (curves.valid, "validation") if len(curves.valid) >= FEWEST_EVALS else (curves.train, "training")
-    before = [value for step, value in points if step <= points[-1][0] * 2 / 3] or [points[0][1]]
-    fell = f"the {name} loss fell from {_nats(min(before))} to {_nats(min(value for _, value in points))}"
+    points = curves.valid
+    from_step = points[-1][0] * 2 / 3
+    before = [value for step, value in points if step <= from_step] or [points[0][1]]
+    lowest = min(value for _, value in points)
+    if lowest < min(before):
+        change = f"the validation loss fell from {_nats(min(before))} to {_nats(lowest)}"
+    elif _score_rose_after(curves, from_step):
+        change = "the score on validation rose"
+    elif curves.score:
+        return Diagnosis(
+            "levelled",
+            f"Levelled off{_with_score(curves)}, and the validation loss was lowest ({_nats(lowest)}) before the last "
+            f"third of its updates.{_shows_little(curves)} More pairs or a larger model may change it.",
+            None,
+            ("try", "more pairs"),
+        )
+    else:
+        change = "the validation loss has not fallen, and there is no score"
     if ended:
-        return Diagnosis("learning", f"Still learning when it ended: in its last third {fell}. Train it longer.")
-    return Diagnosis("learning", f"Still learning: in the last third of its updates so far {fell}.")
+        sentence = f"Still learning when it ended: in its last third {change}{_with_score(curves)}."
+        return Diagnosis("learning", f"{sentence}{_shows_little(curves)} Train it longer.", next=("longer", "try"))
+    return Diagnosis("learning", f"Still learning: in the last third of its updates so far {change}.")
+
+
+def _share(curves: Curves, score: float) -> float:
+    return score / 100 if curves.score_name == "bleu" else score
+
+
+def _lower(curves: Curves, score: float) -> float:
+    """The lower end of the interval of a score, as a share; the score itself if nobody knows of how many sentences."""
+    if not curves.sentences:
+        return _share(curves, score)
+    if curves.score_name == "bleu":
+        return (score - BLEU_WIDTH / math.sqrt(curves.sentences)) / 100
+    return interval(score, curves.sentences)[0]
+
+
+def _upper(curves: Curves, score: float) -> float:
+    if not curves.sentences:
+        return _share(curves, score)
+    if curves.score_name == "bleu":
+        return (score + BLEU_WIDTH / math.sqrt(curves.sentences)) / 100
+    return interval(score, curves.sentences)[1]
+
+
+def _above(curves: Curves, score: float) -> float:
+    """The least score that is better than this one by more than chance, on the scale of the score.
+
+    The same sentences are scored each time, so half of an interval is enough.
+    """
+    scale = 100 if curves.score_name == "bleu" else 1
+    return score + (scale * (_upper(curves, score) - _share(curves, score)) / 2 if curves.sentences else 0.0)
 
 
 def _nats(loss: float) -> str:
     return f"{loss:,.0f}" if loss >= 100 else f"{loss:.2f}" if loss >= 0.1 else f"{loss:.2g}"
 
 
+def _with_score(curves: Curves) -> str:
+    return f", with {_score_text(curves, max(value for _, value in curves.score))} at best" if curves.score else ""
+
+
+def _shows_little(curves: Curves) -> str:
+    """A sentence on a score of few sentences; empty if there are many, or nobody knows."""
+    if not 0 < curves.sentences < LITTLE_SHOWN:
+        return ""
+    return f" {curves.sentences} held-out pairs show little: hold out more."
+
+
 def _score_text(curves: Curves, value: float) -> str:
-    return f"BLEU {value:.1f}" if curves.score_name == "bleu" else f"{100 * value:.1f} % exactly right"
+    if curves.score_name == "bleu":
+        return f"BLEU {value:.1f}"
+    if not curves.sentences:
+        return f"{100 * value:.1f} % exactly right"
+    low, high = interval(value, curves.sentences)
+    right = round(value * curves.sentences)
+    return (
+        f"{right:,} of {curves.sentences:,} held-out pairs exactly right ({100 * value:.1f} %, 95 % interval "
+        f"{math.floor(100 * low)} to {math.ceil(100 * high)} %)"
+    )

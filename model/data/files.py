@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from model.config import DataConfig
-from model.data.tables import Table, parallel, read_lines, read_table
+from model.data.tables import Table, read_table
 from model.data.task import DataError, Example, Splits, Task
+from model.data.text_files import parallel, read_lines
 from model.file_formats import FormatError, StoredPair, checked, decode, pair_problem
 from model.folder import write_bytes
 from model.plurals import plural
@@ -92,9 +93,10 @@ def check_added(files: Sequence[AddedFile], stored: Sequence[Mapping[str, Any]])
 DATA_FILE = "data.jsonl"
 MAX_VALID = 1000
 VALID_FRACTION = 0.1
-LARGE = 5000  # with this many pairs, a larger model is the default
+LARGE = 5000  # with fewer pairs, a model without dropout memorises them
 _SOURCE_NAMES = ("source", "src", "input", "original", "question")
 _TARGET_NAMES = ("target", "tgt", "output", "translation", "reference", "answer")
+_PUNCTUATION = ".,;:!?…¡¿\"'“”„‘’«»()。！？，"
 _MAX_LISTED = 5  # line numbers or columns in a message
 
 
@@ -102,7 +104,8 @@ _MAX_LISTED = 5  # line numbers or columns in a message
 class Pairs:
     """Sentence pairs from one or two files.
 
-    `skipped` maps each reason to the line numbers of unusable rows; `unused` names the columns that were not read.
+    `skipped` maps each reason to the line numbers of unusable rows; `unused` names the columns that were not read;
+    `lines` has the line of each pair, if they come from a file.
     """
 
     examples: tuple[Example, ...]
@@ -110,6 +113,7 @@ class Pairs:
     source_name: str
     target_name: str
     unused: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
 
     @property
     def n_skipped(self) -> int:
@@ -147,8 +151,9 @@ def read_pairs(
     src_lang: str = "",
     tgt_lang: str = "",
     header: bool | None = None,
+    encoding: str | None = None,
 ) -> Pairs:
-    """Read the pairs in a TSV, CSV or JSONL file; `header` as for :func:`model.data.tables.read_table`.
+    """Read the pairs in a table; `header` and `encoding` as for :func:`model.data.tables.read_table`.
 
     A column is given by its heading or by its number from 1. Otherwise it is the column named after the language, or
     one with a common name (source, target, …), or the first free column, except one that only numbers the rows.
@@ -157,7 +162,7 @@ def read_pairs(
         DataError: the file cannot be read, has no such column, or fewer than half of its rows can be used.
     """
     headings = [heading for heading in (source_column, target_column, src_lang, tgt_lang) if heading]
-    table = read_table(path, headings=headings, header=header)
+    table = read_table(path, headings=headings, header=header, encoding=encoding)
     if len(table.columns) < 2:
         raise DataError(f"{path.name} has only one column ('{table.columns[0]}'); source and target need one each.")
     source = _column(table, source_column, (src_lang, *_SOURCE_NAMES))
@@ -177,13 +182,13 @@ def read_pairs(
     return replace(pairs, unused=unused)
 
 
-def read_parallel(source: Path, target: Path) -> Pairs:
+def read_parallel(source: Path, target: Path, *, encoding: str | None = None) -> Pairs:
     """Read the pairs in two text files that correspond line by line.
 
     Raises:
         DataError: a file cannot be read, or the numbers of lines differ.
     """
-    pairs = zip(*parallel(source, target), strict=True)
+    pairs = zip(*parallel(source, target, encoding=encoding), strict=True)
     rows = [(n, "", left, right) for n, (left, right) in enumerate(pairs, start=1)]
     return _checked(f"{source.name} with {target.name}", rows, source.name, target.name)
 
@@ -192,12 +197,17 @@ def _column(table: Table, name: str | None, common_names: tuple[str, ...]) -> in
     if name:
         return table.column(name)
     headings = [heading.casefold() for heading in table.columns]
-    return next((headings.index(common) for common in common_names if common.casefold() in headings), None)
+    at = next((headings.index(common) for common in common_names if common.casefold() in headings), None)
+    if at is None and common_names[0]:  # en of a translation memory may be called en-GB
+        regions = [heading.partition("-")[0] for heading in headings]
+        at = regions.index(common_names[0]) if common_names[0] in regions else None
+    return at
 
 
 def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str, target_name: str) -> Pairs:
     """The pairs in the usable rows; each row is given as (line, problem, source, target)."""
     examples: list[Example] = []
+    lines: list[int] = []
     skipped: dict[str, list[int]] = {}
     for line, problem, source, target in rows:
         source, target = clean(source).strip(), clean(target).strip()
@@ -206,7 +216,9 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
             skipped.setdefault(problem, []).append(line)
         else:
             examples.append(Example(source, target))
-    pairs = Pairs(tuple(examples), {why: tuple(lines) for why, lines in skipped.items()}, source_name, target_name)
+            lines.append(line)
+    unusable = {why: tuple(numbers) for why, numbers in skipped.items()}
+    pairs = Pairs(tuple(examples), unusable, source_name, target_name, lines=tuple(lines))
     if len(examples) < pairs.n_skipped:
         raise DataError(f"{name} has more unusable rows than pairs ({len(examples)}). {pairs.skipped_sentence()}")
     if len(examples) < 2:
@@ -219,7 +231,7 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
 def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_seed: int = 0) -> Splits:
     """Split pairs into training and validation; pairs with the same source stay in one split.
 
-    Sources are the same if they differ only in capitals and spaces.
+    Sources are the same if they differ only in capitals, spaces, and punctuation around words.
 
     Raises:
         DataError: all sources are the same, so validation would have nothing unseen.
@@ -228,7 +240,7 @@ def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_s
         raise DataError(f"the share of pairs held out for validation is between 0 and 1, not {valid_fraction:g}.")
     by_source: dict[str, list[Example]] = {}
     for example in pairs.examples:
-        by_source.setdefault(same_source(example.source), []).append(example)
+        by_source.setdefault(held_out_key(example.source), []).append(example)
     if len(by_source) < 2:
         raise DataError(
             f"all {len(pairs.examples):,} pairs have the source '{pairs.examples[0].source[:80]}'; validation needs a "
@@ -241,31 +253,35 @@ def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_s
     while len(valid) < wanted and len(sources) > 1:
         valid += by_source[sources.pop()]
     train_sources = set(sources)
-    train = tuple(example for example in pairs.examples if same_source(example.source) in train_sources)
+    train = tuple(example for example in pairs.examples if held_out_key(example.source) in train_sources)
     return {"train": train, "valid": tuple(valid)}
 
 
 def given_splits(train: Pairs, valid: Pairs) -> Splits:
-    """Training and validation pairs that were given as such.
+    """Training and validation pairs that were given as such, without the training pairs that validation has, too.
 
     Raises:
-        DataError: a validation source is among the training sources, which would make validation too easy.
+        DataError: nothing is left to train on.
     """
-    train_sources = {same_source(example.source) for example in train.examples}
-    leaked = [example.source for example in valid.examples if same_source(example.source) in train_sources]
-    if leaked:
-        verb = "is" if len(leaked) == 1 else "are"
+    held_out = {held_out_key(example.source) for example in valid.examples}
+    kept = tuple(example for example in train.examples if held_out_key(example.source) not in held_out)
+    if not kept:
         raise DataError(
-            f"{len(leaked):,} of the {plural(len(valid.examples), 'validation source')} {verb} among the training "
-            f"pairs, too (the first: '{leaked[0][:80]}'); remove them from one of the two, since a model that has seen "
-            f"a pair only has to remember it."
+            "the source of every training pair is among the validation pairs, too; a model that has seen a pair only "
+            "has to remember it, so bring other pairs to one of the two."
         )
-    return {"train": train.examples, "valid": valid.examples}
+    return {"train": kept, "valid": valid.examples}
 
 
 def same_source(source: str) -> str:
     """The key of a source; sources that differ only in capitals and spaces have the same key."""
     return " ".join(source.casefold().split())
+
+
+def held_out_key(source: str) -> str:
+    """The key by which pairs stay in one split: as :func:`same_source`, without punctuation around words."""
+    words = (word.strip(_PUNCTUATION) for word in source.casefold().split())
+    return " ".join(word for word in words if word) or same_source(source)
 
 
 def save_splits(splits: Splits, folder: Path) -> str:
@@ -300,11 +316,6 @@ def load_splits(folder: Path) -> Splits:
     return {split: tuple(examples) for split, examples in splits.items()}
 
 
-def files_preset(n_train: int) -> str:
-    """The preset for this many training pairs."""
-    return "small" if n_train >= LARGE else "tiny"
-
-
 def files_task(splits: Splits | None = None, *, folder: Path | None = None, data: DataConfig | None = None) -> Task:
     """The task of your own pairs: those in `splits`, tokenised as configured in `data`, or those stored in `folder`.
 
@@ -321,6 +332,6 @@ def files_task(splits: Splits | None = None, *, folder: Path | None = None, data
             "source stay together."
         ),
         data=data or DataConfig(task="files", src_lang="xx", tgt_lang="xx"),
-        default_preset=files_preset(len(splits["train"]) if splits is not None else 0),
+        default_preset="tiny",
         build=(lambda: splits) if splits is not None else partial(load_splits, Path(folder or ".")),
     )

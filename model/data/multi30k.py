@@ -11,8 +11,8 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from model.config import DataConfig
-from model.data.tables import parallel
 from model.data.task import DataError, Example, MissingCorpusError, Prompt, Splits, Task
+from model.data.text_files import parallel
 from model.folder import write_bytes
 
 ADDRESS = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"

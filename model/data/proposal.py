@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.config import DataConfig
+from model.config import DataConfig, ModelConfig
 from model.data.files import LARGE
 from model.data.task import Example, Splits
 from model.presets import Preset
@@ -22,6 +22,7 @@ UNSPELLABLE, UNREAD = 0.02, 0.05  # largest shares of answers and sources with u
 SENTENCE_WORDS = 4  # BLEU counts runs of up to four words
 SHORT = 48  # characters: up to this mean length, texts are learned letter by letter
 LONGEST_CHARACTERS = 127  # characters of the longest text that the smallest models have positions for
+POSITIONS = 64  # longest sentences are rounded up to a multiple of this
 FEWEST_PIECES, MOST_PIECES = 500, 6000
 PAIRS_PER_PIECE = 2
 # With few pairs, a model without dropout memorises them, and rotary positions, which depend on distances, need fewer
@@ -31,6 +32,7 @@ PAIRS_PER_PIECE = 2
 FEW_DROPOUT = 0.3
 CHARACTER_STEPS, CHARACTER_RATE = 1300, 8e-3
 SAMPLES = 3
+ENOUGH_RIGHT = 3  # evaluations in a row with everything right, after which training stops
 
 _NAMES = {
     "words": "whole words",
@@ -66,6 +68,7 @@ class Proposal:
 
     `data` names the tokens. `sentences`: whether the answers are sentences, for which BLEU is meaningful. `sampled`:
     whether only a part of the pairs was examined. `few`: whether there are so few pairs that a model memorises them.
+    `longest`: characters of the longest text of all pairs.
     """
 
     data: DataConfig
@@ -74,6 +77,7 @@ class Proposal:
     sentences: bool
     sampled: bool
     few: bool
+    longest: int
 
     def of(self, kind: str) -> TokenKind | None:
         """The results for a kind; None if it cannot be used with these data."""
@@ -94,10 +98,17 @@ class Proposal:
 
     def _changes(self, preset: Preset) -> tuple[dict[str, Any], dict[str, Any]]:
         """Settings of model and training that replace those of the preset for these data."""
-        training: dict[str, Any] = {"select_by": "bleu" if self.sentences else "exact_match"}
+        training: dict[str, Any] = {
+            "select_by": "bleu" if self.sentences else "exact_match",
+            "stop_when_right": ENOUGH_RIGHT,
+        }
+        model: dict[str, Any] = {}
+        # No kind of tokens has more of them than characters; two more are <sos> and <eos>.
+        if self.longest + 2 > preset.model.get("max_positions", ModelConfig.max_positions):
+            model["max_positions"] = -(-(self.longest + 2) // POSITIONS) * POSITIONS
         if not self.few:
-            return {}, training
-        model: dict[str, Any] = {"dropout": FEW_DROPOUT}
+            return model, training
+        model["dropout"] = FEW_DROPOUT
         transformer = preset.model.get("architecture") != "lstm"
         if transformer:
             model["positions"] = "rope"
@@ -135,6 +146,7 @@ def propose(splits: Splits, config: DataConfig) -> Proposal:
         sentences=sentences,
         sampled=len(train) < len(splits["train"]),
         few=len(splits["train"]) < LARGE,
+        longest=max(max(len(pair.source), len(pair.target)) for split in splits.values() for pair in split),
     )
 
 
@@ -150,22 +162,23 @@ def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float)
     problem = "this language has no rules for words here" if words is None else _problem(words)
     if not sentences and mean_length <= SHORT and characters.longest <= LONGEST_CHARACTERS:
         return "characters", (
-            f"Single characters: {problem}, and texts as short as these can be read and spelled letter by letter."
+            f"Single characters: {problem}, and these texts are short enough to be written letter by letter."
         )
     if "subwords" in kinds:
         return "subwords", (
-            f"Pieces of words: {problem}; pieces can spell any text and keep sequences shorter than characters do."
+            f"Pieces of words: {problem}; pieces can write any text in fewer tokens than characters need."
         )
     return "characters", f"Single characters: {problem}, and subwords need such rules, too."
 
 
 def _problem(words: TokenKind) -> str:
     if words.unspellable > UNSPELLABLE:
-        return (
-            f"{share_text(words.unspellable)} of the validation answers hold a word that no training answer has, "
-            f"which whole words could never spell"
-        )
-    return f"{share_text(words.unread)} of the validation sources hold a word that no training source has"
+        return f"{_which(words.unspellable, 'answer')} a word that never occurs in a training answer"
+    return f"{_which(words.unread, 'source')} a word that never occurs in a training source"
+
+
+def _which(share: float, noun: str) -> str:
+    return f"every held-out {noun} has" if share == 1 else f"{share_text(share)} of the held-out {noun}s have"
 
 
 def unspellable_sentence(kind: TokenKind) -> str:

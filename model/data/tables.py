@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from model.data.spreadsheet import sheet_rows
 from model.data.task import DataError
+from model.data.text_files import read_bytes, read_text
+from model.data.translation_files import po_messages, tmx_units
 from model.file_formats import FormatError, Headings, checked, decode
-from model.plurals import plural
 
 # Tried in this order; those that hardly occur inside sentences come first.
 _CLEAR = ("\t", "→", "=>", "->", "|||", "|")
@@ -91,25 +91,24 @@ def _divides(line: str, mark: str) -> bool:
     return all(cell.strip() for cell in cells[:2]) and (len(cells) == 2 or (mark == "\t" and len(cells) > 2))
 
 
-MAX_BYTES = 100 * 2**20
-_KINDS = {".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_KINDS = {
+    ".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "txt", ".xlsx": "xlsx",
+    ".tmx": "tmx", ".po": "po",
+}  # fmt: skip
+ENDINGS = tuple(_KINDS)
 _SNIFFED = 50  # rows that decide the number of columns
 # Cells that identify a first row as headings.
 _HEADINGS = frozenset(
     ("source", "src", "target", "tgt", "input", "output", "text", "translation", "sentence", "original", "reference",
      "question", "answer", "english", "german", "french", "hindi", "spanish", "italian", "portuguese", "dutch",
-     "id", "word", "words", "reversed", "number", "digits", "iso", "name", "class", "label", "singular", "plural")
+     "id", "word", "words", "reversed", "number", "digits", "iso", "name", "class", "label", "singular", "plural",
+     "wort", "mehrzahl", "einzahl", "deutsch", "englisch", "quelle", "ziel", "frage", "antwort", "übersetzung",
+     "français", "anglais", "español", "inglés")
 )  # fmt: skip
 _SEPARATOR = re.compile('^"?sep=([,;\t|])"?$')  # a first line that tells a spreadsheet how to read the others
 _LONGEST_HEADING = 3  # words
 _SENTENCE_MARKS = frozenset('.,;:!?…。！？،¿¡"')
 _NEARLY_ALL = 0.9
-_FOREIGN = {
-    b"\x1f\x8b": "is compressed; unpack it first",
-    b"PK\x03\x04": "is a spreadsheet or an archive; export it as CSV, or unpack it",
-    b"\xff\xfe": "is UTF-16; save it as UTF-8",
-    b"\xfe\xff": "is UTF-16; save it as UTF-8",
-}
 
 
 @dataclass(frozen=True)
@@ -153,84 +152,43 @@ class Table:
         return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-def read_text(path: Path) -> str:
-    r"""Read a UTF-8 file, plain or compressed (.gz), without its byte order mark and with \n for \r\n.
-
-    Raises:
-        DataError: the file is missing, too large, not text, or not UTF-8; the message names the line.
-    """
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path.name} cannot be read ({error}); fetch the file again.") from error
-    except OSError as error:
-        raise DataError(
-            f"{path.name} cannot be read ({error.strerror or error}); check its name and location."
-        ) from error
-    if len(data) > MAX_BYTES:
-        raise DataError(f"{path.name} is larger than {MAX_BYTES / 2**20:.0f} MB; use a part of it.")
-    for signature, advice in _FOREIGN.items():
-        if data.startswith(signature):
-            raise DataError(f"{path.name} {advice}.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path.name} is not UTF-8: line {line} holds the byte 0x{data[error.start]:02X}. Save it as UTF-8."
-        ) from error
-    if "\x00" in text:
-        line = text.count("\n", 0, text.index("\x00")) + 1
-        raise DataError(f"{path.name} is not a text file: line {line} holds a zero byte.")
-    return text.replace("\r\n", "\n")
-
-
-def read_lines(path: Path, *, exact: bool = False) -> list[str]:
-    """Read the lines of a text file, without empty ones at the end.
-
-    With `exact`, these are kept, and a carriage return alone does not end a line. `splitlines` is not used, since it
-    also splits at characters that occur inside sentences.
-    """
-    text = read_text(path)
-    return text.removesuffix("\n").split("\n") if exact else text.replace("\r", "\n").rstrip("\n").split("\n")
-
-
-def parallel(source: Path, target: Path, *, exact: bool = False) -> tuple[list[str], list[str]]:
-    """Read the lines of two text files that correspond line by line; `exact` as for :func:`read_lines`.
-
-    Raises:
-        DataError: a file cannot be read, or the numbers of lines differ.
-    """
-    sources, targets = read_lines(source, exact=exact), read_lines(target, exact=exact)
-    if len(sources) != len(targets):
-        raise DataError(
-            f"{source.name} has {plural(len(sources), 'line')} and {target.name} has {len(targets)}; "
-            f"they must correspond line by line."
-        )
-    return sources, targets
-
-
-def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None = None) -> Table:
-    """Read the table in a TSV, CSV or JSONL file.
+def read_table(
+    path: Path, *, headings: Sequence[str] = (), header: bool | None = None, encoding: str | None = None
+) -> Table:
+    """Read the table in a text file, spreadsheet, translation memory or message catalogue; `ENDINGS` lists the kinds.
 
     `header`: whether the first row has headings. If None, it does if at least two of its cells are common headings or
     listed in `headings`, or if it looks unlike all other rows. A title or comment above the first row with two cells is
     an unusable row. TSV has no quoting; CSV may use semicolons; each line of JSONL is an object or a list of strings
-    and numbers.
+    and numbers; text files are read as pasted lines are; `encoding` as for :func:`read_text`.
 
     Raises:
         DataError: the file cannot be read as a table.
     """
     kind = _KINDS.get(path.suffix.lower())
     if kind is None:
-        raise DataError(f"{path.name}: name a file that ends in .tsv, .csv or .jsonl, or two text files line by line.")
-    text = read_text(path).replace("\r", "\n")
-    if not text.strip():
-        raise DataError(f"{path.name} is empty.")
-    if kind == "jsonl":
-        return _jsonl(path.name, text)
-    rows = list(_csv(path.name, text) if kind == "csv" else _tsv(text))
+        raise DataError(f"{path.name}: name a file that ends in {', '.join(ENDINGS)}, or two text files line by line.")
+    if kind == "tmx":
+        languages, units = tmx_units(path.name, read_bytes(path))
+        rows = [Row(line, cells) for line, cells in units]
+        return Table(path.name, _headings(path.name, languages), tuple(rows), has_header=True)
+    if kind == "xlsx":
+        rows = [Row(line, cells) for line, cells in sheet_rows(path.name, read_bytes(path))]
+        longest = max((len(row.cells) for row in rows), default=0)
+        rows = [replace(row, cells=(*row.cells, *[""] * (longest - len(row.cells)))) for row in rows]
+    else:
+        text = read_text(path, encoding).replace("\r", "\n")
+        if not text.strip():
+            raise DataError(f"{path.name} is empty.")
+        if kind == "txt":
+            text, ending, _ = pasted_table(text)
+            kind = _KINDS[ending]
+        if kind == "jsonl":
+            return _jsonl(path.name, text)
+        if kind == "po":
+            rows = [Row(line, (left, right), problem) for line, problem, left, right in po_messages(text)]
+            return Table(path.name, ("message", "translation"), tuple(rows), has_header=True)
+        rows = list(_csv(path.name, text) if kind == "csv" else _tsv(text))
     if not rows:
         raise DataError(f"{path.name} has only empty rows.")
     width, _ = Counter(len(row.cells) for row in rows[:_SNIFFED]).most_common(1)[0]

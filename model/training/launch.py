@@ -29,7 +29,7 @@ from model.training.probe import ask_probe, suggested_probe
 from model.training.runfolder import RunFolder, refuse_running, turn
 from model.training.setup import Setup, test_examples
 from model.training.snapshots import forget_snapshots_after
-from model.training.state import Progress, load_state
+from model.training.state import Progress, load_state, saved_progress
 from model.training.terminal import Terminal
 from model.training.trainer import StopRequested, Trainer
 
@@ -120,7 +120,9 @@ class Launch:
             write_json(folder / CONFIG, dict(self.extended))
         terminal = Terminal(setup.settings.training.max_steps)
         try:
-            run.status("queued", max_steps=setup.settings.training.max_steps)
+            kept = saved_progress(folder) if self.resume else None
+            done = {} if kept is None else {"step": kept.step, "epoch": kept.epoch}
+            run.status("queued", max_steps=setup.settings.training.max_steps, **done)
             with turn(
                 self.checkpoints,
                 lambda: self._queued(setup, run, terminal),
@@ -152,7 +154,7 @@ class Launch:
         progress, tensors = saved or (None, {})
         progress, tensors = self.world.share(progress), self.world.share_tensors(tensors)
         if progress is not None and self.extended is not None:
-            progress.waited = 0  # patience starts over
+            progress.waited = progress.right = 0  # patience starts over
         trainer = Trainer(
             setup,
             self.world,

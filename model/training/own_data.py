@@ -10,9 +10,10 @@ from typing import Any
 
 from model.commands import CommandError
 from model.config import DataConfig, from_dict
-from model.data.files import Pairs, files_task, given_splits, read_pairs, read_parallel, split_pairs
+from model.data.checks import Checked, check
+from model.data.files import Pairs, files_task, read_pairs, read_parallel
 from model.data.proposal import Proposal, propose, unspellable_sentence
-from model.data.task import Splits, Task
+from model.data.task import Task
 from model.training.settings import parsed
 
 HEADERS = {"auto": None, "yes": True, "no": False}
@@ -30,8 +31,9 @@ def own_task(
         CommandError: the options contradict each other.
         DataError: the data cannot be used.
     """
-    pairs, splits = _splits(options, split_seed)
-    for report in (pairs.columns_sentence(), pairs.skipped_sentence()):
+    pairs, checked = _checked(options, split_seed)
+    splits = checked.splits
+    for report in (pairs.columns_sentence(), *(finding.text() for finding in checked.findings)):
         if report and not quiet:
             print(report, file=sys.stderr)
     languages = {"src_lang": options.source_lang, "tgt_lang": options.target_lang}
@@ -62,20 +64,29 @@ def refuse_for_others(options: argparse.Namespace) -> None:
 def given_task(options: argparse.Namespace) -> Task:
     """The task of the pairs that the options name, split as a run does by default."""
     data = DataConfig(task="files", src_lang=options.source_lang, tgt_lang=options.target_lang)
-    return files_task(_splits(options, split_seed=0)[1], data=data)
+    return files_task(_checked(options, split_seed=0)[1].splits, data=data)
 
 
-def _splits(options: argparse.Namespace, split_seed: int) -> tuple[Pairs, Splits]:
-    """The pairs of the data, and their division into training and validation."""
+def _checked(options: argparse.Namespace, split_seed: int) -> tuple[Pairs, Checked]:
+    """The pairs of the data, what was found in them, and their division into training and validation."""
     if [name for name in named(options) if name != "valid_data"] not in (["data"], ["source", "target"]):
         raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
     if options.valid_data and options.valid_share is not None:
         raise CommandError("--valid-data brings the validation pairs; leave out --valid-share.")
-    pairs = _table(options, options.data) if options.data else read_parallel(options.source, options.target)
-    if options.valid_data:
-        return pairs, given_splits(pairs, _table(options, options.valid_data))
-    share = {} if options.valid_share is None else {"valid_fraction": options.valid_share}
-    return pairs, split_pairs(pairs, split_seed=split_seed, **share)
+    pairs = _table(options, options.data) if options.data else _parallel(options)
+    valid = _table(options, options.valid_data) if options.valid_data else None
+    return pairs, check(
+        pairs,
+        valid,
+        keep=options.keep,
+        leave_out=options.leave_out,
+        valid_fraction=options.valid_share,
+        split_seed=split_seed,
+    )
+
+
+def _parallel(options: argparse.Namespace) -> Pairs:
+    return read_parallel(options.source, options.target, encoding=options.encoding)
 
 
 def _table(options: argparse.Namespace, path: Path) -> Pairs:
@@ -86,6 +97,7 @@ def _table(options: argparse.Namespace, path: Path) -> Pairs:
         src_lang=options.source_lang,
         tgt_lang=options.target_lang,
         header=HEADERS[options.header],
+        encoding=options.encoding,
     )
 
 
@@ -95,9 +107,12 @@ def _words(options: argparse.Namespace) -> list[str]:
     for name in ("data", "source", "target", "valid_data"):
         if getattr(options, name):
             words += [f"--{name.replace('_', '-')}", getattr(options, name).name]
-    for name in ("source_column", "target_column", "valid_share"):
+    for name in ("source_column", "target_column", "valid_share", "encoding"):
         if getattr(options, name):
             words += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     if options.header != "auto":
         words += ["--header", options.header]
+    for name in ("keep", "leave_out"):
+        for fault in getattr(options, name):
+            words += [f"--{name.replace('_', '-')}", fault]
     return [*words, "--source-lang", options.source_lang, "--target-lang", options.target_lang]

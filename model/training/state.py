@@ -30,7 +30,8 @@ class Progress:
     """The progress of a run after `step` updates.
 
     `epoch` and `update` identify the next batches; `evaluated` is the last evaluated step; `best` the best scores so
-    far; `waited` the number of evaluations since then; `latest` the newest scores, kept where weights are averaged;
+    far; `waited` the number of evaluations since then; `right` the number of evaluations in a row, up to now, with
+    everything right; `latest` the newest scores, kept where weights are averaged;
     `recent` the steps whose weights are averaged; `loss`, `nll` and `target_tokens` the sums of all processes
     since the last log line.
     """
@@ -41,6 +42,7 @@ class Progress:
     evaluated: Count = 0
     best: dict[str, Any] = field(default_factory=dict)
     waited: Count = 0
+    right: Count = 0
     latest: dict[str, Any] = field(default_factory=dict)
     recent: list[Count] = field(default_factory=list)
     seconds: Seconds = 0.0
@@ -76,12 +78,34 @@ def save_state(folder: Path, progress: Progress, tensors: Mapping[str, Tensor]) 
             step_file.unlink()
 
 
+def saved_progress(folder: Path) -> Progress | None:
+    """The progress from which a resumed run continues, or None if the run ended before its first save.
+
+    Raises:
+        CheckpointError: the state is damaged or from a newer version.
+    """
+    state = _saved_state(folder)
+    return None if state is None else state.progress
+
+
 def load_state(folder: Path) -> tuple[Progress, dict[str, Tensor]] | None:
     """The saved state, or None if the run ended before its first save.
 
     Raises:
         CheckpointError: the state is damaged or from a newer version.
     """
+    state = _saved_state(folder)
+    if state is None:
+        return None
+    progress, tensors_path = state.progress, folder / STATE / Path(state.tensors).name
+    tensor_shapes(tensors_path)  # raises a CheckpointError if the file is damaged
+    try:
+        return progress, safetensors.torch.load_file(tensors_path)
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{label(tensors_path)} cannot be read: {error}.") from None
+
+
+def _saved_state(folder: Path) -> SavedState | None:
     path = folder / STATE / STATE_JSON
     if not path.is_file():
         return None
@@ -89,15 +113,9 @@ def load_state(folder: Path) -> tuple[Progress, dict[str, Tensor]] | None:
     if saved.get("format_version") != FORMAT_VERSION:
         raise CheckpointError(f"{label(path)} was written by another version of this program; train again.")
     try:
-        state = msgspec.convert(saved, SavedState)
+        return msgspec.convert(saved, SavedState)
     except msgspec.ValidationError:
         raise CheckpointError(f"{label(path)} is damaged; train again with --overwrite.") from None
-    progress, tensors_path = state.progress, folder / STATE / Path(state.tensors).name
-    tensor_shapes(tensors_path)  # raises a CheckpointError if the file is damaged
-    try:
-        return progress, safetensors.torch.load_file(tensors_path)
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{label(tensors_path)} cannot be read: {error}.") from None
 
 
 def recent_path(folder: Path, step: int) -> Path:

@@ -68,6 +68,7 @@ class Window:
 
 
 RECENT_SECONDS = 60.0
+FEWEST_RIGHT = 20  # held-out sentences; that fewer are all right may be chance, and is no reason to stop
 
 
 class Pace:
@@ -151,7 +152,7 @@ class Trainer:
         self._window.target_tokens = progress.target_tokens
 
     def fit(self) -> None:
-        """Train until `max_steps`, or until patience runs out.
+        """Train until `max_steps`, or until patience runs out or everything held out has been right for long enough.
 
         Raises:
             StopRequested: asked to stop; the state is saved.
@@ -173,8 +174,12 @@ class Trainer:
     @property
     def done(self) -> bool:
         """Whether training is complete."""
-        patience = self.config.patience
-        return self.progress.step >= self.config.max_steps or bool(patience and self.progress.waited >= patience)
+        patience, right = self.config.patience, self.config.stop_when_right
+        return (
+            self.progress.step >= self.config.max_steps
+            or bool(patience and self.progress.waited >= patience)
+            or bool(right and self.progress.right >= right)
+        )
 
     def check_stop(self, *, alone: bool = False) -> None:
         """Raise if any process was asked to stop; all must call this together, unless `alone`.
@@ -292,6 +297,8 @@ class Trainer:
         progress.evaluated = progress.step
         better = is_better(line, progress.best, self.config)
         progress.waited = 0 if better else progress.waited + 1
+        enough = len(setup.valid.decoded) >= FEWEST_RIGHT
+        progress.right = progress.right + 1 if enough and line["exact_match"] == 1 else 0
         latest = {key: value for key, value in line.items() if key != "samples"} | {"step": progress.step}
         if better:
             progress.best = latest

@@ -102,7 +102,7 @@ def test_the_tokens_of_own_data_follow_from_them(tmp_path: Path, capsys: pytest.
     where = ["--checkpoints", str(tmp_path / "models")]
     own = ["--task", "files", "--name", "mine", "--data", str(data), *where]
     assert train.main([*own, "--valid-share", "0.2", "--set", *SMALL, "max_steps=2"]) == 0
-    assert "Single characters: 100 % of the validation answers hold a word" in capsys.readouterr().err
+    assert "Single characters: every held-out answer has a word that never occurs" in capsys.readouterr().err
     config = read_json(tmp_path / "models" / "mine" / "config.json")
     assert (config["data"]["tokenizer"], config["model"]["positions"]) == ("characters", "rope")
     assert config["set"]["tokenizer"] == "characters", "the same tokens when it is trained again"
@@ -112,8 +112,17 @@ def test_the_tokens_of_own_data_follow_from_them(tmp_path: Path, capsys: pytest.
     evaluate.main(["--model", "mine", *where])
     assert "BLEU" not in capsys.readouterr().out
     leaking = [*own[:3], "other", *own[4:], "--valid-data", str(data)]
-    assert "40 of the 40 validation sources are among the training pairs" in failure(train.main, leaking, capsys)
+    assert "the source of every training pair is among the validation pairs, too" in failure(
+        train.main, leaking, capsys
+    )
     assert "leave out --valid-share" in failure(train.main, [*leaking, "--valid-share", "0.1"], capsys)
+    doubled = own_data.write_tsv([*number_words(40), *number_words(40), ("six", "7")], tmp_path / "doubled.tsv")
+    trial = ["--task", "files", "--name", "other", "--data", str(doubled), "--dry-run", "--json", *where]
+    assert train.main([*trial, "--leave-out", "contradictory"]) == 0
+    printed = capsys.readouterr()
+    assert "40 pairs repeat an earlier one. (lines 41, 42, 43, 44, 45 and 35 more) Left out; --keep" in printed.err
+    assert sum(json.loads(printed.out)["examples"].values()) in (40, 41), "a number of the sample is contradicted"
+    assert json.loads(printed.out)["own_data"][-6:-4] == ["--leave-out", "contradictory"]
     same = own_data.write_tsv([("a", str(n)) for n in range(20)], tmp_path / "same.tsv")
     equal = ["--task", "files", "--name", "other", "--data", str(same), *where]
     assert "all 20 pairs have the source 'a'" in failure(train.main, equal, capsys)

@@ -250,7 +250,7 @@ def test_a_running_run_has_its_numbers_and_can_be_stopped(training: Path) -> Non
     write_status(folder, "running", eta_s=65.0, tokens_per_s=4200.0)
     at = visit("train", run="mine")
     assert "step 30 of 60, about 1 min 05 s left" in at.get("progress")[0].proto.text.replace("\\", "")
-    labels = ("Training loss", "Validation loss", "Exactly right", "Tokens/s")
+    labels = ("Training loss", "Validation loss", "Exactly right, of 8", "Tokens/s")
     assert [metric(at, label) for label in labels] == ["1.000", "1.200", "50.0 %", "4.2 k"]
     assert len(at.get("vega_lite_chart")) == 2
     press(at, "Stop")
@@ -267,8 +267,38 @@ def test_a_run_says_how_it_is_going(training: Path) -> None:
     assert "Too early to say how it is going" in words(at)
     (folder / METRICS).write_text("\n".join(lines) + "\n", encoding="utf-8")
     write_status(folder, "finished")
-    (warning,) = (warning.value for warning in run(at).warning if "Memorising" in warning.value)
+    (warning,) = (warning.value for warning in run(at).warning if "by heart" in warning.value)
     assert "since update 60" in warning.replace("\\", "")
+
+
+def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
+    """Of runs that have ended: a diverged one is trained again with a lower rate, and ten pairs want more pairs."""
+    folder = save_run(training / "mine", state="finished")
+    runs = ROOT / "tests" / "data" / "runs"
+    shutil.copy(runs / "diverges.jsonl", folder / METRICS)
+    config = read_config(folder)
+    write_json(folder / CONFIG, config | {"preset": "tiny", "set": {}, "init": None})
+    at = visit("train", run="mine")
+    assert "Diverged: the training loss" in words(at)
+    code = next(block.value for block in at.code if "mine-2" in block.value and "learning_rate" in block.value)
+    rate = config["training"]["learning_rate"] / 4
+    assert f"--like mine --name mine-2 --set learning_rate={rate:.2g}" in code
+    at.button(key="next_rate_mine").click()
+    run(at)
+    assert "--set" in started(training, "mine-2")
+    write_json(folder / CONFIG, config | {"task": "files", "data": config["data"] | {"task": "files"}})
+    lines = [{"kind": "train", "step": n, "loss": 0.01} for n in range(1, 20)]
+    lines += [
+        {"kind": "eval", "step": n, "loss": 5.0, "bleu": 66.9, "exact_match": 0, "sentences": 1} for n in (5, 10, 19)
+    ]
+    (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    at = visit("train", run="mine")
+    assert "Too few pairs to say: BLEU 66.9" in words(at)
+    assert "Train it longer" not in words(at)
+    assert metric(at, "BLEU, of 1") == "66.9"
+    at.button(key="next_pairs").click()
+    run(at)
+    assert at.selectbox(key="train_task").value == "files"
 
 
 def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(training: Path) -> None:

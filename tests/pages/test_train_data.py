@@ -22,6 +22,7 @@ from explorer.web.runs import fill_form, made_key
 from model import relabel
 from model.data.number_words import number_words
 from tests.explorer.toy_runs import save_run
+from tests.model.data.test_people_files import workbook
 from tests.pages.page import assert_says, button, choose, press, run, tables, visit, words
 from tests.pages.test_train import options
 
@@ -54,8 +55,10 @@ def test_own_data_is_shown_before_anything_is_trained(training: Path) -> None:
     rows = f"{TWENTY}only one side\t\n".encode()
     upload(at, "my pairs.tsv", rows)
     assert tables(at)[0].iloc[0].tolist() == ["word 0", "Wort 0"]
-    said = "20 pairs: 18 to learn from, 2 held out to check what was learned. 1 row left out: an empty side (line 21)."
-    assert said in words(at)
+    assert "20 pairs: 18 to learn from, 2 held out to check what was learned." in words(at)
+    assert "1 row cannot be used: an empty side." in words(at)
+    assert "20 pairs are far too few to learn a rule from" in words(at)
+    assert at.text_input(key="train_name").value == "my-pairs", "named after the file"
     choose(at, train_lang_target="de")
     chosen = options(at)
     assert (chosen.task, chosen.target_lang) == ("files", "de")
@@ -117,7 +120,7 @@ def test_the_sample_has_headings_which_can_be_switched() -> None:
     assert (at.toggle(key="train_header").value, options(at).header) == (True, "yes")
     choose(at, train_header=False)
     assert "301 pairs: 271 to learn from" in words(at)
-    assert tables(at)[0].iloc[0].tolist() == ["words", "digits"]
+    assert tables(at)[0].iloc[0].tolist() == ["1", "words", "digits"], "the heading is found among the pairs"
     assert options(at).header == "no"
 
 
@@ -130,11 +133,68 @@ def test_what_is_held_out_can_be_chosen() -> None:
     choose(at, train_held_out="a file of your own")
     assert "Choose the file of validation pairs" in words(at)
     upload(at, "valid.csv", b"Word 3,Wort 3\nnew,neu\n", "Validation pairs")
-    assert "1 of the 2 validation sources is among the training pairs, too" in words(at)
+    assert "1 training pair has the source of a validation pair" in words(at)
+    assert "41 pairs: 39 to learn from, 2 held out" in words(at)
     upload(at, "valid.csv", b"old,alt\nnew,neu\n", "Validation pairs")
-    assert "40 pairs: 40 to learn from, 2 held out" in words(at)
+    assert "42 pairs: 40 to learn from, 2 held out" in words(at)
+    assert "training pair has the source" not in words(at)
     assert options(at).valid_data.read_bytes() == b"old,alt\nnew,neu\n"
     assert options(at).valid_share is None
+
+
+@pytest.mark.usefixtures("training")
+def test_what_is_wrong_with_pairs_is_said_and_can_be_left_out() -> None:
+    rows = [f"word {n}\tWort {n}\n" for n in range(120)]
+    rows += [f"word {n}\tanders {n}\n" for n in range(60)] + rows[100:]
+    at = own_data("".join(rows))
+    assert at.selectbox(key="train_task").options[0] == "Your own sentence pairs"
+    assert "180 pairs: 161 to learn from, 19 held out" in words(at)
+    assert "20 pairs repeat an earlier one." in words(at)
+    assert "60 sources have several answers: at most 66 % of the pairs can be answered as they stand." in words(at)
+    assert "held-out pairs, at most" in words(at)
+    assert (options(at).keep, options(at).leave_out) == ([], [])
+    [lines] = [table for table in tables(at) if table.iloc[0].tolist() == ["181", "word 100", "Wort 100"]]
+    assert len(lines) == 20
+    choose(at, train_found_duplicates="keep")
+    assert "200 pairs: " in words(at)
+    choose(at, train_found_contradictory="leave out")
+    assert "140 pairs: " in words(at)
+    assert (options(at).keep, options(at).leave_out) == (["duplicates"], ["contradictory"])
+    assert "held-out pairs, at most" not in words(at)
+    at.text_area(key="train_pasted").set_value(TWENTY)
+    run(at)
+    assert options(at).leave_out == [], "other pairs begin with the defaults"
+
+
+@pytest.mark.usefixtures("training")
+def test_files_of_old_encodings_are_read_after_a_question() -> None:
+    at = upload(own_data(), "pairs.txt", "".join(f"Mädchen {n} -> fille {n}\n" for n in range(120)).encode("latin-1"))
+    [question] = at.radio
+    assert question.options[0] == "Mädchen 0 \\-\\> fille 0 (windows-1252)"
+    assert "Choose the line that reads correctly." in words(at)
+    assert not [element for element in at.button if element.label == "Start training"]
+    question.set_value("windows-1252")
+    run(at)
+    assert "120 pairs: 108 to learn from, 12 held out" in words(at)
+    assert options(at).encoding == "windows-1252"
+    assert tables(at)[0].iloc[0].tolist() == ["Mädchen 0", "fille 0"]
+    upload(at, "pairs.tsv", TWENTY.encode("utf-16"))
+    assert "20 pairs: 18 to learn from, 2 held out" in words(at)
+    assert options(at).encoding is None
+
+
+@pytest.mark.usefixtures("training")
+def test_a_spreadsheet_can_be_uploaded() -> None:
+    content = workbook(("number", "digits", "note"), *((words_, digits, "x") for words_, digits in number_words()))
+    at = upload(own_data(), "numbers.xlsx", content)
+    assert "300 pairs, with the headings “number” and “digits”: 270 to learn from" in words(at)
+    assert Path(options(at).data).read_bytes() == content
+
+
+@pytest.mark.usefixtures("training")
+def test_the_longest_sentence_follows_the_data() -> None:
+    at = own_data("".join(f"word {n} {'x' * 300}\tWort {n}\n" for n in range(150)))
+    assert at.number_input(key="train_files_tiny_max_positions").value == 320
 
 
 @pytest.mark.usefixtures("training")

@@ -13,16 +13,18 @@ from explorer.locale.text import percent, plain, why
 from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
 from explorer.runs.settings import Changes
 from explorer.runs.uploads import LANGUAGES, store
+from explorer.screens.train.findings import chosen, draw_findings, forget_choices
 from explorer.web.downloads import download_button, megabytes
 from explorer.web.figures import draw_table
 from explorer.web.runs import choose_one
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
-from model.data.files import VALID_FRACTION, files_preset
+from model.data.files import VALID_FRACTION
 from model.data.number_words import FILE_NAME, sample_file
 from model.data.proposal import Proposal
-from model.data.tables import MAX_BYTES, pasted_table
+from model.data.tables import ENDINGS, pasted_table
 from model.data.task import MissingCorpusError
+from model.data.text_files import MAX_BYTES, EncodingError
 from model.presets import Preset
 
 SHOWN = 5  # sample pairs on the page
@@ -30,10 +32,10 @@ FILES = "files"
 _PREFERRED = "reverse"
 SHARES = (0.05, 0.1, 0.2, 0.3)
 OWN_FILE = "a file of your own"
-TABLES = ("tsv", "tab", "csv", "jsonl", "ndjson")
+TABLES = tuple(ending.removeprefix(".") for ending in ENDINGS)
 TABLE, TWO = "one table", "two text files"
 MAX_PASTED = 1_000_000  # characters; more has to be a file
-_HEADER, _READ_FROM, _PASTED = "train_header", "_train_read_from", "train_pasted"
+_HEADER, _READ_FROM, _PASTED, _ENCODING = "train_header", "_train_read_from", "train_pasted", "train_encoding"
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Data:
 
 def choose_data(checkpoints: Path) -> Data | None:
     """Draw the choice of data; return None while no usable data are chosen."""
-    names = [*TASKS, FILES]
+    names = [FILES, *TASKS]
     task = st.selectbox(
         t("Data"),
         names,
@@ -146,9 +148,16 @@ def _own_pairs(checkpoints: Path) -> Data | None:
 
 def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
     source = Source(tuple(map(str, paths)))
+    if st.session_state.get(_READ_FROM) != source.paths:
+        # Other files: start from what is detected in them, not from earlier choices.
+        st.session_state[_READ_FROM] = source.paths
+        for key in (_HEADER, _ENCODING, "train_col_source", "train_col_target", "train_files_tokenizer"):
+            st.session_state.pop(key, None)
+        forget_choices()
     table = len(paths) == 1
+    source = _choose_encoding(source)
     if table:
-        columns_of(source.paths[0], None)  # a file that cannot be read has no settings
+        columns_of(source.paths[0], None, source.encoding)  # a file that cannot be read has no settings
     summary, settings = st.container(), st.expander(t("How it is read"), key="train_reading")
     with settings:
         if table:
@@ -156,28 +165,55 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         left, right = st.columns(2)
         src_lang = _language(left, t("Language of the source"), "train_lang_source")
         tgt_lang = _language(right, t("Language of the target"), "train_lang_target")
-        reading = replace(_choose_division(source, checkpoints), src_lang=src_lang, tgt_lang=tgt_lang)
+        keep, leave_out = chosen()
+        reading = replace(
+            _choose_division(source, checkpoints),
+            src_lang=src_lang,
+            tgt_lang=tgt_lang,
+            keep=keep,
+            leave_out=leave_out,
+        )
         pairs = overview(source)
         draw_table(list(pairs.first), t("The first {n} pair", "The first {n} pairs", n=len(pairs.first)), file="pairs")
     with st.spinner(t("Looking at the data …")):
         division = divide(reading)
-    summary.caption(plain(division.sentence(source, pairs)))
-    preset, proposal = files_preset(division.n_train), division.proposal
-    return Data(FILES, proposal.data, preset, reading.arguments(), wanted_name="my-model", proposal=proposal)
+    with summary:
+        st.caption(plain(division.sentence(source, pairs)))
+        draw_findings(division.findings)
+    proposal = division.proposal
+    wanted = paths[0].name.partition(".")[0]
+    return Data(FILES, proposal.data, "tiny", reading.arguments(), wanted_name=wanted, proposal=proposal)
+
+
+def _choose_encoding(source: Source) -> Source:
+    """Draw the question for the encoding of files that are not UTF-8, with a sample for each answer."""
+    try:
+        if len(source.paths) == 1:
+            columns_of(source.paths[0], None)
+        else:
+            overview(source)
+    except EncodingError as unknown:
+        samples = dict(unknown.samples)
+        chosen = st.radio(
+            t("The file is not UTF-8. Which of these is how it should read?"),
+            list(samples),
+            format_func=lambda name: f"{plain(samples[name])} ({name})",
+            index=None,
+            key=_ENCODING,
+            persist_state="session",
+        )
+        if chosen is None:
+            raise DataError(t("Choose the line that reads correctly.")) from unknown
+        return replace(source, encoding=chosen)
+    return source
 
 
 def _choose_columns(source: Source) -> Source:
     """Draw the switch for headings and, for more than two columns, the choice of columns."""
     path = source.paths[0]
-    if (
-        st.session_state.get(_READ_FROM) != path
-    ):  # another file: start from what is detected in it, not from earlier choices
-        st.session_state[_READ_FROM] = path
-        for key in (_HEADER, "train_col_source", "train_col_target", "train_files_tokenizer"):
-            st.session_state.pop(key, None)
-    _, detected = columns_of(path, None)
+    _, detected = columns_of(path, None, source.encoding)
     header: bool | None = None
-    if not path.endswith((".jsonl", ".ndjson")):
+    if not path.endswith((".jsonl", ".ndjson", ".tmx", ".po")):
         # Set at every run: an interrupted run creates fields that the browser never sees.
         st.session_state[_HEADER] = st.session_state.get(_HEADER, detected)
         header = st.toggle(
@@ -185,8 +221,8 @@ def _choose_columns(source: Source) -> Source:
             key=_HEADER,
             help=t("Detected by comparing the first row with the others."),
         )
-    columns, _ = columns_of(path, header)
-    pairs = overview(Source(source.paths, header=header))
+    columns, _ = columns_of(path, header, source.encoding)
+    pairs = overview(replace(source, header=header))
     source_name, target_name = pairs.source_name, pairs.target_name
     if len(columns) > 2:
         left, right = st.columns(2)
@@ -194,7 +230,7 @@ def _choose_columns(source: Source) -> Source:
         source_name = left.selectbox(t("Source column"), columns, index=at(source_name), key="train_col_source")
         target_name = right.selectbox(t("Target column"), columns, index=at(target_name), key="train_col_target")
     chosen = (source_name or pairs.source_name, target_name or pairs.target_name)
-    return Source(source.paths, chosen, header)
+    return replace(source, columns=chosen, header=header)
 
 
 def _language(column: st.delta_generator.DeltaGenerator, label: str, key: str) -> str:
@@ -255,7 +291,7 @@ def _choose_files(checkpoints: Path) -> tuple[Path, ...]:
 def _one_table() -> Sequence[tuple[str, bytes]]:
     """Draw the file upload and the box to paste into; an uploaded file takes precedence."""
     file = st.file_uploader(
-        t("A TSV, CSV or JSONL file with a pair in each row"),
+        t("A file with a pair in each row: a table, spreadsheet, translation memory or message catalogue"),
         type=list(TABLES),
         max_upload_size=upload_megabytes(),
         key="train_files_one",
@@ -277,7 +313,7 @@ def _one_table() -> Sequence[tuple[str, bytes]]:
     )
     if (text or "").strip():
         pasted = pasted_table(text)
-        return [(f"pasted{pasted.ending}", pasted.text.encode(errors="replace"))]
+        return [(f"my-pairs{pasted.ending}", pasted.text.encode(errors="replace"))]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(t("Fill in a sample"), on_click=_fill_in_sample)
         download_button(t("Sample file"), sample_file, FILE_NAME, "text/tab-separated-values", key="train_sample")
@@ -286,7 +322,7 @@ def _one_table() -> Sequence[tuple[str, bytes]]:
 
 
 def _privacy() -> str:
-    return t("Nothing leaves this machine. UTF-8 text; a small model can learn from a few hundred pairs.")
+    return t("Nothing leaves this machine. A small model can learn from a few hundred pairs.")
 
 
 def _fill_in_sample() -> None:

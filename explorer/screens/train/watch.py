@@ -33,6 +33,7 @@ from explorer.runs.progress import (
 )
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import REASON, viewing
+from explorer.screens.train.next_step import draw_next_steps
 from explorer.web import live_page
 from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
@@ -122,6 +123,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.warning(plain(course.sentence), icon=":material/monitoring:")
     elif course.sentence and (metrics.train or not status.busy):
         st.markdown(plain(course.sentence))
+    draw_next_steps(runs, status, course)
     _numbers(metrics, status)
 
 

@@ -17,11 +17,21 @@ REAL = ROOT / "tests" / "data" / "runs"
 STEPS = range(10, 210, 10)
 
 
-def curves(train: list[float], valid: list[float], score: list[float] | None = None, *, warm: bool = False) -> Curves:
+def curves(
+    train: list[float],
+    valid: list[float],
+    score: list[float] | None = None,
+    sentences: int = 0,
+    *,
+    bleu: bool = False,
+    warm: bool = False,
+) -> Curves:
     """Curves over the same steps, 10, 20 … 200; a learning rate that falls or, if `warm`, still rises."""
     rates = [0.001 * (step if warm else 300 - step) for step in STEPS]
-    points = [list(zip(STEPS, values, strict=False)) for values in (train, valid, rates[: len(train)], score or [])]
-    return Curves(*points)
+    losses, valid_losses, rate, scores = (
+        list(zip(STEPS, values, strict=False)) for values in (train, valid, rates[: len(train)], score or [])
+    )
+    return Curves(losses, valid_losses, rate, scores, "bleu" if bleu else "exact_match", sentences)
 
 
 def falling(first: float, last: float, n: int = 20) -> list[float]:
@@ -29,31 +39,81 @@ def falling(first: float, last: float, n: int = 20) -> list[float]:
     return [first * (last / first) ** (i / (n - 1)) for i in range(n)]
 
 
+def then(begin: list[float], *end: float) -> list[float]:
+    """These values, and one that stays, or evenly spaced ones between two, up to 20."""
+    n = 20 - len(begin)
+    return begin + [end[0] + (end[-1] - end[0]) * i / (n - 1) for i in range(n)]
+
+
 FALL = falling(4.0, 0.5)
+HEART = falling(4.0, 0.01)
 RISE = falling(3.9, 2.0, 6) + [2.0 + 0.1 * i for i in range(1, 15)]
 FLAT = [4.0] * 20
 WOBBLE = [value + (0.02 if i % 2 else 0.0) for i, value in enumerate(falling(4.0, 0.6))]
+UP = [i / 40 for i in range(20)]
+DONE = [min(1.0, i / 10) for i in range(20)]
 LONG = [(float(step), 4.0 * 0.9 ** (step / 20)) for step in range(20, 1001, 20)]
 OVERFITTED = [(float(step), 1 + abs(step - 300) / 500) for step in range(100, 1001, 100)]
-# Curves, the verdict on a run that has ended with them, and the part of the sentence that has the numbers.
+# R33: 30 held-out pairs, all but one of them right, and a validation loss that rises from 0.046 to 0.087.
+R33 = curves(
+    falling(4.0, 0.0005), then(falling(4.0, 0.046, 9), 0.05, 0.087), then([0.1 * i for i in range(9)], 0.967), 30
+)
+# Curves, the verdict on a run that has ended with them, and a part of the sentence.
 PLANTED: dict[str, tuple[Curves, str, str]] = {
-    "learning": (curves(FALL, falling(4.0, 0.6), [i / 40 for i in range(20)]), "learning", "Train it longer."),
+    "falls": (curves(FALL, falling(4.0, 0.6), UP), "learning", "Train it longer."),
+    "falls, of 300": (curves(FALL, falling(4.0, 0.6), UP, 300), "learning", "142 of 300 held-out pairs exactly right"),
+    "falls, of 50": (curves(FALL, falling(4.0, 0.6), UP, 50), "learning", "50 held-out pairs show little"),
     "noise": (curves(FALL, WOBBLE), "learning", ""),
-    "learned": (
-        curves(falling(4.0, 0.001), falling(4.0, 0.001), [min(1.0, i / 10) for i in range(20)]),
-        "learned",
-        "first reached at update 110",
+    "nothing right yet": (curves(FALL, falling(4.0, 0.6), [0.0] * 20, 300), "learning", "0 of 300"),
+    "the score alone": (
+        curves(FALL, then(falling(4.0, 1.0, 10), 1.0), UP, 300),
+        "learning",
+        "the score on validation rose",
     ),
-    "memorising": (
-        curves(falling(4.0, 0.01), RISE, [0.1] * 20),
-        "memorising",
-        "Memorising since update 60: the validation loss has risen from 2.00 to 3.30, while the training loss fell to "
-        "0.014. Train for fewer updates,",
+    "learned": (curves(falling(4.0, 0.001), falling(4.0, 0.001), DONE), "learned", "first reached at update 110"),
+    "learned, of 1,000": (curves(HEART, HEART, DONE, 1000), "learned", "95 % interval 99 to 100 %"),
+    "learned, of 30": (curves(HEART, HEART, DONE, 30), "learned", "95 % interval 88 to 100 %), first reached"),
+    "learned, of 30: little": (curves(HEART, HEART, DONE, 30), "learned", "30 held-out pairs show little"),
+    "BLEU 99.5": (curves(HEART, HEART, then([0.0] * 5, 99.5), 300, bleu=True), "learned", "BLEU 99.5"),
+    "all but one of 30": (R33, "levelled", "29 of 30 held-out pairs exactly right (96.7 %, 95 % interval 83 to 100 %)"),
+    "ten pairs": (
+        curves(falling(4.0, 0.03), falling(4.0, 3.1), [0.0] * 20, 1),
+        "few",
+        "0 of 1 held-out pairs exactly right",
     ),
-    "memorising, but more and more right": (
-        curves(falling(4.0, 0.01), RISE, [i / 40 for i in range(20)]),
+    "ten pairs, by heart": (curves(falling(4.0, 0.03), RISE, [0.0] * 20, 1), "few", "known by heart (loss 0.039)"),
+    "ten held-out pairs, all right": (curves(HEART, HEART, DONE, 10), "few", "95 % interval 72 to 100 %"),
+    "BLEU of one sentence": (curves(HEART, RISE, [66.9] * 20, 1, bleu=True), "few", "Too few pairs to say"),
+    "by heart": (
+        curves(HEART, RISE, [0.1] * 20),
         "memorising",
-        "(the share of right answers still rose, to 47.5 % exactly right)",
+        "Learned by heart since update 60: the validation loss has risen from 2.00 to 3.30, while the training loss "
+        "fell to 0.014, with 10.0 % exactly right at best. Bring more pairs",
+    ),
+    "by heart, no score": (curves(HEART, RISE), "memorising", "fell to 0.014. Bring"),
+    "by heart, six in ten right": (curves(HEART, RISE, [0.6] * 20, 300), "memorising", "180 of 300"),
+    "by heart, no rise": (
+        curves(HEART, then([4.0, 3.0], 2.5), [0.02] * 20, 300),
+        "memorising",
+        "the validation loss 2.50",
+    ),
+    "rising loss, nearly all right": (curves(HEART, RISE, [0.94] * 20, 1000), "levelled", "940 of 1,000"),
+    "rising loss, ever more right": (curves(HEART, RISE, UP, 300), "learning", "the score on validation rose"),
+    "rising loss, one more of 30": (
+        curves(HEART, RISE, then([0.1] * 15, 0.133), 30),
+        "memorising",
+        "4 of 30 held-out pairs",
+    ),
+    "rising loss, BLEU falls": (
+        curves(HEART, RISE, then([9.0, 20.0], 25.0, 20.0), 300, bleu=True),
+        "memorising",
+        "BLEU 25",
+    ),
+    "rising loss, BLEU rises": (curves(HEART, RISE, then([9.0], 10.0, 30.0), 300, bleu=True), "learning", "BLEU 30.0"),
+    "rising loss, BLEU rises by chance": (
+        curves(HEART, RISE, then([20.0] * 8, 20.5, 21.0), 300, bleu=True),
+        "memorising",
+        "BLEU 21.0",
     ),
     "diverged": (
         curves([4.0, 3.0, 2.0, 1.5, 1.4] + [3.5] * 15, [4.0, 2.0, 1.5, 1.6] + [3.6] * 16, [0.1] * 20),
@@ -65,17 +125,38 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
         "diverged",
         "from 4.25 at update 10 to 528.",
     ),
+    "diverged before it was evaluated": (curves([4.0, 2.0] + [9.0] * 18, []), "diverged", "from 2.00 at update 20"),
+    "a last jump with good answers": (curves(HEART[:17] + [3.0] * 3, HEART, DONE, 300), "learned", "300 of 300"),
     "stuck": (
         curves([4.0] + [3.3] * 19, [4.0] + [3.3] * 19, [0.0] * 20),
         "stuck",
         "Stuck: the validation loss has hardly fallen for a third of the updates (3.30",
     ),
+    "stuck, of 300": (curves(FLAT, FLAT, [0.0] * 20, 300), "stuck", "0 of 300 held-out pairs"),
     "levelled": (
         curves(falling(4.0, 1.0, 8) + [1.0] * 12, falling(4.0, 1.2, 8) + [1.2] * 12, [0.4] * 20),
         "levelled",
-        "stayed at about 1.20, with 40.0 % exactly right at best",
+        "has hardly fallen (to 1.20), with 40.0 % exactly right at best",
     ),
-    "early": (curves([4.0, 3.9], [4.0]), "early", "1 evaluation"),
+    "levelled at BLEU 40": (
+        curves(then(FALL[:10], 1.1), then(FALL[:10], 1.5), then(UP[:10], 40.0), 300, bleu=True),
+        "levelled",
+        "BLEU 40.0 at best",
+    ),
+    "one more of 30 right": (
+        curves(then(FALL[:10], 1.1), then(FALL[:10], 1.2), then([0.5] * 15, 0.533), 30),
+        "levelled",
+        "16 of 30",
+    ),
+    "a tenth more of 1,000 right": (
+        curves(then(FALL[:10], 1.1), then(FALL[:10], 1.2), then([0.5] * 15, 0.6), 1000),
+        "learning",
+        "600 of 1,000",
+    ),
+    "one evaluation": (curves([4.0, 3.9], [4.0]), "early", "1 evaluation"),
+    "no evaluation": (curves(FALL, []), "early", "0 evaluations"),
+    "a flat training loss alone": (curves(FLAT, []), "early", "0 evaluations"),
+    "two evaluations": (curves(FALL, [4.0, 3.0], [0.0, 0.5], 300), "early", "2 evaluations"),
     "nothing": (Curves(), "early", ""),
 }
 
@@ -86,21 +167,21 @@ def test_planted_curves_get_their_verdict_with_its_numbers(name: str) -> None:
     found = diagnose(planted, ended=True)
     assert (found.verdict, diagnose(planted, ended=False).verdict) == (verdict, verdict)
     assert said in found.sentence
+    assert bool(found.next) == bool(planted.train)
+    assert ("longer" in found.next) == (verdict in ("learning", "early") and bool(planted.train))
     assert found.sentence.endswith(".") or not planted.train
 
 
 def test_what_may_still_change_is_not_held_against_a_run_that_goes_on() -> None:
-    """A warm-up, two evaluations, and a loss that rises while the answers get better."""
+    """A warm-up, and two evaluations."""
     far, near = (Curves(LONG, [(500.0, 2.0), (1000.0, last)]) for last in (3.0, 2.2))
     assert diagnose(curves(FLAT, FLAT, warm=True), ended=False).verdict == "learning"
     assert diagnose(curves(FLAT, FLAT, warm=True), ended=True).verdict == "stuck"
     assert diagnose(far, ended=True).verdict == "memorising"
     assert "memorising" not in (diagnose(far, ended=False).verdict, diagnose(near, ended=True).verdict)
-    for score, shorter in ((lambda step: step / 1100, False), (lambda step: 0.3, True)):
+    for score, verdict in ((lambda step: step / 1100, "learning"), (lambda step: 0.3, "memorising")):
         planted = Curves(LONG, OVERFITTED, score=[(step, score(step)) for step, _ in OVERFITTED])
-        sentence = diagnose(planted, ended=True).sentence
-        assert sentence.startswith("Memorising since update 300")
-        assert ("fewer updates" in sentence) == shorter
+        assert diagnose(planted, ended=True).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -122,6 +203,28 @@ def test_a_run_from_the_weights_of_a_good_model_is_not_stuck(
     assert diagnose(dataclasses.replace(planted, score_name=name), ended=True).verdict == verdict
 
 
+MADE = {
+    "ten-pairs": "few",
+    "two-answers": "few",
+    "thirty-held-out": "levelled",
+    "rate-of-three": "diverged",
+    "cut-short": "learning",
+    "grammar": "learning",
+    "no-dropout": "memorising",
+    "no-rule": "memorising",
+    "tiny-rate": "stuck",
+    "own-dates": "learned",
+    "reversed-words": "learning",
+    "too-short": "early",
+}
+
+
+def test_the_table_of_curves_is_large_enough() -> None:
+    """Forty and more curves, of which ten and more are of runs that were made for it."""
+    assert len(PLANTED) >= 40
+    assert len(MADE) >= 10
+
+
 @pytest.mark.parametrize(
     ("path", "verdict"),
     [
@@ -129,9 +232,13 @@ def test_a_run_from_the_weights_of_a_good_model_is_not_stuck(
         (REAL / "memorises.jsonl", "memorising"),
         (REAL / "diverges.jsonl", "diverged"),
         (REAL / "stuck.jsonl", "stuck"),
+        *((REAL / f"{name}.jsonl", verdict) for name, verdict in MADE.items()),
         *((ROOT / "checkpoints" / name / METRICS, "learned") for name in ("reverse", "reverse-lstm", "dates")),
         (ROOT / "checkpoints" / "adjective-swap" / METRICS, "learned"),
         (ROOT / "checkpoints" / "adjective-swap-unmasked" / METRICS, "levelled"),
+        (ROOT / "checkpoints" / "phrases-en-de" / METRICS, "learned"),
+        (ROOT / "checkpoints" / "multi30k-en-de" / METRICS, "levelled"),
+        (ROOT / "checkpoints" / "multi30k-de-en" / METRICS, "levelled"),
     ],
     ids=lambda value: value if isinstance(value, str) else "/".join(value.parts[-2:]),
 )

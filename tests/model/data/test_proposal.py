@@ -31,10 +31,10 @@ def new_words(n: int) -> own_data.Pairs:
 @pytest.mark.parametrize(
     ("pairs", "kind", "reason"),
     [
-        (number_words(), "characters", "100 % of the validation answers hold a word that no training answer"),
-        (own_data.word_reversal(), "characters", "which whole words could never spell"),
+        (number_words(), "characters", "every held-out answer has a word that never occurs"),
+        (own_data.word_reversal(), "characters", "short enough to be written letter by letter"),
         (own_data.sentence_pairs(600), "words", "spell every validation answer"),
-        (new_words(200), "subwords", "pieces can spell any text"),
+        (new_words(200), "subwords", "pieces can write any text"),
         ([(f"{n} 的 数", f"{n * 7919}") for n in range(90)], "characters", "letter by letter"),
     ],
     ids=["numbers", "reversal", "grammar", "names", "digits"],
@@ -80,12 +80,16 @@ def test_settings_follow_from_the_data_too() -> None:
     assert few.settings(tiny) == {
         "tokenizer": "characters", "dropout": "0.3", "positions": "rope", "attention_dropout": "0.3",
         "activation_dropout": "0.3", "select_by": "exact_match", "max_steps": "1300", "learning_rate": "0.008",
+        "stop_when_right": "3",
     }  # fmt: skip
     everywhere = {"dropout": 0.3, "positions": "rope", "attention_dropout": 0.3, "activation_dropout": 0.3}
     assert few.adapted(tiny).model == {**tiny.model, **everywhere}
     assert few.adapted(PRESETS["small"]).training["learning_rate"] == PRESETS["small"].training["learning_rate"]
     lstm = few.settings(PRESETS["lstm-tiny"])
-    assert lstm == {"tokenizer": "characters", "dropout": "0.3", "select_by": "exact_match", "max_steps": "1300"}
+    assert lstm == {
+        "tokenizer": "characters", "dropout": "0.3", "select_by": "exact_match", "max_steps": "1300",
+        "stop_when_right": "3",
+    }  # fmt: skip
     assert few.adapted(PRESETS["small"]).training["select_by"] == "exact_match"
     assert few.adapted(PRESETS["small"]).training["max_steps"] == 8000
     assert few.adapted(PRESETS["lstm-tiny"]).model["positions"] == "none"
@@ -95,5 +99,5 @@ def test_settings_follow_from_the_data_too() -> None:
     assert sentences.settings(tiny)["vocab_size"] == str(sentences.data.vocab_size)
     assert not {"max_steps", "learning_rate", "attention_dropout"} & sentences.settings(tiny).keys()
     large = propose({"train": (Example("a b", "c"), Example("a", "d")) * LARGE, "valid": (Example("a", "c"),)}, CONFIG)
-    assert set(large.settings(tiny)) == {"tokenizer", "select_by"}
+    assert set(large.settings(tiny)) == {"tokenizer", "select_by", "stop_when_right"}
     assert large.sampled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,9 @@ import torch
 
 from model import train
 from model.checkpoint import load_model, load_stored
-from model.folder import CONFIG, METRICS, SNAPSHOTS, STATUS, WEIGHTS, CheckpointError, read_json, write_json
+from model.folder import CONFIG, METRICS, SNAPSHOTS, STATE, STATUS, WEIGHTS, CheckpointError, read_json, write_json
+from model.training import evaluation
+from model.training import trainer as trainer_module
 from model.training.distributed import World
 from model.training.evaluation import evaluate
 from model.training.runfolder import RunFolder, read_metrics
@@ -175,6 +178,39 @@ def test_early_stopping_and_its_resume(tmp_path: Path) -> None:
     assert not run(tmp_path / "cut", make, signals=StopAfter(7))
     assert run(tmp_path / "cut", make, resume=True)
     assert_same_run(tmp_path / "whole" / "run", tmp_path / "cut" / "run")
+
+
+@pytest.mark.parametrize(("fewest", "steps"), [(1, [2, 4, 6, 8, 10, 12]), (10**6, list(range(2, 21, 2)))])
+def test_a_run_stops_at_once_when_everything_held_out_stays_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int, steps: list[int]
+) -> None:
+    """At three evaluations in a row, here all but the third; of few held-out sentences it does not count."""
+    evaluated = evaluation.eval_line
+    number = itertools.count(1)
+
+    def all_right(*arguments: Any, **more: Any) -> dict[str, Any]:
+        return evaluated(*arguments, **more) | {"exact_match": 0.5 if next(number) == 3 else 1.0}
+
+    monkeypatch.setattr(trainer_module, "eval_line", all_right)
+    monkeypatch.setattr(trainer_module, "FEWEST_RIGHT", fewest)
+    assert run(tmp_path, partial(string_setup, stop_when_right=3, eval_every=2, max_steps=20))
+    lines = read_metrics(tmp_path / "run" / METRICS)
+    assert [line["step"] for line in lines if line["kind"] == "eval"] == steps
+    assert read_json(tmp_path / "run" / STATUS)["state"] == "finished"
+
+
+def test_a_resumed_run_that_waits_keeps_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not run(tmp_path, string_setup, signals=StopAfter(6))
+    kept = read_json(tmp_path / "run" / STATE / STATE_JSON)["progress"]["step"]
+    seen = []
+
+    def flush(self: RunFolder) -> None:
+        seen.append((self._status["state"], self._status.get("step")))
+
+    monkeypatch.setattr(RunFolder, "flush", flush)
+    run(tmp_path, string_setup, resume=True)
+    assert seen[0] == ("queued", kept)
+    assert kept > 0
 
 
 def test_processes_of_a_resumed_run_talk_as_those_of_its_start_did(

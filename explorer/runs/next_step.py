@@ -1,0 +1,44 @@
+"""What a person may do after a run, as settings of a run like it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from explorer.runs.settings import Changes
+from model.analysis.run_diagnosis import NextStep
+from model.config import ConfigError, ModelConfig, TrainConfig, from_dict, with_current_names
+from model.folder import CheckpointError, read_config
+
+MORE_DROPOUT, MOST_DROPOUT = 0.2, 0.5
+LOWER_RATE = 4.0  # a rate that diverged is divided by this
+WIDER = 2
+
+
+def changes_for(step: NextStep, folder: Path) -> Changes:
+    """The settings that a run like the one in this folder changes for a next step; () if there are none.
+
+    A rate is lowered if a run diverged with it; dropout is raised; a larger model is twice as wide.
+    """
+    try:
+        config = read_config(folder)
+        model = from_dict(ModelConfig, with_current_names(_section(config, "model")))
+        training = from_dict(TrainConfig, with_current_names(_section(config, "training")))
+    except (CheckpointError, ConfigError):
+        return ()
+    if step == "dropout" and model.dropout < MOST_DROPOUT:
+        return (("dropout", f"{min(model.dropout + MORE_DROPOUT, MOST_DROPOUT):g}"),)
+    if step == "rate":
+        return (
+            ("learning_rate", f"{training.learning_rate / LOWER_RATE:.2g}"),
+            ("warmup_steps", str(max(2 * training.warmup_steps, 100))),
+        )
+    if step == "larger":
+        return (("d_model", str(WIDER * model.d_model)), ("d_ff", str(WIDER * model.d_ff)))
+    return ()
+
+
+def _section(config: Mapping[str, Any], name: str) -> dict[str, Any]:
+    section = config.get(name)
+    return section if isinstance(section, dict) else {}

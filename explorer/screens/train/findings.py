@@ -1,0 +1,76 @@
+"""What the check of a person's own pairs found: a sentence each, keep or leave out, and the lines to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.locale.messages import t
+from explorer.locale.text import plain
+from explorer.web.figures import draw_table
+from model.config import PairFault
+from model.data.checks import CHOICES, LEFT_OUT, Finding
+from model.data.files import name_lines
+
+KEEP, LEAVE_OUT = "keep", "leave out"
+
+
+def _key(fault: PairFault) -> str:
+    return f"train_found_{fault}"
+
+
+def forget_choices() -> None:
+    """Return to the default choices, for another file."""
+    for fault in CHOICES:
+        st.session_state.pop(_key(fault), None)
+
+
+def chosen() -> tuple[tuple[PairFault, ...], tuple[PairFault, ...]]:
+    """What to keep and what to leave out, where that is not the default."""
+    chosen = {fault: st.session_state.get(_key(fault)) for fault in CHOICES}
+    keep = tuple(fault for fault in LEFT_OUT if chosen[fault] == KEEP)
+    return keep, tuple(fault for fault in CHOICES if chosen[fault] == LEAVE_OUT and fault not in LEFT_OUT)
+
+
+def draw_findings(findings: Sequence[Finding]) -> None:
+    """Draw each finding with its choice, and the pairs that have it in a fold; nothing if nothing was found."""
+    if not findings:
+        return
+    names = {KEEP: t("keep"), LEAVE_OUT: t("leave out")}
+    with st.container(border=True, gap="small"):
+        st.markdown(f"**{t('The check of these pairs')}**")
+        for finding in findings:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(plain(finding.sentence), width="stretch")
+                if finding.choice is not None:
+                    key = _key(finding.choice)
+                    st.session_state[key] = LEAVE_OUT if finding.left_out else KEEP
+                    st.segmented_control(
+                        t("These pairs: {finding}", finding=finding.sentence),
+                        list(names),
+                        format_func=names.__getitem__,
+                        key=key,
+                        persist_state="session",
+                        required=True,
+                        label_visibility="collapsed",
+                        width="content",
+                    )
+        if any(finding.lines for finding in findings):
+            with st.expander(t("Lines to look at")):
+                for finding in findings:
+                    _draw_lines(finding)
+
+
+def _draw_lines(finding: Finding) -> None:
+    if not finding.lines:
+        return
+    if not finding.pairs:
+        st.caption(plain(f"{finding.sentence} {name_lines(finding.lines).capitalize()}."))
+        return
+    rows = [
+        {t("line"): str(line), t("source"): pair.source, t("target"): pair.target}
+        for line, pair in zip(finding.lines, finding.pairs, strict=False)
+    ]
+    st.caption(plain(finding.sentence))
+    draw_table(rows, t("The first {n} pair with it", "The first {n} pairs with it", n=len(rows)), file=finding.kind)

@@ -1,0 +1,79 @@
+"""The buttons below the verdict on a run that has ended: what to do next."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.locale.messages import t
+from explorer.locale.text import plain
+from explorer.runs.command import like_command, longer_command
+from explorer.runs.lifecycle import Runs
+from explorer.runs.next_step import changes_for
+from explorer.runs.origin import Repeatable, repeatable
+from explorer.runs.settings import label_of
+from explorer.runs.status import RunStatus
+from explorer.runs.viewer_mode import viewing
+from explorer.screens.train.data import FILES
+from explorer.web.runs import NEW, choose_run, draw_start
+from model.analysis.run_diagnosis import Diagnosis, NextStep
+
+
+def draw_next_steps(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
+    """Draw a button for each next step that is possible; none for a run that is busy or on a read-only server."""
+    if status.busy or viewing() or not course.next:
+        return
+    run = repeatable(runs.folder(status.name), status)
+    entry = runs.entry(status.name)
+    has_model = entry is not None and bool(entry.summary.get("model")) and not entry.problem
+    own = entry is not None and entry.summary.get("task") == FILES
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(t("Next:"), width="content")
+        for step in course.next:
+            if step == "try":
+                if has_model:
+                    at = {"model": status.name}
+                    icon = ":material/translate:"
+                    st.page_link(
+                        "pages/translate.py", label=t("Try a sentence of your own"), icon=icon, query_params=at
+                    )
+            elif step == "more pairs":
+                if own:
+                    st.button(t("Bring more pairs"), key="next_pairs", on_click=_new_pairs)
+            elif run is not None and not run.missing:
+                _draw_run(runs, status.name, run, step)
+
+
+def _new_pairs() -> None:
+    st.session_state["train_task"] = FILES
+    choose_run(NEW)
+
+
+def _draw_run(runs: Runs, name: str, run: Repeatable, step: NextStep) -> None:
+    """Draw the button of a further run, with its command and Start."""
+    if step == "longer":
+        if run.can_go_on:
+            steps = 2 * run.steps
+            with st.popover(t("Train to {n:,} updates", n=steps)):
+                st.caption(plain(run.longer_sentence))
+                draw_start(
+                    longer_command(name, steps, runs.checkpoints),
+                    "",
+                    f"next_longer_{name}",
+                    name,
+                    lambda: runs.longer(name, steps),
+                )
+        return
+    changes = changes_for(step, runs.folder(name))
+    if not changes:
+        return
+    labels = {
+        "dropout": t("Train again with more dropout"),
+        "rate": t("Train again with a lower rate"),
+        "larger": t("Train a larger model"),
+    }
+    new = runs.free_name(name)
+    command = like_command(name, new, changes, runs.checkpoints, from_weights=False)
+    with st.popover(labels[step]):
+        settings = ", ".join(f"{label_of(key)} {value}" for key, value in changes)
+        st.caption(plain(t("The same data and settings as '{name}', but: {settings}.", name=name, settings=settings)))
+        draw_start(command, "", f"next_{step}_{name}", new, lambda: runs.start(new, command))

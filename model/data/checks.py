@@ -1,0 +1,312 @@
+"""Check your own sentence pairs before a model learns them: what is wrong, in how many pairs, and on which lines."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import get_args
+
+from model.config import PairFault
+from model.data.files import Pairs, given_splits, held_out_key, name_lines, split_pairs
+from model.data.task import DataError, Example, Splits
+from model.plurals import plural
+
+CHOICES: tuple[PairFault, ...] = get_args(PairFault)
+LEFT_OUT: tuple[PairFault, ...] = ("duplicates", "long")
+"""What is left out unless a person keeps it; everything else is kept unless a person leaves it out."""
+
+FEW = 100  # pairs; with fewer, a score of the held-out tenth says next to nothing
+LONG = 1000  # characters; attention to a text of this length takes a hundred times that to an ordinary sentence
+SHOWN = 20  # pairs of each finding that are kept to look at
+TASK = 0.5  # what more than half of the pairs have is what the model is to learn, and not a fault
+ONE_SIDED = math.log(3)  # a pair three times as long or short as the others, for its other side
+SMOOTHING = 5  # characters added to both lengths, so that short words are not called one-sided
+RARE_SCRIPT = 0.05  # the largest share of a side's texts whose script counts as foreign to it
+_EAST_ASIAN = frozenset(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"))
+_MIXABLE = frozenset(("LATIN", "CYRILLIC", "GREEK"))  # they have letters that look alike
+# UTF-8 that was read as Windows-1252, and letters that a program could not write.
+_GARBLED = re.compile("[\u00c2\u00c3][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u2018-\u203a]|â€|\ufffd")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found in the pairs.
+
+    `count` pairs of `total` have it; `lines` are the lines of all of them in the file and `pairs` the first few.
+    `choice` is the word that --keep and --leave-out take, None where there is nothing to choose; `left_out` says which
+    of the two was chosen, and that these pairs are not trained on.
+    """
+
+    kind: str
+    sentence: str
+    count: int
+    total: int
+    lines: tuple[int, ...] = ()
+    pairs: tuple[Example, ...] = ()
+    choice: PairFault | None = None
+    left_out: bool = False
+
+    def text(self) -> str:
+        """The sentence with what becomes of the pairs, and the first lines, as the command line prints it."""
+        where = f" ({name_lines(self.lines)})" if self.lines else ""
+        if self.choice is None:
+            return f"{self.sentence}{where}"
+        other = f"--keep {self.choice}" if self.left_out else f"--leave-out {self.choice}"
+        return f"{self.sentence}{where} {'Left out' if self.left_out else 'Kept'}; {other} changes that."
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Pairs that were checked and split: what a run learns from, and what was found."""
+
+    splits: Splits
+    findings: tuple[Finding, ...]
+
+
+def check(
+    pairs: Pairs,
+    valid: Pairs | None = None,
+    *,
+    keep: Collection[str] = (),
+    leave_out: Collection[str] = (),
+    valid_fraction: float | None = None,
+    split_seed: int = 0,
+) -> Checked:
+    """Check pairs, leave out what is to be left out, and split the others, or take `valid` as the held-out pairs.
+
+    Raises:
+        DataError: nothing is left to learn from, or an unknown word in `keep` or `leave_out`.
+    """
+    dropped = _choose(keep, leave_out)
+    findings = list(_unusable(pairs))
+    total = len(pairs.examples)
+    for kind, find in _CHECKS.items():
+        rows, sentence = find(pairs.examples)
+        if not rows:
+            continue
+        out = kind in dropped
+        findings.append(_finding(kind, sentence, pairs, rows, total, out))
+        if out:
+            pairs = _without(pairs, rows)
+    if len(pairs.examples) < 2:
+        raise DataError(
+            f"only {plural(len(pairs.examples), 'pair')} of {total:,} would be left to learn from. "
+            + " ".join(finding.text() for finding in findings if finding.left_out)
+        )
+    if valid is None:
+        share = {} if valid_fraction is None else {"valid_fraction": valid_fraction}
+        splits = split_pairs(pairs, split_seed=split_seed, **share)
+    else:
+        rows = _leaking(pairs, valid)
+        if rows:
+            sentence = (
+                f"{plural(len(rows), 'training pair')} {_have(rows)} the source of a validation pair, give or take "
+                f"capitals, spaces and punctuation: the model would only have to remember its answer. Left out of "
+                f"training."
+            )
+            finding = _finding("leaking", sentence, pairs, rows, len(pairs.examples), True)
+            findings.append(replace(finding, choice=None))
+        splits = given_splits(pairs, valid)
+    findings += _ceiling(splits)
+    findings += _few(splits)
+    return Checked(splits, tuple(findings))
+
+
+def _choose(keep: Collection[str], leave_out: Collection[str]) -> set[str]:
+    for word in (*keep, *leave_out):
+        if word not in CHOICES:
+            raise DataError(f"'{word}' cannot be kept or left out; these can: {', '.join(CHOICES)}.")
+    if both := set(keep) & set(leave_out):
+        raise DataError(f"{', '.join(sorted(both))}: keep or leave out, but not both.")
+    return (set(LEFT_OUT) | set(leave_out)) - set(keep)
+
+
+def _finding(
+    kind: PairFault | str, sentence: str, pairs: Pairs, rows: Sequence[int], total: int, left_out: bool
+) -> Finding:
+    lines = tuple(pairs.lines[row] for row in rows) if pairs.lines else ()
+    shown = tuple(pairs.examples[row] for row in rows[:SHOWN])
+    choice = next((word for word in CHOICES if word == kind), None)
+    return Finding(kind, sentence, len(rows), total, lines, shown, choice, left_out)
+
+
+def _without(pairs: Pairs, rows: Sequence[int]) -> Pairs:
+    gone = set(rows)
+    kept = [row for row in range(len(pairs.examples)) if row not in gone]
+    lines = tuple(pairs.lines[row] for row in kept) if pairs.lines else ()
+    return replace(pairs, examples=tuple(pairs.examples[row] for row in kept), lines=lines)
+
+
+def _have(rows: Collection[int]) -> str:
+    return "has" if len(rows) == 1 else "have"
+
+
+# Each check returns the rows that have something, and the sentence on them.
+
+_Found = tuple[list[int], str]
+
+
+def _unusable(pairs: Pairs) -> list[Finding]:
+    total = len(pairs.examples) + pairs.n_skipped
+    return [
+        Finding("unusable", f"{plural(len(lines), 'row')} cannot be used: {why}.", len(lines), total, lines)
+        for why, lines in pairs.skipped.items()
+    ]
+
+
+def _long(examples: Sequence[Example]) -> _Found:
+    rows = [row for row, pair in enumerate(examples) if max(len(pair.source), len(pair.target)) > LONG]
+    return rows, f"{plural(len(rows), 'pair')} {_have(rows)} a side of more than {LONG:,} characters."
+
+
+def _duplicates(examples: Sequence[Example]) -> _Found:
+    seen: set[tuple[str, str]] = set()
+    rows = []
+    for row, pair in enumerate(examples):
+        key = (pair.source, pair.target)
+        if key in seen:
+            rows.append(row)
+        seen.add(key)
+    verb = "repeats" if len(rows) == 1 else "repeat"
+    return rows, f"{plural(len(rows), 'pair')} {verb} an earlier one."
+
+
+def _contradictory(examples: Sequence[Example]) -> _Found:
+    """The pairs whose source has another target more often or, if as often, earlier."""
+    answers: dict[str, Counter[str]] = {}
+    for pair in examples:
+        answers.setdefault(pair.source, Counter())[pair.target] += 1
+    best = {source: max(counts, key=counts.__getitem__) for source, counts in answers.items() if len(counts) > 1}
+    rows = [row for row, pair in enumerate(examples) if pair.source in best and best[pair.source] != pair.target]
+    return rows, (
+        f"{plural(len(best), 'source')} {'has' if len(best) == 1 else 'have'} several answers: at most "
+        f"{_at_most(len(examples) - len(rows), len(examples))} of the pairs can be answered as they stand. "
+        f"{plural(len(rows), 'pair')} {_have(rows)} an answer other than the most frequent one."
+    )
+
+
+def _untranslated(examples: Sequence[Example]) -> _Found:
+    rows = [
+        row for row, pair in enumerate(examples) if pair.source == pair.target and re.search(r"[^\W\d]", pair.source)
+    ]
+    if len(rows) > TASK * len(examples):
+        return [], ""
+    return rows, f"{plural(len(rows), 'pair')} {_have(rows)} the same text on both sides."
+
+
+def _lengths(examples: Sequence[Example]) -> _Found:
+    if len(examples) < 10:
+        return [], ""
+    ratios = [math.log((len(pair.target) + SMOOTHING) / (len(pair.source) + SMOOTHING)) for pair in examples]
+    usual = statistics.median(ratios)
+    apart = [abs(ratio - usual) for ratio in ratios]
+    limit = max(ONE_SIDED, 6 * statistics.median(apart))
+    rows = [row for row, distance in enumerate(apart) if distance > limit]
+    return rows, (
+        f"{plural(len(rows), 'pair')} {_have(rows)} one side that is far longer or shorter for the other than usual: "
+        f"perhaps lines that do not belong together."
+    )
+
+
+def _scripts(examples: Sequence[Example]) -> _Found:
+    rows: set[int] = set()
+    for texts in ([pair.source for pair in examples], [pair.target for pair in examples]):
+        scripts = [_main_script(text) for text in texts]
+        counts = Counter(script for script in scripts if script)
+        rare = {script for script, count in counts.items() if count <= RARE_SCRIPT * len(texts)}
+        rows |= {row for row, script in enumerate(scripts) if script in rare or _has_mixed_word(texts[row])}
+    return sorted(rows), (
+        f"{plural(len(rows), 'pair')} {_have(rows)} a script that the others do not have, or words that mix letters of "
+        f"two scripts."
+    )
+
+
+def _garbled(examples: Sequence[Example]) -> _Found:
+    rows = [row for row, pair in enumerate(examples) if _GARBLED.search(f"{pair.source}\n{pair.target}")]
+    return rows, (
+        f"{plural(len(rows), 'pair')} {_have(rows)} garbled letters, such as Ã¼ for ü: the file was once saved in the "
+        f"wrong encoding."
+    )
+
+
+_CHECKS: Mapping[PairFault, Callable[[Sequence[Example]], _Found]] = {
+    "long": _long,
+    "garbled": _garbled,
+    "duplicates": _duplicates,
+    "contradictory": _contradictory,
+    "untranslated": _untranslated,
+    "lengths": _lengths,
+    "scripts": _scripts,
+}
+
+
+def _leaking(pairs: Pairs, valid: Pairs) -> list[int]:
+    held_out = {held_out_key(pair.source) for pair in valid.examples}
+    return [row for row, pair in enumerate(pairs.examples) if held_out_key(pair.source) in held_out]
+
+
+def best_score(examples: Sequence[Example]) -> float:
+    """The largest share of pairs that can be right if each source always gets the same answer."""
+    rows, _ = _contradictory(examples)
+    return (len(examples) - len(rows)) / len(examples)
+
+
+def _ceiling(splits: Splits) -> list[Finding]:
+    best, valid = best_score(splits["valid"]), splits["valid"]
+    if best == 1:
+        return []
+    right = round(best * len(valid))
+    sentence = (
+        f"Of the {len(valid):,} held-out pairs, at most {right:,} ({_at_most(right, len(valid))}) can be exactly "
+        f"right, since the same source has several answers."
+    )
+    return [Finding("best score", sentence, len(valid) - right, len(valid))]
+
+
+def _few(splits: Splits) -> list[Finding]:
+    train, valid = len(splits["train"]), len(splits["valid"])
+    if train + valid >= FEW:
+        return []
+    sentence = (
+        f"{train + valid} pairs are far too few to learn a rule from, and "
+        f"{plural(valid, 'held-out pair')} can hardly show whether one was learned. Some hundreds are needed."
+    )
+    return [Finding("few", sentence, train + valid, train + valid)]
+
+
+def _at_most(part: int, whole: int) -> str:
+    return f"{min(math.floor(100 * part / whole), 99)} %"
+
+
+@cache
+def _script(letter: str) -> str:
+    """The script of a letter, by the first word of its name; empty for what is not a letter."""
+    if not letter.isalpha():
+        return ""
+    script = unicodedata.name(letter, "").partition(" ")[0]
+    return "EAST ASIAN" if script in _EAST_ASIAN else script if script not in ("MODIFIER", "FULLWIDTH") else ""
+
+
+def _main_script(text: str) -> str:
+    if text.isascii():
+        return "LATIN" if any(map(str.isalpha, text)) else ""
+    counts = Counter(script for letter in text if (script := _script(letter)))
+    return max(counts, key=counts.__getitem__) if counts else ""
+
+
+def _has_mixed_word(text: str) -> bool:
+    """Whether a word mixes letters of scripts that look alike, as Latin letters in a Cyrillic word do."""
+    if text.isascii():
+        return False
+    for word in text.split():
+        if not word.isascii():
+            scripts = {_script(letter) for letter in word} & _MIXABLE
+            if len(scripts) > 1 and not (scripts == {"LATIN", "GREEK"} and len(word) < 4):  # µm, Δx are units
+                return True
+    return False

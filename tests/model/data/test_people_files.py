@@ -1,0 +1,230 @@
+"""Files of pairs as people have them: old encodings, text, spreadsheets, translation memories, catalogues."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from model.data import spreadsheet
+from model.data.files import read_pairs, read_parallel
+from model.data.tables import read_table
+from model.data.task import DataError
+from model.data.text_files import EncodingError
+
+ROWS = [("Mädchen", "fille"), ("Straße", "rue"), ("Öl – gut", "huile")]
+TABLE = "".join(f"{source}\t{target}\r\n" for source, target in ROWS)
+
+
+def saved(tmp_path: Path, name: str, content: bytes | str) -> Path:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def read(path: Path, **options: Any) -> list[tuple[str, str]]:
+    return [(example.source, example.target) for example in read_pairs(path, **options).examples]
+
+
+# Encodings
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("ending", ["tsv", "txt"])
+def test_unicode_with_its_mark_needs_no_question(tmp_path: Path, encoding: str, ending: str) -> None:
+    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    assert read(saved(tmp_path, f"a.{ending}", mark + TABLE.encode(encoding))) == ROWS
+
+
+def test_older_encodings_are_a_question_with_a_sample(tmp_path: Path) -> None:
+    path = saved(tmp_path, "a.csv", "Öl – gut;huile\r\nStraße;rue\r\n".encode("windows-1252"))
+    with pytest.raises(EncodingError, match=r"a\.csv is not UTF-8: line 1 holds the byte 0xD6") as question:
+        read(path)
+    assert question.value.samples["windows-1252"] == "Öl – gut;huile"
+    assert "latin-1" not in question.value.samples, "the dash is no character of Latin-1"
+    assert question.value.samples["windows-1251"] == "Цl – gut;huile"
+    assert read(path, encoding="windows-1252") == [("Öl – gut", "huile"), ("Straße", "rue")]
+    latin = saved(tmp_path, "b.csv", "Straße;rue\nÖl;huile\n".encode("latin-1"))
+    assert read(latin, encoding="latin-1") == [("Straße", "rue"), ("Öl", "huile")]
+    source, target = saved(tmp_path, "s.txt", "ä\nö\n".encode("latin-1")), saved(tmp_path, "t.txt", "a\no\n")
+    with pytest.raises(EncodingError):
+        read_parallel(source, target)
+    assert read_parallel(source, target, encoding="latin-1").examples[1].source == "ö"
+
+
+# Text
+
+
+@pytest.mark.parametrize("line", ["{} -> {}", "{},{}", "{}; {}", "{} | {}", "{}\t{}"])
+def test_text_files_are_read_as_pasted_lines(tmp_path: Path, line: str) -> None:
+    assert read(saved(tmp_path, "a.txt", "\n".join(line.format(*row) for row in ROWS))) == ROWS
+    with pytest.raises(DataError, match="these lines are not pairs"):
+        read(saved(tmp_path, "b.txt", "one\ntwo\nthree\n"))
+
+
+def test_a_german_heading_is_recognised(tmp_path: Path) -> None:
+    rows = "Wort,Mehrzahl\n" + "".join(f"Haus{n},Häuser{n}\n" for n in "abcdef")
+    assert len(read(saved(tmp_path, "a.csv", rows))) == 6
+
+
+# Spreadsheets
+
+
+def workbook(*rows: tuple[Any, ...]) -> bytes:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def test_a_spreadsheet_is_read_as_it_looks(tmp_path: Path) -> None:
+    content = workbook(
+        ("English", "Number", "Date"),
+        ("six", 6, datetime.datetime(2026, 11, 25)),
+        ("two and a half", 2.5, None),
+        (None, None, None),
+        ("two\nlines", 12.0, True),
+    )
+    table = read_table(saved(tmp_path, "a.xlsx", content))
+    assert (table.columns, table.has_header) == (("English", "Number", "Date"), True)
+    assert [(row.line, row.cells) for row in table.rows] == [
+        (2, ("six", "6", "2026-11-25")),
+        (3, ("two and a half", "2.5", "")),
+        (5, ("two lines", "12", "TRUE")),
+    ]
+    assert read(saved(tmp_path, "b.xlsx", workbook(*ROWS))) == ROWS
+
+
+def changed(content: bytes, name: str, part: bytes) -> bytes:
+    """The archive with another content of one part."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
+        for info in old.infolist():
+            new.writestr(info.filename, part if info.filename == name else old.read(info))
+    return file.getvalue()
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+CELL = '<row r="{0}"><c r="{1}{0}" t="inlineStr"><is><t>x</t></is></c></row>'
+
+
+def sheet(*cells: str) -> bytes:
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return f'<worksheet xmlns="{main}"><sheetData>{"".join(cells)}</sheetData></worksheet>'.encode()
+
+
+def test_spreadsheets_that_would_fill_the_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = workbook(*ROWS)
+    entities = b'<!DOCTYPE a [<!ENTITY e "e">]>' + sheet(CELL.format(1, "A"))
+    monkeypatch.setattr(spreadsheet, "MAX_UNPACKED", 2**20)
+    for content, sentence in (
+        (changed(plain, SHEET, b" " * 2**21), "unpacks to more than 1 MB"),
+        (changed(plain, SHEET, entities), "declares entities"),
+        (changed(plain, SHEET, entities.decode().encode("utf-16")), "declares entities"),
+        (changed(plain, SHEET, b"<worksheet>"), "cannot be read as a spreadsheet"),
+        (plain[:-40], "cannot be unpacked"),
+        (b"no archive", "cannot be unpacked"),
+    ):
+        with pytest.raises(DataError, match=sentence):
+            read(saved(tmp_path, "a.xlsx", content))
+    monkeypatch.setattr(spreadsheet, "MAX_CELLS", 1000)
+    with pytest.raises(DataError, match="more than 1,000 cells"):
+        read(saved(tmp_path, "a.xlsx", changed(plain, SHEET, sheet(CELL.format(1, "XFD")))))
+    monkeypatch.setattr(spreadsheet, "MAX_PARTS", 3)
+    with pytest.raises(DataError, match="which no spreadsheet needs"):
+        read(saved(tmp_path, "a.xlsx", plain))
+
+
+# Translation memories
+
+UNIT = (
+    '<tu><tuv xml:lang="fr"><seg>{1}</seg></tuv><tuv xml:lang="de-DE">'
+    '<seg><bpt i="1">&lt;b&gt;</bpt>{0}<ept i="1">&lt;/b&gt;</ept></seg></tuv></tu>\n'
+)
+
+
+def memory(units: str, declaration: str = '<!DOCTYPE tmx SYSTEM "tmx14.dtd">') -> str:
+    return (
+        f'<?xml version="1.0"?>\n{declaration}\n<tmx version="1.4"><header srclang="de-DE"/><body>\n{units}'
+        f"</body></tmx>"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_translation_memory_begins_with_its_source_language(tmp_path: Path, encoding: str) -> None:
+    content = memory("".join(UNIT.format(*row) for row in ROWS) + "<tu><tuv xml:lang='fr'><seg>seul</seg></tuv></tu>")
+    path = saved(tmp_path, "a.tmx", content.encode(encoding))
+    assert read_table(path).columns == ("de-de", "fr")
+    assert read(path) == ROWS
+    assert read(path, src_lang="fr", tgt_lang="de") == [(target, source) for source, target in ROWS]
+    assert read_pairs(path).skipped == {"an empty side": (7,)}
+
+
+def test_entities_and_broken_memories_are_refused(tmp_path: Path) -> None:
+    bomb = '<!DOCTYPE tmx [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
+    outside = '<!DOCTYPE tmx [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
+    unit = UNIT.format("&a;", "b")
+    for content, sentence in (
+        (memory(unit, bomb), "declares entities"),
+        (memory(unit, outside), "declares entities"),
+        (memory("<tu>"), "is not valid TMX: line 4"),
+        (memory(""), "no units in two languages"),
+        (memory("<x>" * 200 + "</x>" * 200), "nests elements"),
+    ):
+        with pytest.raises(DataError, match=sentence):
+            read(saved(tmp_path, "a.tmx", content))
+
+
+# Message catalogues
+
+CATALOGUE = r"""
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+
+#: src/main.c:12
+msgctxt "menu"
+msgid "Open \"%s\""
+msgstr "„%s“ öffnen"
+
+#, fuzzy, c-format
+msgid "Close"
+msgstr "Öffnen"
+
+msgid ""
+"A long "
+"message\n"
+msgstr ""
+"Eine lange\n"
+"Meldung"
+
+#, c-format
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] "%d Datei"
+msgstr[1] "%d Dateien"
+
+msgid "Untranslated"
+msgstr ""
+
+#~ msgid "Obsolete"
+#~ msgstr "Veraltet"
+"""
+
+
+def test_a_catalogue_gives_its_messages(tmp_path: Path) -> None:
+    path = saved(tmp_path, "de.po", CATALOGUE)
+    assert read(path) == [
+        ('Open "%s"', "„%s“ öffnen"),
+        ("A long message", "Eine lange Meldung"),
+        ("%d file", "%d Datei"),
+        ("%d files", "%d Dateien"),
+    ]
+    assert read_pairs(path).skipped == {"marked as fuzzy": (12,), "an empty side": (28,)}
