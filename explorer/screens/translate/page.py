@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 
 from explorer.decoding import domain
-from explorer.decoding.examples import examples_of, hint_for
+from explorer.decoding.examples import examples_of, hint_for, offer_of
 from explorer.decoding.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import plain, quoted
 from explorer.web import (
     changes_in_force,
     decoding_choice,
@@ -73,9 +73,15 @@ def _remarks(opened: OpenTranslation) -> None:
     ours = summary["trained"] and not summary["imported"]  # the data of an imported model are unknown
     if ours and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
         st.warning(plain(doubt), icon=":material/explore_off:")
-    hint = hint_for(selection.text, examples_of(summary), translation)
-    if lines := [*filter(None, [own_choice(opened), hint]), *translation.notes]:
-        st.caption(explained(" ".join(lines)))
+    prompts = examples_of(summary)
+    hint = hint_for(selection.text, prompts, translation)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hint"):
+        if lines := [*filter(None, [own_choice(opened), hint]), *translation.notes]:
+            st.caption(explained(" ".join(lines)), width="content")
+        if offer := offer_of(selection.text, prompts, translation):
+            step, token_id, token = offer
+            label = t("Choose {word}", word=quoted(token))
+            st.button(plain(label), key="hint_offer", on_click=_fork, args=(opened, step, token_id))
 
 
 def _next_word(opened: OpenTranslation) -> None:

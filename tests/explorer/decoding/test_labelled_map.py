@@ -82,7 +82,10 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert (map_figure(both).data[0].zmin, map_figure(both).data[0].zmax) == (-1, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
-    assert "0 of 5 rows and 2 of 5 columns have different tokens" in compare(one, cars).caption
+    of_cars = compare(one, cars)
+    assert "0 of 5 rows and 2 of 5 columns have different tokens" in of_cars.caption
+    assert of_cars.difference is not None
+    assert of_cars.difference.column_labels == ("1 i", "2 read", "3 red / blue", "4 books / cars", "5 <eos>")
     free = compare(dataclasses.replace(one, top=None, values=one.values / 4), dataclasses.replace(one, top=None))
     assert free.first.scale == free.second.scale == 1.0, "both maps share the larger scale"
     few = compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>")))
@@ -138,6 +141,10 @@ def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     assert found.difference is not None
     np.testing.assert_array_equal(found.difference.values[0], trace.decoder[0, 0, 3] - trace.decoder[0, 0, 1])
     np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
+    read, predicted = trace.read_tokens, trace.predicted_tokens
+    assert found.difference.row_labels == (f"2 {read[1]} / 4 {read[3]}",), "it is the row of neither alone"
+    assert found.difference.predicted_labels == (f"3 {predicted[1]} / 5 {predicted[3]}",)
+    assert compare_rows(trace, Place("encoder", 1, 1, row=2), 4).difference.predicted_labels == ()
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(planted("decoder"), row)
