@@ -190,14 +190,18 @@ def row_in_view(map_: LabelledMap, row: int) -> str:
     return map_.row_labels[min(row, len(map_.rows) - 1)]
 
 
-def row_caption(map_: LabelledMap, row: int) -> str:
-    """Describe one row (from 0) in a sentence: the three keys that it looks at most."""
+def row_caption(map_: LabelledMap, row: int, *, least: float = 0.0) -> str:
+    """Describe one row (from 0) in a sentence: the three keys that it looks at most.
+
+    The second and third one are left out if their weight is below `least`.
+    """
     query, values = quoted(row_in_view(map_, row)), map_.seen()[min(row, len(map_.rows) - 1)]
     order = [
         int(key) for key in np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")[:3] if values[int(key)] > 0
     ]
     if not order:
         return f"{query} can see nothing."
+    order = [key for key in order if key == order[0] or values[key] >= least]
     keys = ", ".join(f"{quoted(map_.column_labels[key])} ({weight_percent(float(values[key]))})" for key in order)
     return f"{query} looks at {keys}."
 

@@ -296,13 +296,17 @@ def test_a_forced_target_has_its_probabilities_and_opens(toys: Path) -> None:
 
 def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
     at = panel("compare.way-text", kind="encoder")
-    assert "Type another sentence" in words(at)
+    assert "Change one word of the sentence" in words(at)
+    assert at.text_input(key="compare_text").value == TEXT, "it begins with the sentence on screen"
     choose(at, compare_text="I read")
     assert len(maps(at)) == 2
     assert "differ in size (5 × 5 and 3 × 3)" in words(at)
     choose(at, compare_text="They buy blue cars")
     assert len(maps(at)) == 3
     assert "Cells are compared by position" in words(at)
+    choose(at, compare_text="I read blue books")
+    assert "Sentence: “red” became “blue”. Translation:" in words(at)
+    assert address(at)["other"] == "I read blue books"
 
 
 def test_another_step_another_model_and_an_edited_run_are_compared(toys: Path) -> None:

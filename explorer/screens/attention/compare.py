@@ -13,6 +13,7 @@ from explorer.decoding.comparison import (
     compare,
     compare_rows,
     counterpart,
+    pair_in_words,
     with_edit,
 )
 from explorer.decoding.coordinates import NoSingleHead, Place
@@ -38,7 +39,7 @@ _REFUSED = (NothingToCompare, NoSingleHead, NotTheModels, InputError, EditError,
 
 def draw_comparison(selection: Selection, translation: Translation, at: Place) -> None:
     """Draw the head in view beside another step, all heads together, another sentence or model, or an edited run."""
-    st.markdown(f"##### {t('What changes?')}")
+    st.markdown(f"##### {t('What is different?')}")
     choices = Choices("compare")
     counterparts = {
         "step": t("another step"),
@@ -67,6 +68,9 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
                 counterpart(translation.trace, at, model=translation.model, title=t("A: what is on screen")),
                 counterpart(other.trace, at, model=other.model, title=t("B: {name}", name=name)),
             )
+            if chosen == "text":
+                texts = (translation.source.text, other.source.text), (translation.text, other.text)
+                st.markdown(plain(pair_in_words(comparison, at.row, *texts)))
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
@@ -113,10 +117,13 @@ def _heads_together(choices: Choices, translation: Translation, at: Place) -> Co
 def _sentence(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
     del translation, at
     choices.start_text("compare_text", given=choices.asked("way") == "text")
-    text = st.text_input(t("The other sentence"), key="compare_text", placeholder=t("Type another sentence"))
-    choices.keep(text)
-    if not text:
-        raise NothingToCompare(t("Type another sentence. If it has as many tokens, the maps can be subtracted."))
+    st.session_state["compare_text"] = st.session_state["compare_text"] or selection.text  # to change one word of it
+    text = st.text_input(t("The other sentence"), key="compare_text")
+    choices.keep("" if text == selection.text else text)
+    if text in ("", selection.text):
+        raise NothingToCompare(
+            t("Change one word of the sentence, or type another one. With as many tokens, the maps can be subtracted.")
+        )
     return runtime.translate(selection.model, text, session.decode_config()), text
 
 
