@@ -13,6 +13,7 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 def frame() -> None:
     """Draw the frame that all pages share, then run the page; called on every script run."""
     from explorer.browser.frame import glossary, history, moved
+    from explorer.locale.messages import t
     from explorer.screens.lessons import sidebar as lesson_sidebar
     from explorer.web import address, security, session, sidebar, warm_up
     from explorer.web import frame as shell
@@ -29,20 +30,27 @@ def frame() -> None:
 
     handle_callback_faults()
     end_after_leaving()
-    pages = [
+    look = [
         st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
         # Streamlit serves the default page only at "/"; links to it by name must work too.
         st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
         st.Page("pages/attention.py", title="Attention", icon=":material/grid_view:", url_path="attention"),
+        st.Page("pages/inside.py", title="Inside", icon=":material/account_tree:", url_path="inside"),
+        # Another task; links on Attention and Runs lead to it.
+        st.Page("pages/own.py", title="Attention of another model", url_path="own", visibility="hidden"),
+    ]
+    understand = [
         st.Page("pages/lessons.py", title="Lessons", icon=":material/school:", url_path="lessons"),
         st.Page("pages/positions.py", title="Positions", icon=":material/pin:", url_path="positions"),
         st.Page("pages/masks.py", title="Masks", icon=":material/visibility_off:", url_path="masks"),
         st.Page("pages/probe.py", title="Probe", icon=":material/labs:", url_path="probe"),
-        st.Page("pages/inside.py", title="Inside", icon=":material/account_tree:", url_path="inside"),
+    ]
+    train = [
         st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
         st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
         st.Page("pages/experiments.py", title="Experiments", icon=":material/science:", url_path="experiments"),
     ]
+    pages = {t("Look"): look, t("Understand"): understand, t("Train"): train}
     in_frame = shell.is_embedded()
     if not in_frame:
         st.logo(LOGO, size="large")

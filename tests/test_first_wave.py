@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from model import train, translate
+from tests.pages.page import visit
 from tests.paths import CHECKPOINTS, ROOT
 
 DATA = Path(__file__).parent / "data" / "first_wave"
@@ -79,6 +80,26 @@ def name_of_link(link: dict[str, Any]) -> str:
     return " ".join([link["page"], *(f"{k}={v}" for k, v in link["query"].items() if k not in ("model", "text"))])[:90]
 
 
+def panel_of(link: dict[str, Any]) -> str:
+    return str(link["query"].get("panel", "")).partition(".")[0]
+
+
+@pytest.mark.parametrize(
+    "link", [link for link in LINKS if panel_of(link) in ("tree", "own")], ids=lambda link: link["query"]["panel"]
+)
+def test_a_link_to_a_panel_that_has_moved_leads_to_its_page(link: dict[str, Any]) -> None:
+    at = visit("attention", **link["query"])
+    if panel_of(link) == "own":
+        assert at.file_uploader(key="own_file")
+        return
+    address = flat(at.query_params)
+    assert {name: address[name] for name in ("model", "text", "head")} == {
+        name: link["query"][name] for name in ("model", "text", "head")
+    }
+    assert address["panel"] == link["query"]["panel"]
+    assert at.toggle(key="tree_beam").value == ("beam-no" not in address["panel"])
+
+
 VIEW = set("model text step path kind layer head view panel cell other edit sample".split())  # noqa: SIM905
 
 
@@ -94,13 +115,15 @@ def moves_a_slider(link: dict[str, Any]) -> bool:
     [
         pytest.param(link, id=name_of_link(link), marks=[pytest.mark.slow] if moves_a_slider(link) else [])
         for link in LINKS
+        if panel_of(link) not in ("tree", "own")
     ],
 )
 def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     at = opened(link)
     # A link without a step, which no page ever offered, opens where there is most to see; it was the last step.
     same = dict if link["query"].get("step", "").isdigit() else without_step
-    assert same(flat(at.query_params)) == same(link["address"])
+    before = link["address"] | ({"panel": "compare.way-heads"} if panel_of(link) == "aggregates" else {})
+    assert same(flat(at.query_params)) == same(before)
     now = widgets(at)
     assert {key: now.get(key) for key in link["widgets"]} == link["widgets"]
     if link["translation"]:

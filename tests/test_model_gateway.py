@@ -191,7 +191,8 @@ POSITIONS = (
 INSIDE = ("The machine", "All operations", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
 VISITS: dict[str, list[dict[str, str]]] = {
     "translate": [{}, {"path": "5-6-2"}, {"edit": "cross.1.1.zero"}],
-    "attention": [{"panel": panel} for panel in ("", *PANELS)] + [{"edit": "cross.2.1.uniform"}],
+    "attention": [{"panel": panel} for panel in ("", *PANELS, "compare.way-heads.which-norm")]
+    + [{"edit": "cross.2.1.uniform"}],
     "positions": [{"positions_tab": tab} for tab in POSITIONS],
     "masks": [{"masks_tab": tab} for tab in MASKS],
     "inside": [{"inside_tab": tab} for tab in INSIDE],
@@ -200,6 +201,7 @@ VISITS: dict[str, list[dict[str, str]]] = {
     "train": [{}, {"run": "run"}],
     "experiments": [{}],
     "lessons": [{}],
+    "own": [{}],
 }
 COMPUTES = {"translate", "attention", "positions", "masks", "inside", "probe", "runs"}
 

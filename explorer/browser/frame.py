@@ -1,4 +1,4 @@
-"""Components around the figures of a page: the mark of an opened panel, copied links, glossary, history, tour."""
+"""Components around the figures of a page: mark of an opened panel, links and exports, glossary, history, tour."""
 
 from __future__ import annotations
 
@@ -30,9 +30,13 @@ def arrival(label: str, turn: int, *, focus: bool, key: str) -> None:
     _arrival(key=key, data={"turn": turn, "label": label, "focus": focus})
 
 
-def copy_link(*, key: str, embeds: bool = False) -> None:
-    """Draw buttons that copy the link in the address bar and, if `embeds`, the markup that embeds it elsewhere."""
-    _copy_link(key=key, data={"embeds": embeds})
+def copy_link(*, key: str, view: bool = False) -> str:
+    """Draw the button that copies the link in the address bar and, on a page with one `view`, two that export it.
+
+    Returns "export" or "embed" in the run in which the user asks for it, otherwise "".
+    """
+    asked = _copy_link(key=key, data={"view": view}, on_asked_change=nothing).get("asked")
+    return asked if view and asked in ("export", "embed") else ""
 
 
 def glossary() -> None:

@@ -6,12 +6,16 @@ from dataclasses import dataclass, replace
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import Place
-from explorer.decoding.labelled_map import LabelledMap, difference, head_map
+from explorer.decoding.labelled_map import LabelledMap, difference, head_map, row_caption
 from explorer.decoding.names import KIND_NAMES
+from explorer.decoding.word_changes import changes_in_words, word_spans
+from explorer.locale.messages import t
 from explorer.locale.text import plural
 from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
 from model.user_error import UserError
+
+WORTH_NAMING = 0.05  # weight from which a second or third key of a row is named
 
 
 class NothingToCompare(UserError):
@@ -55,6 +59,19 @@ def _comparability(a: LabelledMap, b: LabelledMap) -> str:
     )
 
 
+def pair_in_words(comparison: Comparison, row: int, sources: tuple[str, str], targets: tuple[str, str]) -> str:
+    """Say which words of two sentences and of their translations differ, and what a row (from 1) of each map looks at.
+
+    A row that only one of the maps has is left out.
+    """
+    source, target = (changes_in_words(word_spans(*texts)) for texts in (sources, targets))
+    words = t("Sentence: {source} Translation: {target}", source=source, target=target)
+    if row > min(len(comparison.first.rows), len(comparison.second.rows)):
+        return words
+    a, b = (row_caption(each, row - 1, least=WORTH_NAMING) for each in (comparison.first, comparison.second))
+    return t("{words} In A, {a} In B, {b}", words=words, a=a, b=b)
+
+
 def compare_rows(trace: AttentionTrace, at: Place, other: int) -> Comparison:
     """Compare the row in view with another row (from 1) of the same head: two steps, or two positions of the source.
 
@@ -82,7 +99,7 @@ def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str) -> 
         raise NothingToCompare(f"{model} has no {KIND_NAMES[at.kind]}.")
     layers, heads = maps.weights.shape[:2]
     nearest = head_map(maps, min(at.layer, layers), min(at.head, heads))
-    return replace(nearest, title=f"{title}. {nearest.title}")
+    return replace(nearest, title=f"{title.removesuffix('.')}. {nearest.title}")
 
 
 def single_row(map_: LabelledMap, row: int) -> LabelledMap:

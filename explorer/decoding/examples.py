@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 N_SCENES = 4
 LAST_BYTES = 1 << 20  # of the metrics file, searched for the last samples; no line is longer
-__all__ = ["Prompt", "borne_out", "examples_of", "hint_for", "opening_step", "word_for"]
+__all__ = ["Prompt", "borne_out", "examples_of", "hint_for", "offer_of", "opening_step", "word_for"]
 
 CLEAR = 0.5  # mean weight on the cells of a pattern from which a head counts as having it
 
@@ -51,10 +51,35 @@ def _scenes(lang: object) -> tuple[Prompt, ...]:
 
 def hint_for(text: str, prompts: tuple[Prompt, ...], translation: Translation) -> str:
     """The hint of the example `text`, as a sentence, if this translation bears it out; otherwise ""."""
-    prompt = next((prompt for prompt in prompts if prompt.source == text), None)
+    prompt = _prompt_of(text, prompts)
     if prompt is None or not prompt.note or not borne_out(prompt, translation):
         return ""
     return f"What to look for: {prompt.note}{'' if prompt.note[-1] in '.?!' else '.'}"
+
+
+def offer_of(text: str, prompts: tuple[Prompt, ...], translation: Translation) -> tuple[int, int, str] | None:
+    """The word that the hint of the example `text` invites to choose: step (from 1), token id and token.
+
+    None if that hint is not shown, or names no such word.
+    """
+    prompt = _prompt_of(text, prompts)
+    if prompt is None or not prompt.instead or not hint_for(text, prompts, translation):
+        return None
+    found = _on_offer(prompt, translation.trace)
+    return None if found is None else (*found, prompt.instead)
+
+
+def _prompt_of(text: str, prompts: tuple[Prompt, ...]) -> Prompt | None:
+    return next((prompt for prompt in prompts if prompt.source == text), None)
+
+
+def _on_offer(prompt: Prompt, trace: AttentionTrace) -> tuple[int, int] | None:
+    """The step (from 1) that predicts the prompt's `word`, and the id of its token `instead` among the likeliest."""
+    if prompt.word not in trace.predicted_tokens:
+        return None
+    row = trace.predicted_tokens.index(prompt.word)
+    tokens = trace.top_tokens[row]
+    return (row + 1, int(trace.top_ids[row][tokens.index(prompt.instead)])) if prompt.instead in tokens else None
 
 
 def borne_out(prompt: Prompt, translation: Translation) -> bool:
@@ -64,6 +89,7 @@ def borne_out(prompt: Prompt, translation: Translation) -> bool:
         all(f" {words} " in f" {_bare(translation.text)} " for words in map(_bare, prompt.says))
         and all(_looks(trace, written, source) for written, source in prompt.looks)
         and (not prompt.pattern or _has_pattern(trace, prompt.pattern))
+        and (not prompt.instead or _on_offer(prompt, trace) is not None)
     )
 
 
@@ -87,7 +113,8 @@ def _has_pattern(trace: AttentionTrace, pattern: str) -> bool:
 
 def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:
     """The predicted token at whose step `text` should open if it is one of the examples, else an empty string."""
-    return next((prompt.word for prompt in prompts if prompt.source == text), "")
+    prompt = _prompt_of(text, prompts)
+    return "" if prompt is None else prompt.word
 
 
 def opening_step(summary: dict[str, Any], translation: Translation) -> int:

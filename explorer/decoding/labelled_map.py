@@ -28,7 +28,7 @@ class LabelledMap:
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
     `title` names kind, layer and head; `unit` names the quantity; `top` is the end of the colour scale (None: the
     largest number); `signed` maps are differences or scores, on a scale from -top to top. `first_row` is the position
-    of the first row: 1, except in a map that was cut out of another.
+    of the first row: 1, except in a map that was cut out of another; 0 if each row's name says its own.
     """
 
     title: str
@@ -47,7 +47,12 @@ class LabelledMap:
     @property
     def row_labels(self) -> tuple[str, ...]:
         """Rows with their positions: "2 je"."""
-        return numbered(self.rows, first=self.first_row)
+        return numbered(self.rows, first=self.first_row) if self.first_row else self.rows
+
+    @property
+    def predicted_labels(self) -> tuple[str, ...]:
+        """What rows predict, with its position: a row predicts the token that the next row reads."""
+        return numbered(self.predicted, first=self.first_row + 1) if self.first_row else self.predicted
 
     @property
     def column_labels(self) -> tuple[str, ...]:
@@ -102,18 +107,33 @@ def token_map(
 
 
 def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None:
-    """`b` minus `a`, cell by cell; None if their sizes differ. A cell masked in either is masked."""
+    """`b` minus `a`, cell by cell; None if their sizes differ. A cell masked in either is masked.
+
+    Where labels differ, both are given: "red / blue".
+    """
     if a.values.shape != b.values.shape:
         return None
+    aligned = a.first_row == b.first_row
     return replace(
         a,
         title=title,
+        rows=_both(a.rows, b.rows) if aligned else _both(a.row_labels, b.row_labels),
+        columns=_both(a.columns, b.columns),
+        predicted=_both(a.predicted, b.predicted) if aligned else _both(a.predicted_labels, b.predicted_labels),
+        first_row=a.first_row if aligned else 0,
         values=(b.values - a.values).astype(np.float32),
         mask=np.maximum(a.mask, b.mask),
         unit=f"difference of {a.unit}",
         top=None,
         signed=True,
     )
+
+
+def _both(names: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    """Each name, followed by the one at its place in `others` if that differs."""
+    if not names or not others:
+        return ()
+    return tuple(name if name == other else f"{name} / {other}" for name, other in zip(names, others, strict=True))
 
 
 def head_caption(weights: NDArray[np.float32], rows: tuple[str, ...], columns: tuple[str, ...], *, causal: bool) -> str:
@@ -170,14 +190,18 @@ def row_in_view(map_: LabelledMap, row: int) -> str:
     return map_.row_labels[min(row, len(map_.rows) - 1)]
 
 
-def row_caption(map_: LabelledMap, row: int) -> str:
-    """Describe one row (from 0) in a sentence: the three keys that it looks at most."""
+def row_caption(map_: LabelledMap, row: int, *, least: float = 0.0) -> str:
+    """Describe one row (from 0) in a sentence: the three keys that it looks at most.
+
+    The second and third one are left out if their weight is below `least`.
+    """
     query, values = quoted(row_in_view(map_, row)), map_.seen()[min(row, len(map_.rows) - 1)]
     order = [
         int(key) for key in np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")[:3] if values[int(key)] > 0
     ]
     if not order:
         return f"{query} can see nothing."
+    order = [key for key in order if key == order[0] or values[key] >= least]
     keys = ", ".join(f"{quoted(map_.column_labels[key])} ({weight_percent(float(values[key]))})" for key in order)
     return f"{query} looks at {keys}."
 

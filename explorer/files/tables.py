@@ -72,8 +72,7 @@ def _cells(map_: LabelledMap) -> Iterator[tuple[str, str, str, str, str]]:
     that repeated words stay apart and no token can start a formula.
     """
     for query, label in enumerate(map_.row_labels):
-        # A row predicts the token that the next row reads.
-        predicts = f"{map_.first_row + query + 1} {map_.predicted[query]}" if map_.predicted else ""
+        predicts = map_.predicted_labels[query] if map_.predicted else ""
         for key, column in enumerate(map_.column_labels):
             code = int(map_.mask[query, key])
             yield label, predicts, column, "" if code != VISIBLE else str(map_.values[query, key]), mask_word(code)

@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from explorer.charts.decode_tree import tree_figure
-from explorer.decoding.coordinates import Place
 from explorer.decoding.decode_tree import Node, Tree, tree_caption, tree_of, tree_table
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import InputError, Translation
@@ -17,7 +16,7 @@ from explorer.locale.text import plain
 from explorer.web import runtime, session
 from explorer.web.changes_in_force import NoMeans, edit_of_translation
 from explorer.web.figures import CONFIG, draw_table
-from explorer.web.panel_choices import Choices, name_of
+from explorer.web.panel_choices import Choices
 from model.config import DecodeConfig
 from model.edits import EditError
 from model.folder import CheckpointError
@@ -26,9 +25,8 @@ _SEEN = "_tree_seen"
 _BEAM = 4
 
 
-def draw(selection: Selection, translation: Translation, at: Place | None = None) -> None:
+def draw(selection: Selection, translation: Translation) -> None:
     """Draw the tree as a figure and a table; choosing a node moves the session to it."""
-    del at
     st.markdown(f"##### {t('Which continuations did it not choose?')}")
     config = session.decode_config()
     left, right = st.columns(2)
@@ -38,8 +36,7 @@ def draw(selection: Selection, translation: Translation, at: Place | None = None
     about = t("Beam search extends several translations at once.")
     beam = left.toggle(t("What beam search considers"), key="tree_beam", help=about)
     pruned = right.toggle(t("Show dropped branches"), key="tree_pruned", disabled=not beam)
-    if name_of(session.selection().panel) == choices.name:  # on Translate the tree is not a panel
-        choices.keep()
+    choices.keep()
     try:
         tree = _tree(selection, translation, config, beam=beam, pruned=pruned)
     except (InputError, EditError, NoMeans, CheckpointError) as without:

@@ -11,12 +11,15 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from explorer.locale.messages import t
 from explorer.web import address
 
 _HERE = Path(__file__).parent
 _APP = _HERE.parents[1] / "app.py"
 _INSIDE = "_inside_shell"
+FIELD = "field"  # the address parameter with which an embedded view has a field for a sentence
 
 
 def style() -> None:
@@ -31,9 +34,20 @@ def is_embedded() -> bool:
     return bool(st.context.is_embedded)
 
 
-def draw_way_out() -> None:
-    """Draw a link below an embedded view that opens the same view in the app, in a tab of its own."""
-    st.caption(f"[Open in Headlight](?{urlencode(address.SELECTION.written(), quote_via=quote)})")
+def has_field() -> bool:
+    """Whether an embedded view is to have a field for a sentence."""
+    return address.present().get(FIELD) == "yes"
+
+
+def way_out() -> DeltaGenerator:
+    """Make room above an embedded view for the link that :func:`draw_way_out` draws once the address is known."""
+    return st.container(key="way_out")
+
+
+def draw_way_out(place: DeltaGenerator) -> None:
+    """Draw the link from an embedded view to the same view in the app, in a tab of its own."""
+    with place:
+        st.caption(f"[{t('Open in Headlight')}](?{urlencode(address.SELECTION.written(), quote_via=quote)})")
 
 
 def enter_shell() -> None:

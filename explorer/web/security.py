@@ -45,6 +45,37 @@ def frame_sites() -> list[str]:
     return sites
 
 
+def site_of(address: str) -> str:
+    """The site of a page, such as https://courses.example.org; "" if the text is no web address.
+
+    Without a scheme, https is assumed, as browsers do.
+    """
+    text = address.strip()
+    parts = _parts(text if "://" in text else f"https://{text}")
+    if parts is None or parts.scheme not in _PORTS or "@" in parts.netloc:
+        return ""
+    site = f"{parts.scheme}://{(parts.hostname or '')}" + (f":{parts.port}" if parts.port else "")
+    return site if _SITE.fullmatch(site) and "*" not in site else ""
+
+
+def lets_in(site: str, sites: Iterable[str]) -> bool:
+    """Whether pages of `site` may show the app in a frame if `sites` are allowed; as browsers match `frame-ancestors`.
+
+    A site allowed with http is allowed with https as well, and `*.` stands for one or more names, not for none.
+    """
+    return any(_matches(urlsplit(site), urlsplit(allowed)) for allowed in sites)
+
+
+def _matches(site: SplitResult, allowed: SplitResult) -> bool:
+    host, pattern = site.hostname or "", allowed.hostname or ""
+    if allowed.scheme not in (site.scheme, "http"):
+        return False
+    if not (pattern == host or pattern == "*" or (pattern.startswith("*.") and host.endswith(pattern[1:]))):
+        return False
+    port = site.port or _PORTS[site.scheme]
+    return port in ({allowed.port} if allowed.port else {_PORTS[allowed.scheme], _PORTS[site.scheme]})
+
+
 def policy(host: str, frames: Iterable[str] = ()) -> str:
     """The Content-Security-Policy of a page served under this host, which may contact no other host.
 

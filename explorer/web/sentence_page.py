@@ -11,7 +11,7 @@ from functools import wraps
 
 import streamlit as st
 
-from explorer.web import runtime, session, sidebar
+from explorer.web import frame, runtime, session, sidebar
 from explorer.web.faults import contained
 
 _WHOLE_PAGE = "_sentence_followed"
@@ -22,12 +22,12 @@ def follow_sentence() -> None:
     st.session_state[_WHOLE_PAGE] = True
 
 
-def draw(content: Callable[[], None], *, labelled: bool) -> None:
+def draw(content: Callable[[], None]) -> None:
     """Draw the sentence field and then `content`; using either of them reruns only this part of the page."""
     if not runtime.models():
         content()
         return
-    part = _with_field(content, labelled)
+    part = _with_field(content)
     if st.session_state.get(_WHOLE_PAGE):
         with st.container():  # a fragment has one, too
             part()
@@ -35,13 +35,21 @@ def draw(content: Callable[[], None], *, labelled: bool) -> None:
         st.fragment(part)()
 
 
-def _with_field(content: Callable[[], None], labelled: bool) -> Callable[[], None]:
+def draw_embedded(content: Callable[[], None]) -> None:
+    """Draw `content` in a frame of another page, below a sentence field if the frame's address asks for one."""
+    if frame.has_field():
+        draw(content)
+    else:
+        content()
+
+
+def _with_field(content: Callable[[], None]) -> Callable[[], None]:
     @wraps(content)  # Streamlit distinguishes the fragments of two pages by this name
     @contained("sentence_page")
     def part() -> None:
         if st.session_state.get(session.MODEL) not in runtime.models():
             st.rerun()  # the model has been deleted or damaged meanwhile: the sidebar says so
-        sidebar.draw_sentence(labelled=labelled)
+        sidebar.draw_sentence(labelled=False)
         content()
 
     return part

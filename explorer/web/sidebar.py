@@ -1,4 +1,4 @@
-"""The sidebar that all pages share: model, sentence, choice of the next word, and link; also the welcome line."""
+"""The sidebar that all pages share: model, sentence, link, and exports; also the welcome line."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from explorer.web import address, decoding_choice, runtime, session
 from model.nearest import nearest
 
 PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that exists is opened first
-_SELECTION, _TURN, _FIELD_OF = "_selection", "_tour_turn", "_field_of"
+_SELECTION, _TURN, _FIELD_OF, _ASKED = "_selection", "_tour_turn", "_field_of", "_asked"
 
 
 def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
     """Draw the sidebar and determine the selection of this run; pages read it with :func:`selection`.
 
     A page that centres on the sentence draws the field itself, with :func:`draw_sentence`; elsewhere it is in the
-    sidebar. With `welcome`, a line on top introduces the app, and the page itself offers the choice of the next word.
+    sidebar. With `welcome`, a line on top introduces the app. How the next word is chosen is changed on Translate;
+    other pages say so where it is not the likeliest.
     """
     summaries = runtime.models()
     page = st.container()
@@ -42,15 +43,16 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
         if not sentence_on_page:
             draw_sentence(labelled=True)
         st.caption(plain(story(summary)))
-        copy_link(key="copy_link", embeds=sentence_on_page)  # the pages with a single view can be embedded
+        # Pages with a single view can export and embed it.
+        st.session_state[_ASKED] = copy_link(key="copy_link", view=sentence_on_page)
         with st.expander(t("Size and scores")):
             for line in filter(None, facts(summary)):
                 st.caption(plain(line))
         for broken, why in runtime.broken_models().items():
             st.caption(plain(t("{model} cannot be opened: {why}", model=broken, why=why)))
-        if not welcome:
-            with st.expander(t("How the next word is chosen")):
-                decoding_choice.draw(summary.get("search") or {}, "sidebar")
+        if not welcome and session.decode_config().method != "greedy":
+            label = t("Next word: {choice}", choice=decoding_choice.summary())
+            st.page_link("pages/translate.py", label=label, help=t("Change it on Translate."))
 
 
 def draw_sentence(*, labelled: bool) -> None:
@@ -70,6 +72,14 @@ def select() -> None:
     prompts = examples_of(summaries[name])
     session.suggest_text(name, prompts[0].source if prompts else "")
     st.session_state[_SELECTION] = session.settle(name, str(st.session_state.get(session.TEXT) or ""))
+
+
+def asked(name: str) -> bool:
+    """Whether the user has just pressed the sidebar's button `name`, "export" or "embed"; true once."""
+    pressed = st.session_state.get(_ASKED) == name
+    if pressed:
+        st.session_state[_ASKED] = ""
+    return pressed
 
 
 def selection() -> Selection | None:

@@ -43,14 +43,17 @@ PROMPTS = {
     "en": (
         Prompt(
             "Two young children are playing football in the park.",
-            "after “spielen”, the place or the game? See which words are looked at for the one that was chosen",
+            "“Football” is American football in German; soccer is “Fußball”, on offer after “spielen”",
             word="im",
-            says=("spielen im Park",),
+            says=("spielen im Park Football",),
+            instead="Fußball",
         ),
         Prompt(
             "A man who is wearing a red hat is reading a newspaper.",
-            "does it keep the relative clause? Its verb would come last: when is “wearing” looked at?",
+            "the relative clause became “mit einem roten Hut”; a comma after “Mann” keeps it",
             word="mit",
+            says=("Mann mit einem roten Hut",),
+            instead=",",
         ),
         Prompt(
             "A basketball player is trying to throw the ball.",

@@ -65,7 +65,8 @@ class Prompt:
 
     `word` is the predicted token whose step shows most; if empty, it is the step with the closest race between tokens.
     The note is shown only with a translation that confirms it: one that contains each of `says`, whose row predicting
-    the first of a pair in `looks` attends most to the second, and in which a head of cross-attention has `pattern`.
+    the first of a pair in `looks` attends most to the second, in which a head of cross-attention has `pattern`, and
+    which offers the token `instead` where it predicts `word`; the page then offers to choose it there.
     """
 
     source: str
@@ -74,6 +75,7 @@ class Prompt:
     says: tuple[str, ...] = ()
     looks: tuple[tuple[str, str], ...] = ()
     pattern: str = ""
+    instead: str = ""
 
 
 Splits = Mapping[str, tuple[Example, ...]]

@@ -83,8 +83,8 @@ class Uploader(Connection):
         return len(await asyncio.to_thread(_fetch, f"http://localhost:{self.port}{url}"))
 
     async def _run(self, message: BackMsg) -> None:
-        message.rerun_script.query_string = "model=adjective-swap&text=I+read+red+books&panel=own"
-        message.rerun_script.page_name = "attention"
+        message.rerun_script.query_string = "model=adjective-swap&text=I+read+red+books"
+        message.rerun_script.page_name = "own"
         await self.ask(message)
 
     def read(self, message: ForwardMsg) -> None:

@@ -199,12 +199,17 @@ def test_a_name_that_was_turned_to_this_machine_reaches_nothing(browser: Browser
 
 
 def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Server, watch: Watch, course: Any) -> None:
-    """At the size of its embed code it shows a view and nothing around it; a page of another site does not get it."""
+    """At the size of its code it shows a view and nothing around it; a page of another site does not get it."""
     page = visit("/?model=reverse&text=attention&step=3")
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
-    page.get_by_role("button", name="Embed code").click()
-    expect(page.get_by_text("Copied: it shows this view in pages")).to_be_visible()
-    course.body = f"<!doctype html><title>Week 3</title>{page.evaluate('navigator.clipboard.readText()')}"
+    page.get_by_role("button", name="Embed").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("As a file: works anywhere")).to_be_visible()
+    address = dialog.get_by_role("textbox", name="Address of your course")
+    address.fill("https://elsewhere.example/course")
+    address.press("Enter")
+    expect(dialog.get_by_text("This server does not let pages of")).to_contain_text("elsewhere.example")
+    code = dialog.get_by_test_id("stCode").last.inner_text()
+    course.body = f"<!doctype html><title>Week 3</title>{code}"
 
     page.goto(f"{course.site}/week-3")
     frame = page.frame_locator("iframe")
@@ -221,6 +226,14 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
     expect(link).to_have_attribute("href", re.compile(r"^\?model=reverse&text=attention&.*step=4"))
     expect(link).to_have_attribute("target", "_blank")
     assert watch.taken() == []
+
+    course.body = course.body.replace("embed=true", "embed=true&amp;field=yes")
+    page.goto(f"{course.site}/week-4")
+    field = frame.get_by_role("textbox", name=re.compile("Type a sentence"))
+    field.fill("headlight")
+    field.press("Enter")
+    expect(frame.get_by_role("toolbar", name="Source tokens")).to_contain_text("g")
+    expect(link).to_have_attribute("href", re.compile(r"text=headlight"))
 
     with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
         page.goto(course.site.replace("127.0.0.1", "localhost"))

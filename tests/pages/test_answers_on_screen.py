@@ -123,9 +123,9 @@ def off(kind: str, *heads: str) -> str:
 
 
 def longest(screen: Screen, **place: str) -> str:
-    """The token with the largest number in a row of the map *norm-weighted, this head* of Aggregates."""
-    screen.open("attention", model=SWAP, text=SENTENCE, view="head", panel="aggregates", **place)
-    choose(screen.at, aggregates_which="norm")
+    """The token with the largest number in a row of the map *norm-weighted, this head* of Compare."""
+    screen.open("attention", model=SWAP, text=SENTENCE, view="head", panel="compare.way-heads", **place)
+    choose(screen.at, compare_which="norm")
     table = [element.value for element in screen.at.dataframe if "query" in element.value][-1]
     numbers = table.filter(regex=r"^\d+ ").iloc[int(place["cell"][0]) - 1].astype(float)
     return str(numbers.idxmax()).split(" ", 1)[1]

@@ -15,6 +15,8 @@ from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_quer
 from explorer.decoding.translator import Translation, Translator
 from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from explorer.files.manifest import manifest_text
+from explorer.screens.attention import panels
+from explorer.web.security import FRAMES
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer import sent
@@ -53,6 +55,15 @@ def report(at: AppTest, **changes: Any) -> AppTest:
         changes["options"] = dataclasses.asdict(parse_view(changes.pop("view")))
     at.session_state["heads"] = sent.report(mount(at, "heads"), **changes)
     return run(at)
+
+
+def ask(at: AppTest, name: str) -> AppTest:
+    """Press Export or Embed, beside Copy link in the sidebar."""
+    at.session_state["copy_link"] = {"asked": name}
+    at.run()
+    del at.session_state["copy_link"]  # a trigger lasts one run; the harness does not take it back
+    assert not at.exception
+    return at
 
 
 def translator(toys: Path, model: str = "adjective-swap") -> Translator:
@@ -106,13 +117,11 @@ def test_words_are_sent_where_a_word_has_several_tokens() -> None:
     assert header["decoding"]["subwords"]
     labels = header["forms"]["encoder"]["words"]
     assert (labels["columns"], labels["column_spans"]) == (["abc", "<eos>"], [[0, 3], [3, 4]])
-    assert "shows tokens" in words(panel("aggregates", view="head.words"))
+    assert "shows tokens" in words(panel("compare.way-heads", view="head.words"))
 
 
 LINKS = [
-    ("aggregates.which-rollout", "", {"aggregates_which": "rollout"}),
-    ("tree.beam-no", "", {"tree_beam": False, "tree_pruned": True}),
-    ("tree.dropped-no", "", {"tree_beam": True, "tree_pruned": False}),
+    ("compare.way-heads.which-rollout", "", {"compare_which": "rollout"}),
     ("compare.row-4", "", {"compare_way": "step", "compare_row": 4}),
     ("compare.way-text", "They buy <b>blue</b> cars", {"compare_way": "text"}),
     ("compare.way-model", "other", {"compare_way": "model", "compare_model": "other"}),
@@ -138,11 +147,10 @@ def test_a_link_restores_the_choices(name: str, other: str, chosen: dict[str, An
 @pytest.mark.parametrize(
     ("name", "key", "value"),
     [
-        ("aggregates.which-nonsense", "aggregates_which", "mean-heads"),
+        ("compare.way-heads.which-nonsense", "compare_which", "mean-heads"),
         ("compare.row-999", "compare_row", 3),
         ("compare.way-edit.layer-99.is-magic", "compare_operation", "zero"),
         ("compare.way-model", "compare_model", "another"),
-        ("tree.beam-perhaps", "tree_beam", True),
     ],
 )
 def test_choices_that_do_not_exist_are_the_defaults(name: str, key: str, value: Any) -> None:
@@ -150,24 +158,44 @@ def test_choices_that_do_not_exist_are_the_defaults(name: str, key: str, value: 
 
 
 def test_choices_are_written_to_the_address() -> None:
-    at = panel("aggregates")
+    at = panel("compare.way-heads")
 
     def said() -> tuple[str, str | None]:
         return address(at)["panel"], address(at).get("other")
 
-    choose(at, aggregates_which="max-all")
-    assert said() == ("aggregates.which-max-all", None)
+    choose(at, compare_which="max-all")
+    assert said() == ("compare.way-heads.which-max-all", None)
+    choose(at, attention_panel="forcing")
+    assert said() == ("forcing", None)
     choose(at, attention_panel="compare")
-    assert said() == ("compare", None)
+    assert said() == ("compare.way-heads.which-max-all", None)
     choose(at, compare_way="text", compare_text="They buy blue cars")
     assert said() == ("compare.way-text", "They buy blue cars")
     choose(at, compare_way="model")
     assert said() == ("compare.way-model", "another")
     choose(at, compare_way="text")
     assert at.text_input(key="compare_text").value == "They buy blue cars", "nothing that was typed is lost"
-    choose(at, attention_panel="aggregates")
-    assert at.selectbox(key="aggregates_which").value == "max-all"
-    assert said() == ("aggregates.which-max-all", None)
+
+
+def test_links_to_former_panels_lead_to_what_they_showed() -> None:
+    assert set(panels.PANELS) == {"cell", "compare", "forcing", "export"}
+    at = panel("aggregates.which-rollout")
+    assert (at.session_state["compare_way"], at.session_state["compare_which"]) == ("heads", "rollout")
+    assert "Abnar & Zuidema 2020" in words(at)
+    assert address(at)["panel"] == "compare.way-heads.which-rollout"
+    assert address(panel("aggregates"))["panel"] == "compare.way-heads"
+    at = panel("tree.dropped-no")
+    assert (at.session_state["tree_beam"], at.session_state["tree_pruned"]) == (True, False)
+    assert address(at)["panel"] == "tree.dropped-no", "on Translate, whose link opens the tree again"
+    assert mount(at, "stepper")["start"]["head"] == 2
+    choose(at, translate_tree=False)
+    assert "panel" not in address(at)
+    at.switch_page("pages/attention.py").run()
+    assert mount(at, "heads"), "the tree does not call back who goes on to Attention"
+    at = panel("own")
+    assert at.file_uploader(key="own_file")
+    at.switch_page("pages/attention.py").run()
+    assert mount(at, "heads")
 
 
 def test_the_other_text_is_left_out_of_a_link_if_it_is_too_long_or_unused() -> None:
@@ -205,7 +233,7 @@ def test_the_button_of_a_cell_opens_its_panel() -> None:
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_aggregates_are_shown_beside_the_raw_weights(toys: Path, kind: str) -> None:
-    at = panel("aggregates", kind=kind, head="1")
+    at = panel("compare.way-heads", kind=kind, head="1")
     weights, mask = translation(toys).trace.weights(kind), translation(toys).trace.mask(kind)
     raw, mean = maps(at)
     np.testing.assert_array_equal(np.nan_to_num(raw), np.where(mask, 0, weights[0, 0]))
@@ -218,16 +246,13 @@ def test_aggregates_are_shown_beside_the_raw_weights(toys: Path, kind: str) -> N
         "norm-share": "each row divided by its sum",
         "norm-layer": "cancel",
     }.items():
-        choose(at, aggregates_which=which)
+        choose(at, compare_which=which)
         assert sentence in words(at)
         assert (np.isnan(maps(at)[1]) == (mask != 0)).all()
 
 
-@pytest.mark.parametrize("page", ["attention", "translate"])
-def test_the_tree_shows_hypotheses_and_opens_a_node(toys: Path, page: str) -> None:
-    at = visit(page, **PLACE, **({"panel": "tree"} if page == "attention" else {}))
-    if page == "translate":
-        choose(at, translate_tree=True)
+def test_the_tree_shows_hypotheses_and_opens_a_node(toys: Path) -> None:
+    at = choose(visit("translate", **PLACE), translate_tree=True)
     table, seq = table_with(at, "state"), translation(toys).seq
     assert set(table["state"]) >= {"on screen", "kept", "dropped"}
     assert any("hypothesis 1" in names for names in table["end of"])
@@ -240,13 +265,12 @@ def test_the_tree_shows_hypotheses_and_opens_a_node(toys: Path, page: str) -> No
     path = " ".join(map(translator(toys).loaded.target.label, place.path))
     assert path == f"{table['after'][dropped]} {table['token'][dropped]}".strip()
     assert "a chosen path" in words(at)
-    if page == "translate":
-        choose(at, tree_beam=False)
-        assert "panel" not in address(at), "its switches are not in the address of this page"
+    choose(at, tree_beam=False)
+    assert address(at)["panel"] == "tree.beam-no"
 
 
 def test_a_node_on_the_path_in_view_only_moves_the_step(toys: Path) -> None:
-    at = panel("tree")
+    at = visit("translate", **PLACE, panel="tree")
     (chart,) = plotted(at)
     index = int(next(trace for trace in chart["data"] if trace.get("name") == "on screen")["customdata"][3])
     key = f"tree_chart_{translation(toys).seq}"
@@ -272,13 +296,17 @@ def test_a_forced_target_has_its_probabilities_and_opens(toys: Path) -> None:
 
 def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
     at = panel("compare.way-text", kind="encoder")
-    assert "Type another sentence" in words(at)
+    assert "Change one word of the sentence" in words(at)
+    assert at.text_input(key="compare_text").value == TEXT, "it begins with the sentence on screen"
     choose(at, compare_text="I read")
     assert len(maps(at)) == 2
     assert "differ in size (5 × 5 and 3 × 3)" in words(at)
     choose(at, compare_text="They buy blue cars")
     assert len(maps(at)) == 3
     assert "Cells are compared by position" in words(at)
+    choose(at, compare_text="I read blue books")
+    assert "Sentence: “red” became “blue”. Translation:" in words(at)
+    assert address(at)["other"] == "I read blue books"
 
 
 def test_another_step_another_model_and_an_edited_run_are_compared(toys: Path) -> None:
@@ -295,7 +323,7 @@ def test_another_step_another_model_and_an_edited_run_are_compared(toys: Path) -
 
 
 def test_own_attention_explains_itself_shows_a_file_and_refuses_a_malformed_one() -> None:
-    at, weights = panel("own"), weights_of(2, 3, 4, 4)
+    at, weights = visit("own"), weights_of(2, 3, 4, 4)
     assert "output_attentions=True" in at.code[0].value
     at.file_uploader(key="own_file").upload("mine.npz", npz(encoder=weights, src_tokens=tokens(4))).run()
     assert not at.error
@@ -306,19 +334,42 @@ def test_own_attention_explains_itself_shows_a_file_and_refuses_a_malformed_one(
 
 @pytest.mark.parametrize("page", ["attention", "translate"])
 def test_export_offers_every_format_and_draws_the_steps_on_request(page: str) -> None:
-    at = visit(page, **PLACE, **({"panel": "export"} if page == "attention" else {}))
+    at = visit(page, **PLACE)
+    assert not at.get("download_button"), "the page ends where its content ends"
+    ask(at, "export")
 
     def offered() -> set[str]:
         return {element.proto.label.split(",")[0] for element in at.get("download_button")}
 
+    files = {"PNG", "SVG", "PDF", "CSV", "NPZ", "Page that steps (HTML)"}
+    assert offered() == (files | {"Manifest"} if page == "attention" else files)
+    assert "On screen: Cross-attention" in words(at)
+    assert ("panel" in address(at)) == (page == "attention")
     if page == "attention":
-        assert offered() == {"PNG", "SVG", "PDF", "CSV", "NPZ", "Page that steps (HTML)", "Manifest"}
-        assert "On screen: Cross-attention" in words(at)
-    else:
-        choose(at, translate_moving=True)
-    assert "GIF" not in offered()
-    click(at, "export_moving")
-    assert "GIF" in offered()
+        click(at, "export_moving")
+        assert "GIF" in offered()
+
+
+@pytest.mark.parametrize("page", ["attention", "translate"])
+def test_embed_offers_the_file_first_and_says_whether_a_course_may_show_the_frame(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = ask(visit(page, **PLACE), "embed")
+    assert [element.proto.label for element in at.get("download_button")] == ["Page that steps (HTML)"]
+    assert "lets no other site show it in a frame" in words(at)
+    assert "embed=true" in at.code[0].value
+    monkeypatch.setenv(FRAMES, "https://courses.example.org")
+    for course, sentence in {
+        "https://other.example/week/3": "does not let pages of https://other.example show it",
+        "courses.example.org/week/3": "This server lets pages of https://courses.example.org show the frame",
+        "my course": "no web address",
+    }.items():
+        at.session_state["embed_course"] = course
+        assert sentence in words(ask(at, "embed"))
+    at.session_state["embed_course"], at.session_state["embed_field"] = "https://other.example", True
+    shown = [element.value for element in ask(at, "embed").code]
+    assert shown[0] == 'HEADLIGHT_FRAMES="https://courses.example.org https://other.example"'
+    assert "field=yes" in shown[1]
 
 
 def upload(at: AppTest, content: bytes) -> AppTest:

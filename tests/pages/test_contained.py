@@ -76,8 +76,8 @@ def test_a_page_that_meets_the_unforeseen_says_so_and_works_the_next_time(
 def test_a_panel_that_fails_leaves_the_rest_of_its_page(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(compare, "draw_aggregates", fail)
-    at = opened("attention", panel="aggregates")
+    monkeypatch.setattr(compare, "draw_forced", fail)
+    at = opened("attention", panel="forcing")
     assert [error.value for error in at.error] == [FAULT]
     assert at.get("bidi_component")
     choose(at, attention_panel="compare")

@@ -20,6 +20,7 @@ SHOWN = {
     "inside": "bidi_component",
     "lessons": "button",
     "masks": "plotly_chart",
+    "own": "file_uploader",
     "positions": "plotly_chart",
     "probe": "plotly_chart",
     "runs": "dataframe",

@@ -99,6 +99,20 @@ def test_forks_are_listed_can_be_reopened_and_end_with_the_sentence() -> None:
     assert not [each for each in at.button if (each.key or "").startswith("path-")]
 
 
+@pytest.mark.usefixtures("shipped")
+def test_the_hint_ends_in_a_button_that_forks_and_both_go_once_it_is_done() -> None:
+    at = visit("translate", model="multi30k-en-de")
+    assert_says(at, "“Football” is American football in German; soccer is “Fußball”, on offer after “spielen”")
+    assert at.button(key="hint_offer").label == "Choose “Fußball”"
+    click(at, "hint_offer")
+    assert_says(at, "Zwei kleine Kinder spielen Fußball im Park.", "This is a chosen path")
+    assert "American football" not in words(at)
+    assert "hint_offer" not in {each.key for each in at.button}
+    click(at, "own_choice")
+    choose(at, text="Two young children are playing tennis in the park.")
+    assert "hint_offer" not in {each.key for each in at.button}
+
+
 @pytest.mark.usefixtures("toys")
 def test_beam_search_lists_its_hypotheses() -> None:
     at = translate()

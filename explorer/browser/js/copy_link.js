@@ -1,46 +1,23 @@
-// Copies the address of this page, which always describes the view on screen, or the markup that embeds the view.
+// Copies the address of this page, which always describes the view on screen; asks the page to export or embed the view.
 
 import { copyText } from "./clipboard.js";
 import { finder, say } from "./dom.js";
 
 const LINK = "Copied: it opens this translation and this view.";
-const CODE = "Copied: it shows this view in pages of sites that HEADLIGHT_FRAMES names.";
 
-/** @param {import("./types").Mount<{ embeds: boolean }, "__copyTimer", number>} mount */
-export default function ({ parentElement: root, data }) {
+/** @param {import("./types").Mount<{ view: boolean }, "__copyTimer", number>} mount */
+export default function ({ parentElement: root, data, setTriggerValue }) {
   const find = finder(root);
   const answer = find("output");
-  const embed = find("[value=embed]");
-  /** @param {string} text @param {string} success @param {string} failure */
-  const copy = async (text, success, failure) => {
-    say(answer, (await copyText(text)) ? success : failure);
+  find("[value=link]").onclick = async () => {
+    say(answer, (await copyText(window.location.href)) ? LINK : "Copy it from the address bar.");
     clearTimeout(root.__copyTimer);
     root.__copyTimer = setTimeout(() => say(answer, ""), 4000);
   };
-  find("[value=link]").onclick = () => copy(window.location.href, LINK, "Copy it from the address bar.");
-  embed.hidden = !data.embeds;
-  embed.onclick = () => {
-    const code = embedCode(window.location.href, document.title);
-    copy(code, CODE, code);
-  };
+  for (const name of ["export", "embed"]) {
+    const button = find(`[value=${name}]`);
+    button.hidden = !data.view;
+    button.onclick = () => setTriggerValue("asked", name);
+  }
   return () => clearTimeout(root.__copyTimer);
-}
-
-/**
- * @param {string} address of the view on screen
- * @param {string} title of the frame, for screen readers
- * @returns {string} an `<iframe>` with the same view, without sidebar and controls
- */
-export function embedCode(address, title) {
-  const url = new URL(address);
-  url.searchParams.set("embed", "true");
-  return (
-    `<iframe src="${escaped(url.href)}" title="${escaped(title)}" width="700" height="420" style="border: 0"` +
-    ` allow="fullscreen"></iframe>`
-  );
-}
-
-/** @param {string} text */
-function escaped(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\u0022", "&quot;");
 }

@@ -1,4 +1,4 @@
-"""Panels that compare the head in view with all heads together or with another run, or that force a typed target."""
+"""Panels that compare the head in view with a step, all heads, or another run, or that force a typed target."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from explorer.decoding.comparison import (
     compare,
     compare_rows,
     counterpart,
+    pair_in_words,
     with_edit,
 )
-from explorer.decoding.coordinates import Place
+from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.labelled_map import head_map
 from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
@@ -26,52 +27,23 @@ from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
 from explorer.web.figures import draw_figure, draw_map, draw_table
 from explorer.web.panel_choices import Choices
+from explorer.web.runtime import NotTheModels
 from model.config import DecodeConfig
 from model.edits import EditError, HeadEdits, Operation
 from model.folder import CheckpointError
 from model.trace import kinds_of
 
-_REFUSED = (NothingToCompare, InputError, EditError, CheckpointError)  # the message says what is missing
-
-
-def draw_aggregates(selection: Selection, translation: Translation, at: Place) -> None:
-    """Draw the chosen aggregate of all heads beside the head in view."""
-    del selection
-    st.markdown(f"##### {t('All heads together')}")
-    st.caption(
-        t("Several heads in one map. Look where it differs from a single head: averaging hides such differences.")
-    )
-    choices = Choices("aggregates")
-    choices.start("aggregates_which", "which", list(AGGREGATES), "mean-heads")
-    name = st.selectbox(
-        t("Aggregate"), list(AGGREGATES), format_func=lambda key: AGGREGATES[key][0], key="aggregates_which"
-    )
-    choices.keep()
-    maps = attention_maps(translation.trace, at.kind)
-    numbers = {  # these need the model itself
-        "rollout": lambda: runtime.rollout(translation, at.kind),
-        "head norms": lambda: runtime.norms(translation, at.kind)[0],
-        "layer norms": lambda: runtime.norms(translation, at.kind)[1],
-    }
-    try:
-        pooled = aggregate(name, maps, at, lambda source: numbers[source]())
-    except ValueError as missing:  # the mean over heads is in view, or the model is gone: the message says which
-        st.info(plain(str(missing)))
-        return
-    left, right = st.columns(2)
-    with left:
-        raw = head_map(maps, at.layer, at.head)
-        draw_map(raw, key="aggregates_raw", prefix=t("The weights themselves."), away=translation.model)
-    with right:
-        draw_map(pooled, key="aggregates_made", prefix=meaning(name, at.kind), away=translation.model)
+# The message says what is missing.
+_REFUSED = (NothingToCompare, NoSingleHead, NotTheModels, InputError, EditError, CheckpointError)
 
 
 def draw_comparison(selection: Selection, translation: Translation, at: Place) -> None:
-    """Draw the head in view and its counterpart in another step, sentence or model, or in an edited run."""
-    st.markdown(f"##### {t('What changes?')}")
+    """Draw the head in view beside another step, all heads together, another sentence or model, or an edited run."""
+    st.markdown(f"##### {t('What is different?')}")
     choices = Choices("compare")
     counterparts = {
         "step": t("another step"),
+        "heads": t("all heads together"),
         "text": t("another sentence"),
         "model": t("another model"),
         "edit": t("an edited run"),
@@ -88,21 +60,26 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     try:
         if chosen == "step":
             comparison = _steps(choices, translation, at)
+        elif chosen == "heads":
+            comparison = _heads_together(choices, translation, at)
         else:
             other, name = others[chosen or "text"](choices, selection, translation, at)
             comparison = compare(
                 counterpart(translation.trace, at, model=translation.model, title=t("A: what is on screen")),
                 counterpart(other.trace, at, model=other.model, title=t("B: {name}", name=name)),
             )
+            if chosen == "text":
+                texts = (translation.source.text, other.source.text), (translation.text, other.text)
+                st.markdown(plain(pair_in_words(comparison, at.row, *texts)))
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
+    if comparison.difference is None:
+        st.caption(plain(comparison.caption))
     for column, each, key in zip(st.columns(2), (comparison.first, comparison.second), ("one", "other"), strict=True):
         with column:
             draw_map(each, key=f"compare_{key}", away=translation.model)
-    if comparison.difference is None:
-        st.caption(plain(comparison.caption))
-    else:
+    if comparison.difference is not None:
         about, away = comparison.caption, translation.model
         draw_map(comparison.difference, key="compare_difference", prefix=about, away=away, wide=True)
 
@@ -120,13 +97,33 @@ def _steps(choices: Choices, translation: Translation, at: Place) -> Comparison:
     return compare_rows(translation.trace, at, int(other or 1))
 
 
+def _heads_together(choices: Choices, translation: Translation, at: Place) -> Comparison:
+    """Put an aggregate of all heads beside the head in view; their numbers differ in kind, so none are subtracted."""
+    choices.start("compare_which", "which", list(AGGREGATES), "mean-heads")
+    name = st.selectbox(
+        t("Aggregate"), list(AGGREGATES), format_func=lambda key: AGGREGATES[key][0], key="compare_which"
+    )
+    choices.keep()
+    maps = attention_maps(translation.trace, at.kind)
+    numbers = {  # these need the model itself
+        "rollout": lambda: runtime.rollout(translation, at.kind),
+        "head norms": lambda: runtime.norms(translation, at.kind)[0],
+        "layer norms": lambda: runtime.norms(translation, at.kind)[1],
+    }
+    pooled = aggregate(name, maps, at, lambda source: numbers[source]())
+    return Comparison(head_map(maps, at.layer, at.head), pooled, None, meaning(name, at.kind))
+
+
 def _sentence(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
     del translation, at
     choices.start_text("compare_text", given=choices.asked("way") == "text")
-    text = st.text_input(t("The other sentence"), key="compare_text", placeholder=t("Type another sentence"))
-    choices.keep(text)
-    if not text:
-        raise NothingToCompare(t("Type another sentence. If it has as many tokens, the maps can be subtracted."))
+    st.session_state["compare_text"] = st.session_state["compare_text"] or selection.text  # to change one word of it
+    text = st.text_input(t("The other sentence"), key="compare_text")
+    choices.keep("" if text == selection.text else text)
+    if text in ("", selection.text):
+        raise NothingToCompare(
+            t("Change one word of the sentence, or type another one. With as many tokens, the maps can be subtracted.")
+        )
     return runtime.translate(selection.model, text, session.decode_config()), text
 
 

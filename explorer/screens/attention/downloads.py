@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
 from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import MAX_TEXT, Selection
-from explorer.decoding.shown_maps import ShownMaps, shown_maps
 from explorer.decoding.translator import Translation
 from explorer.files.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
-from explorer.files.map_files import KINDS, maps_file, maps_stem
-from explorer.files.picture_drawing import missing_note
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.runs.viewer_mode import REASON
 from explorer.web import moving_picture_panel, runtime, session, stepping_page
 from explorer.web.downloads import download_button
+from explorer.web.map_downloads import draw_translation_downloads
 from explorer.web.panel_choices import OPENED_VIEW
 from explorer.web.security import closed
 from model.folder import CheckpointError
-from model.trace import AttentionTrace
 
 _UPLOAD, _MESSAGE = "export_manifest", "_export_said"
 _PANEL = "attention_panel"  # key of the tab row; without a value, the row adopts the manifest's
@@ -31,12 +27,8 @@ _PANEL = "attention_panel"  # key of the tab row; without a value, the row adopt
 def draw(selection: Selection, translation: Translation, at: Place) -> None:
     """Draw downloads of the maps on screen and of the manifest, and the upload that opens a manifest."""
     st.markdown(f"##### {t('Download what is on screen')}")
-    sentence = t("Translation: {text}", text=translation.text)
-    if edits := "; ".join(translation.trace.edits):
-        sentence = t("Translation: {text} (edited: {edits})", text=translation.text, edits=edits)
-    facts = t("Model {model}. Sentence: {text}", model=translation.model, text=translation.source.text), sentence
     manifest = partial(_manifest, selection, translation)
-    draw_downloads(lambda: translation.trace, at, selection.view, model=translation.model, facts=facts, key="export")
+    draw_translation_downloads(translation, at, selection.view, key="export")
     stepping_page.draw_section(selection, translation, at)
     st.markdown(f"##### {t('The steps as a moving picture')}")
     moving_picture_panel.draw(translation, at)
@@ -53,44 +45,6 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
         st.file_uploader(t("Open a manifest"), type=["json"], key=_UPLOAD, on_change=_reopen, max_upload_size=1)
     if message := st.session_state.get(_MESSAGE):
         st.error(plain(message))
-
-
-def draw_downloads(
-    trace_of: Callable[[], AttentionTrace],
-    at: Place,
-    view: str,
-    *,
-    model: str,
-    facts: tuple[str, ...],
-    key: str,
-) -> None:
-    """Draw one button per format, whose file is made when it is pressed, and notes on what files cannot show.
-
-    The server keeps the function that makes a button's file at least as long as the page is open. Therefore `trace_of`
-    fetches the trace on each call, and holds no arrays itself.
-    """
-
-    def maps() -> ShownMaps:
-        return shown_maps(trace_of(), at, view, facts=facts)
-
-    def make(kind: str) -> bytes:
-        return maps_file(kind, maps(), trace_of())
-
-    try:
-        sheet = maps()
-    except ValueError as empty:
-        st.info(plain(str(empty)))
-        return
-    st.caption(plain(t("On screen: {title}. {caption}", title=sheet.title, caption=sheet.caption)))
-    stem = maps_stem(sheet, model)
-    with st.container(horizontal=True):
-        for kind, (mime, about) in KINDS.items():
-            name = f"{stem}.{kind}"
-            download_button(kind.upper(), partial(make, kind), name, mime, key=f"{key}_{kind}", help=about)
-    beside = sheet.options.beside and sheet.options.view == "head"
-    notes = [t("Of the maps side by side, the one in focus is exported.")] if beside else []
-    if notes := [*notes, *filter(None, [missing_note(sheet)])]:
-        st.caption(plain(" ".join(notes)))
 
 
 def _manifest(selection: Selection, translation: Translation) -> str:

@@ -9,7 +9,7 @@ from explorer.locale.glossary import explained
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.screens.attention import panels as attention_panels
-from explorer.web import changes_in_force, frame, sentence_page, session
+from explorer.web import changes_in_force, frame, sentence_page, session, sidebar
 from explorer.web.attention_views import draw_heads
 from explorer.web.faults import contained
 from explorer.web.open_translation import (
@@ -25,11 +25,17 @@ from model.points import attention_scope
 
 def draw() -> None:
     """Draw the whole page."""
+    attention_panels.leave()
     if frame.is_embedded():
-        if (opened := open_translation(edited=True)) is not None:
-            _view(opened)
+        sentence_page.draw_embedded(_embedded)
         return
-    sentence_page.draw(_attend, labelled=True)
+    sentence_page.draw(_attend)
+
+
+def _embedded() -> None:
+    """Draw the views alone, in a frame of another page."""
+    if (opened := open_translation(edited=True)) is not None:
+        _view(opened)
 
 
 def _attend() -> None:
@@ -37,13 +43,14 @@ def _attend() -> None:
     opened = open_translation(edited=True)
     if opened is None:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"#### {plain(opened.translation.text or t('(nothing: the model ended at once)'))}")
-        draw_way_back(opened)
-        _draw_way_to_machine(opened)
-    changes_in_force.draw_edited(opened.translation)
-    if lines := [*filter(None, [own_choice(opened)]), *opened.translation.notes]:
-        st.caption(explained(" ".join(lines)))
+    with st.container(key="answer", gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"#### {plain(opened.translation.text or t('(nothing: the model ended at once)'))}")
+            draw_way_back(opened)
+            _draw_way_to_machine(opened)
+        changes_in_force.draw_edited(opened.translation)
+        if lines := [*filter(None, [own_choice(opened)]), *opened.translation.notes]:
+            st.caption(explained(" ".join(lines)))
     attention_panels.arrive()
     _explore(opened)
 
@@ -65,17 +72,22 @@ def _explore(opened: OpenTranslation) -> None:
     leave_lost_model(opened)
     attention_panels.follow()
     result = draw_heads(opened, key="heads", explains=True)
-    panel = attention_panels.choose("cell" if result.explain else None)
+    panel = attention_panels.choose("cell" if result.explain else "export" if sidebar.asked("export") else None)
     here = address_of(opened)
     with contained("panel"):
         attention_panels.draw(panel, here, opened.translation, result.place)
     here = address_of(opened)
     session.write_address(here)  # last, because panels have choices of their own
+    if sidebar.asked("embed"):
+        from explorer.web import embedding
+
+        embedding.draw(opened, result.place, view="heads")
 
 
 @st.fragment
 def _view(opened: OpenTranslation) -> None:
-    """Draw the views alone, in a frame of another page."""
+    """Draw the views; their messages rerun only this part of the page."""
+    way_out = frame.way_out()
     draw_heads(opened, key="heads", explains=False)
     session.write_address(address_of(opened))
-    frame.draw_way_out()
+    frame.draw_way_out(way_out)

@@ -12,7 +12,7 @@ from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
 from explorer.decoding.view_options import parse_view
 from explorer.locale.messages import t
-from explorer.web import session
+from explorer.web import address, session
 from explorer.web.panel_choices import OPENED_VIEW, name_of, open_panel
 
 Draw = Callable[[Selection, Translation, Place], None]
@@ -20,41 +20,45 @@ Draw = Callable[[Selection, Translation, Place], None]
 # Name in the address → label on the page.
 PANELS = {
     "cell": "One cell",
-    "aggregates": "Aggregates",
-    "tree": "Tree",
     "compare": "Compare",
     "forcing": "Teacher forcing",
-    "own": "Your own attention",
     "export": "Export",
 }
 _KEY = "attention_panel"
 _OWN = "_attention_panel"  # in the session: the panel that the row of tabs opened
 _ARRIVAL = "_attention_arrival"  # how often a click has opened a panel, and whether the latest takes the focus
-_BY_TOKEN = ("cell", "aggregates", "compare")
+_BY_TOKEN = ("cell", "compare")
 
 
 def _drawer(name: str) -> Draw:
     """The function that draws the panel `name`, imported when first opened: each panel imports its own figures."""
     if name == "cell":
         from explorer.screens.attention.cell import draw
-    elif name == "aggregates":
-        from explorer.screens.attention.compare import draw_aggregates as draw
-    elif name == "tree":
-        from explorer.web.decode_tree_panel import draw
     elif name == "compare":
         from explorer.screens.attention.compare import draw_comparison as draw
     elif name == "forcing":
         from explorer.screens.attention.compare import draw_forced as draw
-    elif name == "own":
-        from explorer.screens.attention.own_file import draw
     else:
         from explorer.screens.attention.downloads import draw
     return draw
 
 
+def leave() -> None:
+    """Follow a link to a panel that has moved: the tree to Translate, a file of one's own to a page of its own."""
+    asked = address.present()
+    if name_of(asked.get("panel", "")) == "tree":
+        st.switch_page("pages/translate.py", query_params=asked)
+    if name_of(asked.get("panel", "")) == "own":
+        session.move(panel="")
+        st.switch_page("pages/own.py")
+
+
 def arrive() -> None:
-    """Note that the whole page runs: the view that a panel opened is on screen."""
+    """Note that the whole page runs: the view that a panel opened is on screen. A panel's former name is replaced."""
     st.session_state[OPENED_VIEW] = False
+    name, dot, choices = session.selection().panel.partition(".")
+    if name == "aggregates":
+        session.move(panel=f"compare.way-heads{dot}{choices}")
 
 
 def follow() -> None:
@@ -70,9 +74,11 @@ def choose(asked: str | None = None) -> str:
     # The row follows a change of the session, such as an opened link; otherwise the widget decides.
     if _KEY not in st.session_state or st.session_state.get(_OWN) != wanted:
         st.session_state[_KEY] = wanted if wanted in names else None
-    chosen = st.segmented_control(
-        t("Look closer"), names, format_func=PANELS.__getitem__, key=_KEY, label_visibility="collapsed"
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        chosen = st.segmented_control(
+            t("Look closer"), names, format_func=PANELS.__getitem__, key=_KEY, label_visibility="collapsed"
+        )
+        st.page_link("pages/own.py", label=t("Attention of another model"), icon=":material/upload_file:")
     st.session_state[_OWN] = chosen or ""
     if chosen and (asked or chosen != name_of(session.selection().panel)):
         turn, _ = st.session_state.get(_ARRIVAL, (0, False))

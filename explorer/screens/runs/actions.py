@@ -179,6 +179,8 @@ def draw_import(runs: Runs) -> None:
             "Face stores it: zipped, or as a folder on this server. Nothing in it is executed or unpickled."
         )
     )
+    label = t("Attention weights from any program, without its model")
+    st.page_link("pages/own.py", label=label, icon=":material/upload_file:")
     size = megabytes(MAX_ZIP_MEGABYTES)
     file = st.file_uploader(t("Zip file"), type=["zip"], max_upload_size=size, key="runs_zip")
     left, right = st.columns(2)

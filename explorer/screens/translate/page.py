@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 
 from explorer.decoding import domain
-from explorer.decoding.examples import examples_of, hint_for
+from explorer.decoding.examples import examples_of, hint_for, offer_of
 from explorer.decoding.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import plain, quoted
 from explorer.web import (
     changes_in_force,
     decoding_choice,
@@ -20,7 +20,6 @@ from explorer.web import (
     sentence_page,
     session,
     sidebar,
-    stepping_page,
 )
 from explorer.web.attention_views import draw_stepper
 from explorer.web.faults import contained
@@ -33,17 +32,25 @@ from explorer.web.open_translation import (
     open_translation,
     own_choice,
 )
+from explorer.web.panel_choices import name_of, open_panel
 from model.data import TASKS, get_task
+
+_TREE, _TREE_KEY = "tree", "translate_tree"
 
 
 def draw() -> None:
     """Draw the whole page."""
     if frame.is_embedded():
-        if (opened := open_translation(edited=True)) is not None:
-            _explore(opened)
+        sentence_page.draw_embedded(_embedded)
         return
-    sentence_page.draw(_translate, labelled=False)
+    sentence_page.draw(_translate)
     sidebar.draw_tour()
+
+
+def _embedded() -> None:
+    """Draw the stepper alone, in a frame of another page."""
+    if (opened := open_translation(edited=True)) is not None:
+        _explore(opened)
 
 
 def _translate() -> None:
@@ -72,10 +79,20 @@ def _remarks(opened: OpenTranslation) -> None:
     task = str(summary.get("task"))
     ours = summary["trained"] and not summary["imported"]  # the data of an imported model are unknown
     if ours and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
-        st.warning(plain(doubt), icon=":material/explore_off:")
-    hint = hint_for(selection.text, examples_of(summary), translation)
-    if lines := [*filter(None, [own_choice(opened), hint]), *translation.notes]:
-        st.caption(explained(" ".join(lines)))
+        icon = ":material/explore_off:"
+        st.warning(plain(doubt), icon=icon)
+        short = t("Far from its training data: do not trust the answer.")
+        with st.container(key="phone_doubt"), st.expander(short, icon=icon):  # in its place on a phone: frame.css
+            st.caption(plain(doubt))
+    prompts = examples_of(summary)
+    hint = hint_for(selection.text, prompts, translation)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hint"):
+        if lines := [*filter(None, [own_choice(opened), hint]), *translation.notes]:
+            st.caption(explained(" ".join(lines)), width="content")
+        if offer := offer_of(selection.text, prompts, translation):
+            step, token_id, token = offer
+            label = t("Choose {word}", word=quoted(token))
+            st.button(plain(label), key="hint_offer", on_click=_fork, args=(opened, step, token_id))
 
 
 def _next_word(opened: OpenTranslation) -> None:
@@ -83,7 +100,7 @@ def _next_word(opened: OpenTranslation) -> None:
     st.space("stretch")
     label = t("Next word: {choice}", choice=decoding_choice.summary())
     with st.popover(label, key="next_word", help=t("How the next word is chosen")):
-        decoding_choice.draw(opened.summary.get("search") or {}, "page")
+        decoding_choice.draw(opened.summary.get("search") or {})
         for number, other in enumerate(hypotheses(opened.own), start=1):
             if number == 1:
                 st.markdown(f"##### {t('Hypotheses of beam search')}")
@@ -109,21 +126,22 @@ def _draw_path_button(
 def _explore(opened: OpenTranslation) -> None:
     """Draw the stepper; its messages rerun only this part of the page."""
     leave_lost_model(opened)
+    way_out = frame.way_out() if frame.is_embedded() else None
     result = draw_stepper(opened, key="stepper")
     if result.fork is not None:
         _fork(opened, result.fork.step, result.fork.token_id)
         st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        moving = st.toggle(t("The steps as a moving picture"), key="translate_moving", help=t("A GIF, for slides."))
-        if not frame.is_embedded():
-            stepping_page.draw(opened.selection, opened.translation, result.place, view="steps", key="translate_steps")
-    if moving:
-        from explorer.web import moving_picture_panel  # imports a drawing library that the first screen does not need
+    _write_address(opened)
+    if way_out is not None:
+        frame.draw_way_out(way_out)
+    elif sidebar.asked("export"):
+        from explorer.screens.translate import export  # imports drawing libraries that the first screen does not need
 
-        moving_picture_panel.draw(opened.translation, result.place)
-    session.write_address(address_of(opened))
-    if frame.is_embedded():
-        frame.draw_way_out()
+        export.draw(opened, result.place)
+    elif sidebar.asked("embed"):
+        from explorer.web import embedding
+
+        embedding.draw(opened, result.place, view="steps")
 
 
 def _fork(opened: OpenTranslation, step: int, token: int) -> None:
@@ -143,7 +161,19 @@ def _other_paths(opened: OpenTranslation) -> None:
             _draw_path_button(opened, other, t("Shown"), t("Show"), key=f"path-fork-{number}")
             st.markdown(f"**{plain(other.text)}** — {plain(other.detail)}")
     about = t("Your paths, and what beam search considers.")
-    if st.toggle(t("All continuations, as a tree"), key="translate_tree", help=about):
+    st.session_state[_TREE_KEY] = name_of(session.selection().panel) == _TREE
+    if st.toggle(t("All continuations, as a tree"), key=_TREE_KEY, help=about, on_change=_switch_tree):
         from explorer.web import decode_tree_panel  # imports a chart library that the first screen does not need
 
         decode_tree_panel.draw(opened.selection, opened.translation)
+        _write_address(opened)  # again, because the tree has choices of its own
+
+
+def _write_address(opened: OpenTranslation) -> None:
+    """Write the place on screen to the address, and the tree if it is open; other panels are not of this page."""
+    panel = session.selection().panel
+    session.write_address(dataclasses.replace(address_of(opened), panel=panel if name_of(panel) == _TREE else ""))
+
+
+def _switch_tree() -> None:
+    open_panel(_TREE if st.session_state[_TREE_KEY] else "")

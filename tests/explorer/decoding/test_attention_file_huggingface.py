@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from explorer.decoding.attention_file import read_own
-from explorer.screens.attention.own_file import EXAMPLE
+from explorer.screens.own.page import EXAMPLE
 from tests.paths import ROOT
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##s")

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from explorer.decoding.decoding import chosen_rows, step_worth_seeing
-from explorer.decoding.examples import Prompt, borne_out, examples_of, hint_for, reference, references
+from explorer.decoding.examples import Prompt, borne_out, examples_of, hint_for, offer_of, reference, references
+from model.config import DecodeConfig
 from model.data import get_task
 from model.data.scenes import scenes
 from model.folder import SHIPPED
 from model.trace import AttentionTrace
-from tests.explorer.decoding.test_domain import task_of, translated
+from tests.explorer.decoding.test_domain import task_of, translated, translator
 from tests.explorer.planted import planted_trace
 
 # Examples of a task whose hint a model's own answer does not bear out: read beside the answers.
@@ -36,7 +37,7 @@ def test_only_hints_that_the_answer_bears_out_are_shown(name: str) -> None:
         if not hint_for(prompt.source, prompts, translation):
             hidden.add(prompt.source)
             continue
-        text = f"{translation.source.text} {translation.text}".casefold()
+        text = f"{translation.source.text} {translation.text} {prompt.instead}".casefold()
         quotes = [piece.split("”")[0] for piece in prompt.note.split("“")[1:]]
         assert [quote for quote in quotes if quote.casefold() not in text] == [], prompt.source
     assert hidden == NOT_BORNE_OUT.get(name, set())
@@ -55,10 +56,41 @@ def test_only_hints_that_the_answer_bears_out_are_shown(name: str) -> None:
         ("adjective-swap", "I read red books", {"pattern": "mirror"}, False),
         ("reverse", "headlight", {"pattern": "mirror"}, True),
         ("reverse", "headlight", {"pattern": "diagonal"}, False),
+        ("reverse", "headlight", {"word": "t", "instead": "h"}, True),
+        ("reverse", "headlight", {"word": "t", "instead": "no such token"}, False),
+        ("reverse", "headlight", {"word": "x", "instead": "h"}, False),
     ],
 )
 def test_what_a_hint_takes_for_granted(model: str, text: str, changes: dict[str, Any], holds: bool) -> None:
     assert borne_out(Prompt(text, "note", **changes), translated(model, text)) is holds
+
+
+def test_what_a_hint_offers_mends_the_translation_and_is_offered_only_where_it_exists() -> None:
+    prompts = task_of("multi30k-en-de").examples
+    mended = {
+        "Two young children are playing football in the park.": "Zwei kleine Kinder spielen Fußball im Park.",
+        "A man who is wearing a red hat is reading a newspaper.": (
+            "Ein Mann, der einen roten Hut trägt, liest Zeitung."
+        ),
+    }
+    offered = {}
+    for prompt in prompts:
+        translation = translated("multi30k-en-de", prompt.source)
+        if offer := offer_of(prompt.source, prompts, translation):
+            step, token, word = offer
+            assert translation.trace.top_tokens[step - 1].index(word) > 0
+            path = (*translation.path[: step - 1], token)
+            forked = translator("multi30k-en-de").translate(prompt.source, DecodeConfig(), prefix=path)
+            offered[prompt.source] = forked.text
+            assert hint_for(prompt.source, prompts, forked) == "", "it does not propose what has been chosen"
+            assert offer_of(prompt.source, prompts, forked) is None
+    assert offered == mended
+    football = prompts[0]
+    elsewhere = dataclasses.replace(football, instead="Tennis")
+    assert "Tennis" not in {
+        token for row in translated("multi30k-en-de", football.source).trace.top_tokens for token in row
+    }
+    assert hint_for(football.source, (elsewhere,), translated("multi30k-en-de", football.source)) == ""
 
 
 def test_a_hint_is_a_sentence_and_examples_from_validation_data_have_no_claims(tmp_path: Path) -> None:

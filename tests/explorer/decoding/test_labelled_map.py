@@ -9,9 +9,17 @@ import pytest
 
 from explorer.charts.attention_map import map_figure
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.comparison import NothingToCompare, compare, compare_rows, counterpart, single_row
+from explorer.decoding.comparison import NothingToCompare, compare, compare_rows, counterpart, pair_in_words, single_row
 from explorer.decoding.coordinates import Place
-from explorer.decoding.labelled_map import LabelledMap, difference, head_map, labelled, map_caption, map_table
+from explorer.decoding.labelled_map import (
+    LabelledMap,
+    difference,
+    head_map,
+    labelled,
+    map_caption,
+    map_table,
+    row_caption,
+)
 from model.config import AttentionKind
 from tests.explorer.planted import planted_trace
 
@@ -82,12 +90,31 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert (map_figure(both).data[0].zmin, map_figure(both).data[0].zmax) == (-1, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
-    assert "0 of 5 rows and 2 of 5 columns have different tokens" in compare(one, cars).caption
+    of_cars = compare(one, cars)
+    assert "0 of 5 rows and 2 of 5 columns have different tokens" in of_cars.caption
+    assert of_cars.difference is not None
+    assert of_cars.difference.column_labels == ("1 i", "2 read", "3 red / blue", "4 books / cars", "5 <eos>")
     free = compare(dataclasses.replace(one, top=None, values=one.values / 4), dataclasses.replace(one, top=None))
     assert free.first.scale == free.second.scale == 1.0, "both maps share the larger scale"
     few = compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>")))
     assert few.difference is None
     assert few.caption == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
+
+
+def test_a_pair_of_sentences_is_described_by_its_words_and_by_a_row_that_both_have() -> None:
+    pair = compare(planted(head=2), planted(head=2, tokens=("i", "read", "blue", "books", "<eos>")))
+    texts = ("I read red books", "I read blue books"), ("je lis", "je lis")
+    said = pair_in_words(pair, 2, *texts)
+    words = "Sentence: “red” became “blue”. Translation: No word changes."
+    assert said.startswith(f"{words} In A, “2 je” looks at “3 red” (")
+    assert "In B, “2 je” looks at “3 blue” (" in said
+    assert pair_in_words(pair, 6, *texts) == words
+    weights = np.array([[0.9, 0.06, 0.04, 0, 0]], np.float32)
+    row = dataclasses.replace(single_row(pair.first, 2), values=weights)
+    assert row_caption(row, 0, least=0.05) == "“2 je” looks at “1 i” (90 %), “2 read” (6 %)."
+    assert row_caption(dataclasses.replace(row, values=weights / 100), 0, least=0.05).startswith(
+        "“2 je” looks at “1 i”"
+    )
 
 
 def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
@@ -138,6 +165,10 @@ def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     assert found.difference is not None
     np.testing.assert_array_equal(found.difference.values[0], trace.decoder[0, 0, 3] - trace.decoder[0, 0, 1])
     np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
+    read, predicted = trace.read_tokens, trace.predicted_tokens
+    assert found.difference.row_labels == (f"2 {read[1]} / 4 {read[3]}",), "it is the row of neither alone"
+    assert found.difference.predicted_labels == (f"3 {predicted[1]} / 5 {predicted[3]}",)
+    assert compare_rows(trace, Place("encoder", 1, 1, row=2), 4).difference.predicted_labels == ()
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(planted("decoder"), row)
@@ -148,6 +179,8 @@ def test_a_smaller_model_is_compared_by_its_last_layer_and_head() -> None:
     found = counterpart(small, Place("cross", 3, 4), model="small", title="B: small")
     np.testing.assert_array_equal(found.values, small.cross[0, 1])
     assert found.title == "B: small. Cross-attention, layer 1, head 2"
+    ended = counterpart(small, Place("cross", 3, 4), model="small", title="B: a sentence.")
+    assert ended.title == "B: a sentence. Cross-attention, layer 1, head 2"
     bare = dataclasses.replace(small, encoder=small.encoder[:0])
     with pytest.raises(NothingToCompare, match=r"lstm has no encoder self-attention\."):
         counterpart(bare, Place("encoder", 1, 1), model="lstm", title="B")

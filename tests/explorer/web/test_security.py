@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.runs.viewer_mode import VARIABLE
-from explorer.web.security import FRAMES, SecurityHeaders, frame_sites, policy
+from explorer.web.security import FRAMES, SecurityHeaders, frame_sites, lets_in, policy, site_of
 from tests import loop
 from tests.paths import ROOT
 
@@ -60,6 +60,48 @@ def test_a_course_page_may_frame_it_where_the_server_says_so(monkeypatch: pytest
     sites = ["https://courses.example.org", "https://other.example.org:8443"]
     assert rules(headers)["frame-ancestors"] == ["'self'", *sites]
     assert "x-frame-options" not in headers
+
+
+@pytest.mark.parametrize(
+    ("site", "allowed", "expected"),
+    [
+        ("https://courses.example.org", "https://courses.example.org", True),
+        ("https://courses.example.org", "http://courses.example.org", True),  # browsers allow the safer scheme
+        ("http://courses.example.org", "https://courses.example.org", False),
+        ("https://a.b.example.org", "https://*.example.org", True),
+        ("https://example.org", "https://*.example.org", False),
+        ("https://evil-example.org", "https://*.example.org", False),
+        ("https://courses.example.org:8443", "https://courses.example.org", False),
+        ("https://courses.example.org:443", "https://courses.example.org", True),
+        ("https://courses.example.org:8443", "https://courses.example.org:8443", True),
+        ("https://courses.example.org", "https://courses.example.org:8443", False),
+        ("https://other.example", "https://*", True),
+    ],
+)
+def test_which_course_may_frame_it_is_decided_as_browsers_do(site: str, allowed: str, expected: bool) -> None:
+    """The rules of `frame-ancestors` (Content Security Policy Level 3, matching a host source)."""
+    assert lets_in(site, ["https://unrelated.example", allowed]) is expected
+    assert not lets_in(site, [])
+
+
+@pytest.mark.parametrize(
+    ("typed", "site"),
+    [
+        (" https://Moodle.School.example/course/view.php?id=3#x ", "https://moodle.school.example"),
+        ("moodle.school.example/course", "https://moodle.school.example"),
+        ("http://localhost:8080/x", "http://localhost:8080"),
+        ("", ""),
+        ("my course", ""),
+        ("javascript:alert(1)", ""),
+        ("ftp://files.example", ""),
+        ("https://user@evil.example", ""),
+        ("https://*.example.org", ""),
+        ("https://a.example:99999", ""),
+        ("https://a.example; script-src *", ""),
+    ],
+)
+def test_the_site_of_an_address_that_somebody_typed(typed: str, site: str) -> None:
+    assert site_of(typed) == site
 
 
 @pytest.mark.parametrize("sites", ["everybody;", "javascript:alert(1)", "https://courses.example.org x" + "y" * 10_000])

@@ -1,4 +1,4 @@
-"""The panel "Your own attention": a file of another model's attention, in all views."""
+"""The page "Attention of another model": a file of its weights, in the views of the Attention page."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import streamlit as st
 from explorer.browser.views import heads_view
 from explorer.decoding.attention_file import MAX_BYTES, OwnAttentionError, read_own
 from explorer.decoding.cache import cached
-from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import Decoding, place_in
-from explorer.decoding.selection import Selection
-from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.runs.viewer_mode import REASON
-from explorer.screens.attention.downloads import draw_downloads
+from explorer.web import page_parts
+from explorer.web.faults import contained
+from explorer.web.map_downloads import draw_downloads
 from explorer.web.security import closed
 
 _UPLOAD = "_own_attention"
@@ -23,10 +22,19 @@ out = model(**inputs, output_attentions=True)  # a model loaded with attn_implem
 np.savez("mine.npz", encoder=torch.cat(out.attentions).detach().float(), src_tokens=inputs.tokens())"""
 
 
-def draw(selection: Selection, translation: Translation, at: Place) -> None:
-    """Draw the upload field, and once there is a file, its views."""
-    del selection, translation, at
-    st.markdown(f"##### {t('Attention of another model')}")
+def draw() -> None:
+    """Draw the whole page."""
+    page_parts.heading(
+        t("What does another model look at?"),
+        t("A file of attention weights, from any program, in the views of the Attention page."),
+    )
+    _explore()
+
+
+@st.fragment
+@contained("own")
+def _explore() -> None:
+    """Draw the upload field, and once there is a file, its views; their messages rerun only this part of the page."""
     if closed(t("Uploads are switched off: {reason}.", reason=REASON)):
         return
     label = t("An .npz or JSON file of attention weights with their tokens")
