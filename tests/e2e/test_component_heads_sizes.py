@@ -136,7 +136,12 @@ def test_words_put_subwords_together(heads: Bench) -> None:
     share = trace.cross[0, 0, 1:4, :3].astype(float).sum(axis=-1).mean()
     heads.open_table()
     assert f"1 unbreakable {share:.4f}" in heads.text("tbody")
-    assert "reads 2 unzerbrechlich" in heads.text(".caption")
+    assert "reads 2 unzerbrechlich → predicts tassen" in heads.text(".caption")
+    assert heads.text(".reads") == "reads 2 unzerbrechlich → predicts tassen"
+    heads.choose("next", "next")
+    assert "reads 1 <sos> → predicts unzerbrechlich" in heads.text(".caption")
+    heads.press("ArrowRight")
+    assert "reads 2 unzerbrechlich → predicts tassen" in heads.text(".caption")
 
 
 def test_numbers_of_a_kind_are_waited_for(heads: Bench) -> None:

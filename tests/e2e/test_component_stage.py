@@ -90,6 +90,29 @@ def test_curves_move_in_about_200_ms_and_not_at_all_for_reduced_motion(stage: Be
         assert (stage.page.evaluate(pictures) == 1) == (motion == "reduce")
 
 
+def test_shading_and_percentages_change_in_the_same_frame(stage: Bench) -> None:
+    stage.page.emulate_media(reduced_motion="no-preference")
+    stage.mount(step=2, layer=1, head=1)
+    shades = "() => [...root.querySelectorAll('.source .chip')].map((chip) => getComputedStyle(chip).backgroundColor)"
+    before = stage.page.evaluate(shades)
+    stage.press("ArrowRight")
+    at_once = stage.page.evaluate(shades)
+    settled(stage)
+    assert before != at_once == stage.page.evaluate(shades)
+
+
+def test_a_row_without_a_preference_is_said_to_be_spread_out(stage: Bench) -> None:
+    trace = planted_trace()
+    trace.cross[0, 0, 2] = (0.22, 0.2, 0.2, 0.19, 0.19)
+    trace.cross[0, 0, 3] = (0.4, 0.3, 0.3, 0.0, 0.0)
+    stage.mount(trace, step=3, layer=1, head=1)
+    spread = "spreads its weight over 5 keys (20 % each if even), at most 22 % on 1 i."
+    assert stage.text(".cross p") == f"3 lis → livres {spread}"
+    assert spread in stage.text(".says")
+    stage.press("ArrowRight")
+    assert "looks at 1 i 40 %, 2 read 30 %, 3 red 30 %." in stage.text(".says")
+
+
 def test_a_long_source_scrolls_to_what_is_looked_at(stage: Bench) -> None:
     stage.mount(long_trace(70), step=66, layer=1, head=1)
     chip, chips = (box_of(stage(name)) for name in (".source .slot:nth-child(66)", ".source .chips"))

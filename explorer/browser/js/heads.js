@@ -9,7 +9,17 @@ import { chooseTile, drawGrids, peekAtTile } from "./heads_grid.js";
 import { drawHeadChoice, drawLines, drawSentence } from "./heads_lines.js";
 import { drawMaps, listenToHead } from "./heads_map.js";
 import { choosePalette, drawLegend } from "./heads_colours.js";
-import { change, kindsShown, mapOf, mapsShown, openHead, pauseOf, reportOf, showsLarge } from "./heads_state.js";
+import {
+  change,
+  kindsShown,
+  mapOf,
+  mapsShown,
+  openHead,
+  pauseOf,
+  reportOf,
+  rowInView,
+  showsLarge,
+} from "./heads_state.js";
 import { drawCaption, drawLead, drawNumbers, drawReadout } from "./heads_readout.js";
 import { NOWHERE } from "./maps.js";
 import { KINDS } from "./names.js";
@@ -289,14 +299,11 @@ function drawControls(S) {
     part.hidden = (part.hidden && "for" in part.dataset) || !data.order.some((kind) => kind !== "encoder");
   }
   drawSteps(S, stepName(data, S.step));
-  const { tokens, predicted } = data.target;
-  sayAll(
-    find(".reads"),
-    "reads ",
-    numbered(tokens, S.step, "target"),
-    " → predicts ",
-    tokenName(predicted[S.step], "target"),
-  );
+  // The line names what the rows of the map name: tokens, or whole words.
+  const decoder = S.words && m?.predicted.length ? m : null;
+  const at = decoder ? rowInView(S, decoder) : S.step;
+  const { tokens: rows, predicted } = decoder ? { ...decoder, tokens: decoder.rows } : data.target;
+  sayAll(find(".reads"), "reads ", numbered(rows, at, "target"), " → predicts ", tokenName(predicted[at], "target"));
 }
 
 /** Carries out a command that only these views have; returns whether it was one. @param {HeadsState} S @param {string} name */
