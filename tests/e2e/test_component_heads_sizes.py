@@ -117,7 +117,7 @@ def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(heads: Be
     assert heads.plot("cross")[2] >= cell
     zoom = heads(".caption").evaluate("element => element.currentCSSZoom")
     wide, high = heads.page.evaluate("() => [innerWidth, innerHeight]")
-    assert zoom == pytest.approx(min(wide / 1000, high / 600), abs=0.01)
+    assert zoom == pytest.approx(min(wide / 960, high / 540), abs=0.01)
     assert zoom > 1, "all of it is larger"
     heads.click(".options")
     heads.click(".present")

@@ -5,9 +5,9 @@ import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, say, sayAll } from "./dom.js";
 import { moveInGrid } from "./tiles.js";
 import { PLACES } from "./head_list.js";
-import { chooseTile, drawGrids, peekAtTile } from "./heads_grid.js";
+import { chooseTile, drawGrids, peekAtTile, placeLarge } from "./heads_grid.js";
 import { drawHeadChoice, drawLines, drawSentence } from "./heads_lines.js";
-import { drawMaps, listenToHead } from "./heads_map.js";
+import { drawMaps, listenToHead, shareWidth } from "./heads_map.js";
 import { choosePalette, drawLegend } from "./heads_colours.js";
 import {
   change,
@@ -47,6 +47,9 @@ const COMMANDS = {
   l: "layer next",
   L: "layer before",
   f: "present",
+  "+": "zoom 1",
+  "-": "zoom -1",
+  0: "zoom 0",
 };
 /** @type {[string, string][]} */
 const HELP = [
@@ -54,6 +57,7 @@ const HELP = [
   ["H", "next head; with Shift, the previous one"],
   ["L", "next layer; with Shift, the previous one"],
   ["F", "present: fill the screen"],
+  ["+ − 0", "larger or smaller cells, or as large as fit"],
   ["↑ ↓", "in a map or among thumbnails: move; with Shift, mark cells"],
 ];
 const PATIENCE = 150; // ms for which the previous drawing stays while new weights are loading
@@ -111,7 +115,15 @@ function create(root) {
   for (const kind of KINDS) {
     const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
     const canvas = /** @type {HTMLCanvasElement} */ (part("canvas"));
-    S.figures[kind] = { box: part(""), canvas, title: part("b"), about: part("small"), plot: NOWHERE };
+    S.figures[kind] = {
+      box: part(""),
+      canvas,
+      title: part("b"),
+      about: part("small"),
+      plot: NOWHERE,
+      wish: { zoom: 1 },
+      zoom: () => {},
+    };
     listenToHead(S, kind);
   }
   S.stepped = () => {
@@ -219,6 +231,8 @@ function draw(S) {
   ])
     S.find(part).hidden = S.view !== view && !(view === "head" && showsLarge(S));
   drawLead(S); // its height decides how much room the pictures have
+  placeLarge(S);
+  shareWidth(S);
   drawGrids(S);
   drawMaps(S);
   drawLines(S);
@@ -310,6 +324,7 @@ function drawControls(S) {
 function carryOut(S, name) {
   const [what, value] = name.split(" ");
   if (name === "present") S.present();
+  else if (what === "zoom") S.figures[S.kind].zoom(Number(value));
   else if (what === "view") change(S, { view: /** @type {View} */ (value) });
   else if (value) turnTo(S, what, value === "next" ? 1 : -1);
   else {

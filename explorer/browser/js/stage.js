@@ -1,11 +1,12 @@
 // The stage: source above, translation below, as rows of chips with position, token and weight, and curves from the
 // word being written to the words that it looks at.
 
-import { paper } from "./canvas.js";
+import { contextOf, paper } from "./canvas.js";
 import { rgb } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { SIDES } from "./names.js";
-import { wholePercent } from "./numbers.js";
+import { clamp, wholePercent } from "./numbers.js";
+import { presenting } from "./present.js";
 import { SPECIALS } from "./wording.js";
 import { gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
 import { covers, currentRow, tokenSpans } from "./stepper_state.js";
@@ -16,6 +17,7 @@ import { joins, weightsOf } from "./weights.js";
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
+const SAME = 8; // maximum difference between the upper edges of words on one line, in pixels
 const FAINT = 0.02; // curves of smaller weights are not drawn; the chip still shows the weight
 
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
@@ -24,8 +26,13 @@ export function measureStage(S) {
   const frame = stage.getBoundingClientRect();
   const by = frame.width / stage.offsetWidth || 1;
   S.boxes = { source: [], target: [] };
+  let over = false;
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const list = S.find(`.${side} .chips`);
+    const [first, last] = /** @type {HTMLElement[]} */ ([list.firstElementChild, list.lastElementChild]);
+    const broken = last.offsetTop > first.offsetTop + SAME;
+    list.classList.toggle("broken", broken);
+    over ||= broken;
     const seen = list.getBoundingClientRect();
     S.boxes[side] = [...list.children].map((slot) => {
       const { left, right, top, bottom } = /** @type {Element} */ (slot.firstChild).getBoundingClientRect();
@@ -40,11 +47,33 @@ export function measureStage(S) {
     });
   }
   // If chips break into a second line, curves are drawn over the chips, through their gaps.
-  const broken = (/** @type {{ top: number }[]} */ boxes) =>
-    boxes.length > 1 && boxes[boxes.length - 1].top > boxes[0].top + 8;
-  stage.classList.toggle("over", broken(S.boxes.source) || broken(S.boxes.target));
+  stage.classList.toggle("over", over);
   S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
   S.scrolled = scrolledTo(S);
+}
+
+const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
+const AROUND = 22; // width of a word beside its text, in pixels
+
+/**
+ * Sets the words in the largest type in which source and translation stay on one line; longer sentences break into
+ * several lines.
+ * @param {StepperState} S
+ */
+export function fitWords(S) {
+  const stage = S.find(".stage");
+  const ctx = contextOf(/** @type {HTMLCanvasElement} */ (S.find(".curves")));
+  ctx.font = `500 ${LEAST}px ${S.theme.font}`;
+  const { source, target } = S.data;
+  const room = S.find(".source .chips").clientWidth;
+  const sizes = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => {
+    const letters = tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0);
+    return (room - AROUND * tokens.length) / letters;
+  });
+  const fair = clamp(room * 0.015, LEAST, 20); // of words on several lines
+  const most = presenting(S.box) ? PRESENTED : MOST;
+  const fitting = Math.floor(Math.min(...sizes));
+  stage.style.setProperty("--type", `${clamp(fitting, LEAST, fitting < fair ? fair : most)}px`);
 }
 
 /** The scroll positions of the words, as text. @param {StepperState} S */

@@ -10,9 +10,9 @@ import { KINDS } from "./names.js";
 import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, stepName } from "./player.js";
-import { listenToPresent } from "./present.js";
+import { listenToPresent, presenting } from "./present.js";
 import { serverSource } from "./source_server.js";
-import { drawStage, drawWords, listenToStage, measureStage } from "./stage.js";
+import { drawStage, drawWords, fitWords, listenToStage, measureStage } from "./stage.js";
 import {
   drawCaption,
   drawChecks,
@@ -31,6 +31,12 @@ import { end, goTo, keepWithin, listenToSteps, listenToViewKeys, listenToWidth, 
 
 const TEMPO = 700; // ms per step
 const SPEEDS = [1, 2, 0.5];
+/** @type {[string, string][]} */
+const HELP = [
+  ["F", "present: fill the screen"],
+  ["+ − 0", "larger or smaller cells, or as large as fit"],
+  ["M", "to the maps, and back to the sentences"],
+];
 
 /**
  * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
@@ -67,6 +73,9 @@ function take(S) {
 /** Lays out everything that depends on the width, after a change of the width or of the words. @param {StepperState} S */
 function fit(S) {
   S.zoom = magnification(S.box);
+  S.box.classList.toggle("mapped", S.mapped && presenting(S.box));
+  say(S.find(".to-maps"), S.mapped ? "Sentences" : "Maps");
+  fitWords(S);
   layOut(S);
   measureStage(S);
   const { still } = S;
@@ -90,6 +99,7 @@ function create(root) {
       figures: {},
       sort: { by: 0, sign: 1 },
       words: false,
+      mapped: false,
       draw: () => draw(S),
       reportOf: () => reportOf(S),
       look: null,
@@ -113,6 +123,8 @@ function create(root) {
       caption: part("p"),
       readout: part(".readout"),
       plot: NOWHERE,
+      wish: { zoom: 1 },
+      zoom: () => {},
     };
     listenToMap(S, kind);
   }
@@ -127,6 +139,8 @@ function create(root) {
   const present = listenToPresent(S.box, find(".present"), () => S.data && fit(S));
   const run = listenToSteps(S, TEMPO, (name) => {
     if (name === "present") present();
+    else if (name === "maps") goToMaps(S);
+    else if (name.startsWith("zoom ")) S.figures[S.kind].zoom(Number(name.slice(5)));
     else if (name === "speed") {
       S.speed = SPEEDS[(SPEEDS.indexOf(S.speed) + 1) % SPEEDS.length];
       redraw(S);
@@ -140,6 +154,7 @@ function create(root) {
     drawWords(S); // their numbers, and so their widths, have changed
     fit(S);
   };
+  S.find(".to-maps").onclick = () => goToMaps(S);
   listenToHeat(S);
   details.ontoggle = () => drawKeys(S);
   const escape = () => {
@@ -147,7 +162,12 @@ function create(root) {
     Object.assign(S, { cell: null, look: null });
     redraw(S);
   };
-  listenToViewKeys(S, { commands: { f: "present" }, help: [["F", "present: fill the screen"]], run, escape });
+  listenToViewKeys(S, {
+    commands: { f: "present", m: "maps", "+": "zoom 1", "-": "zoom -1", 0: "zoom 0" },
+    help: HELP,
+    run,
+    escape,
+  });
   listenToWidth(S, () => fit(S));
   S.unsubscribe = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
   return S;
@@ -210,6 +230,18 @@ function draw(S) {
   drawStage(S);
   drawReadout(S);
   drawKeys(S);
+}
+
+/** Goes to the maps, or from there back to the sentences; in a presentation, one takes the place of the other. @param {StepperState} S */
+function goToMaps(S) {
+  const maps = S.find(".maps");
+  if (presenting(S.box)) {
+    S.mapped = !S.mapped;
+    fit(S);
+  } else {
+    const there = maps.getBoundingClientRect().top < innerHeight / 3;
+    (there ? S.box : maps).scrollIntoView({ behavior: S.still ? "instant" : "smooth" });
+  }
 }
 
 /** @param {StepperState} S */
