@@ -395,6 +395,8 @@ def test_sentence_and_translation_fill_the_width_whatever_the_number_of_words(
             listed = box_of(stage(f".{side} .chips"))
             assert max(rights) > listed["x"] + 0.97 * listed["width"], (side, presenting)
         bars = box_of(stage("section.next"))
+        ends = stage(".controls > *").evaluate_all("all => all.map((part) => part.getBoundingClientRect().right)")
+        assert max(ends) <= bars["x"], "no button lies over the probabilities"
         assert bars["x"] - max(rights) < 0.06 * room["width"], "the probabilities stand beside the words"
         assert bars["x"] + bars["width"] > room["x"] + 0.97 * room["width"]
 

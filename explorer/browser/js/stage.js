@@ -4,6 +4,7 @@
 import { contextOf, paper } from "./canvas.js";
 import { rgb } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
+import { QUESTION, UNKNOWN, isGuessed, isHidden, takeGuess } from "./guess.js";
 import { SIDES } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { presenting } from "./present.js";
@@ -88,12 +89,15 @@ function viewOf(S) {
   return stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
 }
 
+/** A view without what is to be guessed. @param {StageView} view @returns {StageView} */
+const unseen = (view) => ({ ...view, lines: [], column: -1 });
+
 /** Draws the chips alone, so that they have their positions before anything is laid out. @param {StepperState} S */
-export const drawWords = (S) => drawChips(S, viewOf(S));
+export const drawWords = (S) => drawChips(S, isHidden(S) ? unseen(viewOf(S)) : viewOf(S));
 
 /** Draws chips, curves, and the sentence that says the same. @param {StepperState} S */
 export function drawStage(S) {
-  const view = viewOf(S);
+  const view = isHidden(S) ? unseen(viewOf(S)) : viewOf(S);
   const now = performance.now();
   if (S.staged?.step !== S.step) {
     S.hurried = now - (S.staged?.at ?? -HURRY) < HURRY;
@@ -101,9 +105,11 @@ export function drawStage(S) {
     S.find(".stage").classList.toggle("hurried", S.hurried);
   }
   drawChips(S, view);
-  if (S.scrolls) measureStage(S);
+  // A word that takes the place of a question mark is wider.
+  if (S.scrolls || S.guess || S.guessed) measureStage(S);
+  S.guessed = S.guess;
   moveTo(S, curvesOf(S, view));
-  sayAll(S.find(".says"), ...sentenceOf(S, view));
+  sayAll(S.find(".says"), ...(isHidden(S) ? QUESTION : sentenceOf(S, view)));
 }
 
 /** @param {StepperState} S @param {StageView} view */
@@ -265,7 +271,7 @@ export function listenToStage(S, go) {
       if (!S.data || S.scrolled === scrolledTo(S)) return;
       measureStage(S);
       cancelAnimationFrame(S.moving);
-      S.curves = curvesOf(S, viewOf(S));
+      S.curves = isHidden(S) ? [] : curvesOf(S, viewOf(S));
       paint(S);
     };
     const under = (/** @type {Event} */ event) => {
@@ -273,7 +279,7 @@ export function listenToStage(S, go) {
       return chip ? [...list.children].indexOf(/** @type {Element} */ (chip.parentNode)) : -1;
     };
     const look = (/** @type {number} */ at) => {
-      if (S.look?.held || ((S.look?.at ?? -1) === at && S.look?.side === side)) return;
+      if (isHidden(S) || S.look?.held || ((S.look?.at ?? -1) === at && S.look?.side === side)) return;
       S.look = at < 0 ? null : { side, at, held: false };
       redraw(S);
     };
@@ -297,7 +303,8 @@ export function listenToStage(S, go) {
       if (side === "target") {
         S.look = null;
         if (at > 0) go(at - 1);
-      } else {
+      } else if (isHidden(S)) return takeGuess(S, { source: at });
+      else {
         const again = S.look?.held && S.look.side === side && S.look.at === at;
         S.look = again ? null : { side, at, held: true };
       }
@@ -380,6 +387,7 @@ export function drawChips(S, view) {
       joined: joins(source.words, i),
       open: joins(source.words, i + 1),
       touched: isTouched("source", i),
+      "guessed-word": isGuessed(S, i),
       looking: looking("source", i),
     });
     const chip = /** @type {HTMLButtonElement} */ (slot.firstChild);
@@ -391,7 +399,8 @@ export function drawChips(S, view) {
   const slots = children(chips, n + 1, makeChip);
   slots.forEach((slot, i) => {
     const next = i === S.step + 1;
-    const text = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
+    const word = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
+    const text = next && isHidden(S) ? UNKNOWN : word;
     const later = i > S.step + 1;
     // A word that has not been read yet has no weight.
     setChip(slot, numberOf("target", i), text, i > S.step && view.column < 0 ? null : shareOf("target", i), {

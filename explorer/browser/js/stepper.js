@@ -4,6 +4,7 @@ import { magnification } from "./canvas.js";
 import { readTheme } from "./colours.js";
 import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, say } from "./dom.js";
+import { drawGuess, isHidden, listenToGuess, toggleGuess } from "./guess.js";
 import { hub } from "./hub.js";
 import { NOWHERE } from "./maps.js";
 import { KINDS } from "./names.js";
@@ -25,7 +26,17 @@ import {
 } from "./stepper_maps.js";
 import { chooseMaps, pick, reportOf } from "./stepper_state.js";
 import { decodingOf, isWhole, listen } from "./store.js";
-import { end, goTo, keepWithin, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw } from "./view.js";
+import {
+  end,
+  goTo,
+  keepWithin,
+  listenToSteps,
+  listenToViewKeys,
+  listenToWidth,
+  opensAnew,
+  redraw,
+  report,
+} from "./view.js";
 
 /** @import { Decoding, Kind, StepperState } from "./types" */
 
@@ -35,6 +46,7 @@ const SPEEDS = [1, 2, 0.5];
 const HELP = [
   ["F", "present: fill the screen"],
   ["+ − 0", "larger or smaller cells, or as large as fit"],
+  ["P", "predict first: hide each next word until it has been guessed"],
   ["M", "to the maps, and back to the sentences"],
 ];
 
@@ -100,6 +112,8 @@ function create(root) {
       sort: { by: 0, sign: 1 },
       words: false,
       mapped: false,
+      guess: false,
+      guesses: new Map(),
       draw: () => draw(S),
       reportOf: () => reportOf(S),
       look: null,
@@ -140,6 +154,7 @@ function create(root) {
   const run = listenToSteps(S, TEMPO, (name) => {
     if (name === "present") present();
     else if (name === "maps") goToMaps(S);
+    else if (name === "predict") toggleGuess(S);
     else if (name.startsWith("zoom ")) S.figures[S.kind].zoom(Number(name.slice(5)));
     else if (name === "speed") {
       S.speed = SPEEDS[(SPEEDS.indexOf(S.speed) + 1) % SPEEDS.length];
@@ -151,11 +166,13 @@ function create(root) {
   find(".words").onclick = () => {
     Object.assign(S, { words: !S.words, cell: null, look: null });
     chooseMaps(S);
+    report(S);
     drawWords(S); // their numbers, and so their widths, have changed
     fit(S);
   };
   S.find(".to-maps").onclick = () => goToMaps(S);
   listenToHeat(S);
+  listenToGuess(S);
   details.ontoggle = () => drawKeys(S);
   const escape = () => {
     if (!S.cell && !S.look) return;
@@ -163,7 +180,7 @@ function create(root) {
     redraw(S);
   };
   listenToViewKeys(S, {
-    commands: { f: "present", m: "maps", "+": "zoom 1", "-": "zoom -1", 0: "zoom 0" },
+    commands: { f: "present", m: "maps", p: "predict", "+": "zoom 1", "-": "zoom -1", 0: "zoom 0" },
     help: HELP,
     run,
     escape,
@@ -180,7 +197,8 @@ function create(root) {
  */
 function load(S, data) {
   const { order, source, target, alternatives } = data;
-  const { step, kind, layer, head } = S.mount.start;
+  const { step, kind, layer, head, options } = S.mount.start;
+  if (data !== S.data) S.guesses.clear();
   Object.assign(S, {
     data,
     cell: null,
@@ -197,6 +215,8 @@ function load(S, data) {
   if (opensAnew(S, S.mount)) {
     Object.assign(S, { step: step - 1, kind });
     S.pick[kind] = { layer, head };
+    S.options = options;
+    if (options) ({ words: S.words, guess: S.guess } = options);
   }
   keepWithin(S);
   // A model without self-attention, such as an LSTM, has no maps of it.
@@ -223,9 +243,10 @@ function draw(S) {
   for (const kind of S.data.order) drawMap(S, kind);
   drawPick(S);
   drawPlace(S, S.data.diagram, S.width, (kind, layer) => pick(S, kind, { layer }));
-  drawSteps(S, stepName(S.data, S.step));
+  drawSteps(S, isHidden(S) ? `${S.step + 1}: to be guessed` : stepName(S.data, S.step));
   drawSpeed(S);
   drawNext(S);
+  drawGuess(S);
   for (const kind of S.data.order) drawCaption(S, kind);
   drawStage(S);
   drawReadout(S);

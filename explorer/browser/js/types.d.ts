@@ -306,6 +306,12 @@ export interface StepperState extends ViewState {
   spans: Record<Side, Span[]>;
   /** Whether the maps fill the screen of a presentation instead of the sentences. */
   mapped: boolean;
+  /** Whether each step waits for a guess, whether it did at the last drawing, and the guesses by step. */
+  guess: boolean;
+  guessed?: boolean;
+  guesses: Map<number, import("./guess.js").Guess>;
+  /** The options of the page's address, of which the stepper has `words` and `guess`. */
+  options: ViewOptions | null;
   single: Record<Side, Span[]> | null;
   /** The stage: the token pointed at, the source chip that Tab reaches, the positions of the chips, the curves. */
   look: Look | null;
