@@ -38,10 +38,11 @@ class Fork:
 
 @dataclass(frozen=True)
 class StepperResult:
-    """The current place, and the fork that was requested in this run, if any."""
+    """The current place, the fork that was requested in this run, if any, and the options ("" = the default)."""
 
     place: Place
     fork: Fork | None
+    view: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,21 +57,24 @@ class HeadsResult:
     explain: bool = False
 
 
-def stepper(decoding: Decoding, wanted: Place, *, key: str) -> StepperResult:
+def stepper(decoding: Decoding, wanted: Place, view: str = "", *, key: str) -> StepperResult:
     """Draw a decoding, opened at a place (see :func:`explorer.decoding.decoding.place_in`); return where the view is.
+
+    Of the options in `view`, the stepper has whole words and guessing; it returns the others as they are.
 
     Raises:
         ValueError: the trace has no cross-attention, or does not fit together.
     """
     if not decoding.trace.cross.size:
         raise ValueError("The trace has no cross-attention; the stepper needs it.")
-    settled = _settled(key, decoding, wanted, "")
-    start = Position(**vars(settled.start[0]))
+    settled = _settled(key, decoding, wanted, view or DEFAULT_VIEW)
+    (place, opened), (_, now) = settled.start, settled.now
+    start = Position(**vars(place), options=parse_view(opened))
     mount = ViewMount(decoding.seq, settled.turn, start, explains=False, compact=False)
     with st.container(gap=None):
         carry_decoding(decoding, key=f"{key}-decoding")
         result = _stepper(key=key, data=as_data(mount), on_at_change=nothing, on_fork_change=nothing)
-    return _forked(result.get("fork"), decoding) or StepperResult(settled.now[0], None)
+    return _forked(result.get("fork"), decoding) or StepperResult(settled.now[0], None, _text(now))
 
 
 def heads_view(
@@ -95,7 +99,7 @@ def heads_view(
     with st.container(gap=None):
         carry_decoding(decoding, key=f"{key}-decoding", kinds=_opened(decoding, place, now, key))
         result = _heads(key=key, data=as_data(mount), on_at_change=nothing, on_open_change=nothing)
-    return HeadsResult(place, "" if now == DEFAULT_VIEW else now, result.get("open") == "cell")
+    return HeadsResult(place, _text(now), result.get("open") == "cell")
 
 
 def _settled(key: str, decoding: Decoding, wanted: Place, view: str) -> Settled[tuple[Place, str]]:
@@ -124,11 +128,16 @@ def _forked(message: Any, decoding: Decoding) -> StepperResult | None:
         report = msgspec.convert(message, ForkReport)
     except msgspec.ValidationError:
         return None
-    place, _ = _place_of(decoding.trace, report.place)
+    place, view = _place_of(decoding.trace, report.place)
     offered = {int(token) for token in decoding.trace.top_ids[place.step - 1]}
     if report.seq != decoding.seq or report.token_id not in offered:
         return None
-    return StepperResult(place, Fork(place.step, report.token_id))
+    return StepperResult(place, Fork(place.step, report.token_id), _text(view))
+
+
+def _text(view: str) -> str:
+    """A view as the address has it: the default is left out."""
+    return "" if view == DEFAULT_VIEW else view
 
 
 def _opened(decoding: Decoding, place: Place, view: str, key: str) -> tuple[AttentionKind, ...]:

@@ -105,14 +105,12 @@ def attention_maps(trace: AttentionTrace, kind: AttentionKind, form: Form = "tok
     word (a special) stays alone; so does the last row of `words-next`.
     """
     read, keys = trace.tokens(kind)
-    predicted = () if kind == "encoder" else trace.predicted_tokens
+    predicts = kind != "encoder"
+    words = trace.tgt_words if predicts else trace.src_words
     if form == "tokens":
         row_spans, column_spans = _single(len(read)), _single(len(keys))
     else:
-        words = trace.src_words if kind == "encoder" else trace.tgt_words
-        if form == "words-next" and kind != "encoder":
-            words = (*words[1:], -1)
-        row_spans = spans(words)
+        row_spans = spans((*words[1:], -1) if form == "words-next" and predicts else words)
         column_spans = spans(trace.tgt_words if kind == "decoder" else trace.src_words)
     weights, mask = trace.weights(kind), trace.mask(kind)
     if len(row_spans) < len(read) or len(column_spans) < len(keys):
@@ -122,8 +120,8 @@ def attention_maps(trace: AttentionTrace, kind: AttentionKind, form: Form = "tok
         form=form,
         weights=weights,
         mask=mask,
-        rows=_joined(read, row_spans),
-        predicted=_joined(predicted, row_spans) if predicted else (),
+        rows=tuple(read) if form == "tokens" else _words_at(read, words, [start for start, _ in row_spans]),
+        predicted=_predicted(trace, row_spans, form) if predicts else (),
         columns=_joined(keys, column_spans),
         row_spans=row_spans,
         column_spans=column_spans,
@@ -165,12 +163,36 @@ def _joined(tokens: Sequence[str], parts: Spans) -> tuple[str, ...]:
     return tuple("".join(tokens[start:end]) for start, end in parts)
 
 
+def _words_at(tokens: Sequence[str], words: Sequence[int], places: Sequence[int]) -> tuple[str, ...]:
+    """The whole words that contain the tokens at these places."""
+    of_token = {i: "".join(tokens[start:end]) for start, end in spans(words) for i in range(start, end)}
+    return tuple(of_token[at] for at in places)
+
+
+def _predicted(trace: AttentionTrace, row_spans: Spans, form: Form) -> tuple[str, ...]:
+    """What each row leads to: the token, or the whole word, that comes after its last token.
+
+    A prediction that was not read next is a token, because the rest of its word is unknown.
+    """
+    if form == "tokens":
+        return trace.predicted_tokens
+    read, count = trace.read_tokens, len(trace.read_tokens)
+    after = _words_at(read, trace.tgt_words, [min(end, count - 1) for _, end in row_spans])
+    tokens = [trace.predicted_tokens[end - 1] for _, end in row_spans]
+    goes_on = [end < count and read[end] == token for (_, end), token in zip(row_spans, tokens, strict=True)]
+    return tuple(word if on else token for word, token, on in zip(after, tokens, goes_on, strict=True))
+
+
 def entropy(weights: NDArray[np.floating]) -> Scores:
     """Entropy in nats of the last axis, in double precision; 0 · ln 0 counts as 0.
+
+    Weights that do not sum to 1, as in a file from elsewhere, count as shares of their sum.
 
     Shapes: weights [..., key] → [...].
     """
     exact = weights.astype(np.float64)
+    sums = exact.sum(axis=-1, keepdims=True)
+    exact /= np.where(sums > 0, sums, 1)
     # Replacing 0 by the smallest number keeps the logarithm finite, and is faster than masking the zeros.
     logs = np.log(np.maximum(exact, np.finfo(np.float64).tiny))
     total: Scores = -(exact * logs).sum(axis=-1)

@@ -18,7 +18,7 @@ VIEW_PATTERN = r"\A[a-z0-9]+([.-][a-z0-9]+)*\Z"
 
 View = Literal["heads", "head", "lines", "text"]
 VIEWS: tuple[View, ...] = get_args(View)
-FLAGS = ("words", "next", "steps", "beside")
+FLAGS = ("words", "next", "steps", "beside", "guess")
 SCALES = ("unit", "max", "log")
 PALETTES = ("theme", "cividis", "grey")
 ORDERS = ("place", "keys", *PLACES)  # sort orders of the grid of heads
@@ -35,6 +35,7 @@ class ViewOptions:
         next: decoder rows are named by what they predict and, with `words`, joined by the word that they predict.
         steps: decoder rows after the step in view are left out.
         beside: the kinds of attention stand side by side.
+        guess: on Translate, each next word and its attention are hidden until it has been guessed.
         scale: the colour scale ends at 1 ("unit"), at the largest weight ("max"), or is logarithmic ("log").
         by: what all heads are sorted by: their place in the model, how many keys they look at, or a favourite place.
         role: only heads with this favourite place are shown; empty = all.
@@ -48,6 +49,7 @@ class ViewOptions:
     next: bool = False
     steps: bool = False
     beside: bool = False
+    guess: bool = False
     scale: str = "unit"
     palette: str = "theme"
     by: str = "place"

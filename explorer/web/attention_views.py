@@ -12,9 +12,9 @@ from explorer.web.open_translation import OpenTranslation
 
 def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
     """Draw the stepper, and move the session to the place that it reports."""
-    result = stepper(opened.translation, _place(opened), key=key)
+    result = stepper(opened.translation, _place(opened), session.selection().view, key=key)
     at = result.place
-    session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head)
+    session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head, view=result.view)
     return result
 
 

@@ -174,7 +174,7 @@ class Bench:
         self.decoding = Decoding(trace, **(own | changes))
         self.turn += self.decoding.seq != self.seq
         self.seq = self.decoding.seq
-        options = None if self.look == "stepper" else parse_view(view or "heads")
+        options = None if self.look == "stepper" and not view else parse_view(view or "heads")
         start = dataclasses.asdict(Position(**vars(place_in(trace, **place)), options=options))
         block = encode(self.decoding, kinds_of(trace) if kinds is None else kinds)
         data = {"seq": self.seq, "turn": self.turn, "start": start, "explains": False, "compact": False}

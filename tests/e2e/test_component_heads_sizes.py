@@ -117,7 +117,7 @@ def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(heads: Be
     assert heads.plot("cross")[2] >= cell
     zoom = heads(".caption").evaluate("element => element.currentCSSZoom")
     wide, high = heads.page.evaluate("() => [innerWidth, innerHeight]")
-    assert zoom == pytest.approx(min(wide / 1000, high / 600), abs=0.01)
+    assert zoom == pytest.approx(min(wide / 960, high / 540), abs=0.01)
     assert zoom > 1, "all of it is larger"
     heads.click(".options")
     heads.click(".present")
@@ -136,7 +136,12 @@ def test_words_put_subwords_together(heads: Bench) -> None:
     share = trace.cross[0, 0, 1:4, :3].astype(float).sum(axis=-1).mean()
     heads.open_table()
     assert f"1 unbreakable {share:.4f}" in heads.text("tbody")
-    assert "reads 2 unzerbrechlich" in heads.text(".caption")
+    assert "reads 2 unzerbrechlich → predicts tassen" in heads.text(".caption")
+    assert heads.text(".reads") == "reads 2 unzerbrechlich → predicts tassen"
+    heads.choose("next", "next")
+    assert "reads 1 <sos> → predicts unzerbrechlich" in heads.text(".caption")
+    heads.press("ArrowRight")
+    assert "reads 2 unzerbrechlich → predicts tassen" in heads.text(".caption")
 
 
 def test_numbers_of_a_kind_are_waited_for(heads: Bench) -> None:

@@ -6,6 +6,7 @@ Every head of the planted trace looks at one key only, so each row and column is
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from playwright.sync_api import Page
 
@@ -88,6 +89,29 @@ def test_curves_move_in_about_200_ms_and_not_at_all_for_reduced_motion(stage: Be
         stage.mount(step=2, layer=1, head=1, seq=motion)
         settled(stage)
         assert (stage.page.evaluate(pictures) == 1) == (motion == "reduce")
+
+
+def test_shading_and_percentages_change_in_the_same_frame(stage: Bench) -> None:
+    stage.page.emulate_media(reduced_motion="no-preference")
+    stage.mount(step=2, layer=1, head=1)
+    shades = "() => [...root.querySelectorAll('.source .chip')].map((chip) => getComputedStyle(chip).backgroundColor)"
+    before = stage.page.evaluate(shades)
+    stage.press("ArrowRight")
+    at_once = stage.page.evaluate(shades)
+    settled(stage)
+    assert before != at_once == stage.page.evaluate(shades)
+
+
+def test_a_row_without_a_preference_is_said_to_be_spread_out(stage: Bench) -> None:
+    trace = planted_trace()
+    trace.cross[0, 0, 2] = (0.22, 0.2, 0.2, 0.19, 0.19)
+    trace.cross[0, 0, 3] = (0.4, 0.3, 0.3, 0.0, 0.0)
+    stage.mount(trace, step=3, layer=1, head=1)
+    spread = "spreads its weight over 5 keys (20 % each if even), at most 22 % on 1 i."
+    assert stage.text(".cross p") == f"3 lis → livres {spread}"
+    assert spread in stage.text(".says")
+    stage.press("ArrowRight")
+    assert "looks at 1 i 40 %, 2 read 30 %, 3 red 30 %." in stage.text(".says")
 
 
 def test_a_long_source_scrolls_to_what_is_looked_at(stage: Bench) -> None:
@@ -321,3 +345,88 @@ def test_the_bars_at_a_temperature_are_the_softmax_of_the_logits_over_it(stage: 
     while stage.text(".heat b") != "1":
         stage.press("ArrowLeft")
     assert stage(".next .number").all_inner_texts() == at_one
+
+
+# The width of the screen
+
+
+WIDTHS = {1920: 1080, 1366: 768}
+LEAST_LETTERS = """() => {
+  const small = [], least = 24 * innerWidth / 1920 - 0.5;
+  const walker = document.createTreeWalker(root.fullscreenElement, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!node.data.trim() || !element.checkVisibility({ visibilityProperty: true }) || element.closest("svg")) continue;
+    const size = parseFloat(getComputedStyle(element).fontSize) * element.currentCSSZoom;
+    if (size < least) small.push([node.data, size]);
+  }
+  return small;
+}"""
+# From now on, the sizes of letters on canvases, in pixels of the screen.
+FONTS = """() => {
+  window.letters = [];
+  const fill = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const { a, b } = this.getTransform();
+    const size = parseFloat(this.font.match(/([\\d.]+)px/)[1]);
+    if (root.fullscreenElement) letters.push((size * Math.hypot(a, b)) / devicePixelRatio);
+    fill.call(this, text, x, y);
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("words", [2, 8, 45])
+def test_sentence_and_translation_fill_the_width_whatever_the_number_of_words(
+    stage: Bench, width: int, words: int
+) -> None:
+    stage.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    stage.mount(long_trace(words), width=width - 340, step=words)
+    for presenting in (False, True):
+        if presenting:
+            stage.press("f")
+            stage.page.wait_for_function("() => root.fullscreenElement")
+        settled(stage)
+        room = box_of(stage(".stepper"))
+        for side in ("source", "target"):
+            rights = stage(f".{side} .chip").evaluate_all(
+                "all => all.map((chip) => chip.getBoundingClientRect().right)"
+            )
+            listed = box_of(stage(f".{side} .chips"))
+            assert max(rights) > listed["x"] + 0.97 * listed["width"], (side, presenting)
+        bars = box_of(stage("section.next"))
+        ends = stage(".controls > *").evaluate_all("all => all.map((part) => part.getBoundingClientRect().right)")
+        assert max(ends) <= bars["x"], "no button lies over the probabilities"
+        assert bars["x"] - max(rights) < 0.06 * room["width"], "the probabilities stand beside the words"
+        assert bars["x"] + bars["width"] > room["x"] + 0.97 * room["width"]
+
+
+def test_on_a_projector_every_letter_can_be_read_from_the_last_row_and_a_key_leads_to_the_maps(stage: Bench) -> None:
+    stage.page.set_viewport_size({"width": 1920, "height": 1080})
+    stage.mount(long_trace(9), width=1580, step=4)
+    stage.page.evaluate(FONTS)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement")
+    stage.frame()
+    assert stage.page.evaluate(LEAST_LETTERS) == []
+    assert stage(".stage").is_visible()
+    assert not stage(".maps").is_visible()
+    stage.press("m")
+    assert stage("figure.cross").is_visible()
+    assert not stage(".stage").is_visible()
+    assert stage.page.evaluate(LEAST_LETTERS) == []
+    written = stage.page.evaluate("() => window.letters")
+    assert written
+    assert min(written) >= 23.5
+    stage.press("m")
+    assert stage(".stage").is_visible()
+
+
+def test_on_the_page_the_same_key_scrolls_to_the_maps_and_back(stage: Bench) -> None:
+    stage.page.emulate_media(reduced_motion="reduce")
+    stage.mount(long_trace(9))
+    stage.press("m")
+    assert box_of(stage(".maps"))["y"] < 400
+    top = box_of(stage(".stage"))["y"]
+    stage.press("m")
+    assert box_of(stage(".stage"))["y"] > top

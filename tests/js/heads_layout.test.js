@@ -49,7 +49,7 @@ test("type is as large as lets all words fit", () => {
 });
 
 test("a presentation is magnified to the screen, and never made smaller", () => {
-  assert.equal(zoomFor(1920, 1080), 1.8);
-  assert.equal(zoomFor(2000, 3000), 2);
+  assert.equal(zoomFor(1920, 1080), 2);
+  assert.equal(zoomFor(1920, 3000), 2);
   assert.equal(zoomFor(390, 844), 1);
 });

@@ -32,6 +32,7 @@ test("entropy is in nats and never below 0", () => {
   assert.ok(Math.abs(entropyOf(row(0.25, 0.25, 0.25, 0.25)) - Math.log(4)) < 1e-12);
   assert.equal(entropyOf(row(1, 0)), 0);
   assert.equal(entropyOf([]), 0);
+  assert.ok(Math.abs(entropyOf(row(0.2, 0.2, 0.2)) - Math.log(3)) < 1e-12, "three equal weights are three keys");
 });
 
 for (const example of fixture("word_merging")) {

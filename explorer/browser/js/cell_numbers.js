@@ -1,11 +1,12 @@
 // The numbers of one row of a head as on paper: each follows from those on screen before it, with as few decimals as
 // give the weights that the model used. And which key wins, by how much, and which dimensions bring it there.
 
+import { isSpread } from "./weights.js";
+
 /** @import { CellNumbers, CellText, Message } from "./types" */
 
 const WEIGHT_DIGITS = [4, 5, 3]; // decimals of weights, in the order in which they are tried
 const EDITED = 1e-5; // weights further than this from the softmax of their scores come from an edit
-const SPREAD = 0.9; // effective keys, as a share of the visible ones, from which the weight is called spread out
 const NAMED = 3; // dimensions that the sentence names, at most
 
 /** @param {number} value @param {number} digits */
@@ -152,8 +153,8 @@ export function explainWinner(numbers) {
   const [first, second] = order;
   const lead = scores[first] - scores[second];
   const equal = order.filter((key) => scores[key] === scores[second]).length;
-  const effective = Math.exp(-sumOf(order.map((key) => (weights[key] ? weights[key] * Math.log(weights[key]) : 0))));
-  const even = order.length > 2 && effective >= SPREAD * order.length;
+  const entropy = -sumOf(order.map((key) => (weights[key] ? weights[key] * Math.log(weights[key]) : 0)));
+  const even = isSpread(entropy, order.length);
   const decimals = decimalsOf(lead, digits.score);
   return [
     ...(even

@@ -264,7 +264,7 @@ function queryOf({ card, text, path, changes, place, view, panel, page }) {
   if (text.length <= MOST_TEXT) query.text = text;
   if (path) query.path = path.join("-");
   for (const [name, value] of Object.entries(place)) if (value !== "0" && value !== "cross") query[name] = value;
-  if (page === "attention" && view) query.view = view;
+  if (page !== "inside" && view) query.view = view;
   if (page === "attention" && panel) query.panel = panel;
   if (changes.length) query.edit = writeChanges(changes);
   return query;

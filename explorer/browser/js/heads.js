@@ -5,11 +5,21 @@ import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, say, sayAll } from "./dom.js";
 import { moveInGrid } from "./tiles.js";
 import { PLACES } from "./head_list.js";
-import { chooseTile, drawGrids, peekAtTile } from "./heads_grid.js";
+import { chooseTile, drawGrids, peekAtTile, placeLarge } from "./heads_grid.js";
 import { drawHeadChoice, drawLines, drawSentence } from "./heads_lines.js";
-import { drawMaps, listenToHead } from "./heads_map.js";
+import { drawMaps, listenToHead, shareWidth } from "./heads_map.js";
 import { choosePalette, drawLegend } from "./heads_colours.js";
-import { change, kindsShown, mapOf, mapsShown, openHead, pauseOf, reportOf, showsLarge } from "./heads_state.js";
+import {
+  change,
+  kindsShown,
+  mapOf,
+  mapsShown,
+  openHead,
+  pauseOf,
+  reportOf,
+  rowInView,
+  showsLarge,
+} from "./heads_state.js";
 import { drawCaption, drawLead, drawNumbers, drawReadout } from "./heads_readout.js";
 import { NOWHERE } from "./maps.js";
 import { KINDS } from "./names.js";
@@ -37,6 +47,9 @@ const COMMANDS = {
   l: "layer next",
   L: "layer before",
   f: "present",
+  "+": "zoom 1",
+  "-": "zoom -1",
+  0: "zoom 0",
 };
 /** @type {[string, string][]} */
 const HELP = [
@@ -44,6 +57,7 @@ const HELP = [
   ["H", "next head; with Shift, the previous one"],
   ["L", "next layer; with Shift, the previous one"],
   ["F", "present: fill the screen"],
+  ["+ − 0", "larger or smaller cells, or as large as fit"],
   ["↑ ↓", "in a map or among thumbnails: move; with Shift, mark cells"],
 ];
 const PATIENCE = 150; // ms for which the previous drawing stays while new weights are loading
@@ -101,7 +115,15 @@ function create(root) {
   for (const kind of KINDS) {
     const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
     const canvas = /** @type {HTMLCanvasElement} */ (part("canvas"));
-    S.figures[kind] = { box: part(""), canvas, title: part("b"), about: part("small"), plot: NOWHERE };
+    S.figures[kind] = {
+      box: part(""),
+      canvas,
+      title: part("b"),
+      about: part("small"),
+      plot: NOWHERE,
+      wish: { zoom: 1 },
+      zoom: () => {},
+    };
     listenToHead(S, kind);
   }
   S.stepped = () => {
@@ -209,6 +231,8 @@ function draw(S) {
   ])
     S.find(part).hidden = S.view !== view && !(view === "head" && showsLarge(S));
   drawLead(S); // its height decides how much room the pictures have
+  placeLarge(S);
+  shareWidth(S);
   drawGrids(S);
   drawMaps(S);
   drawLines(S);
@@ -289,20 +313,18 @@ function drawControls(S) {
     part.hidden = (part.hidden && "for" in part.dataset) || !data.order.some((kind) => kind !== "encoder");
   }
   drawSteps(S, stepName(data, S.step));
-  const { tokens, predicted } = data.target;
-  sayAll(
-    find(".reads"),
-    "reads ",
-    numbered(tokens, S.step, "target"),
-    " → predicts ",
-    tokenName(predicted[S.step], "target"),
-  );
+  // The line names what the rows of the map name: tokens, or whole words.
+  const decoder = S.words && m?.predicted.length ? m : null;
+  const at = decoder ? rowInView(S, decoder) : S.step;
+  const { tokens: rows, predicted } = decoder ? { ...decoder, tokens: decoder.rows } : data.target;
+  sayAll(find(".reads"), "reads ", numbered(rows, at, "target"), " → predicts ", tokenName(predicted[at], "target"));
 }
 
 /** Carries out a command that only these views have; returns whether it was one. @param {HeadsState} S @param {string} name */
 function carryOut(S, name) {
   const [what, value] = name.split(" ");
   if (name === "present") S.present();
+  else if (what === "zoom") S.figures[S.kind].zoom(Number(value));
   else if (what === "view") change(S, { view: /** @type {View} */ (value) });
   else if (value) turnTo(S, what, value === "next" ? 1 : -1);
   else {

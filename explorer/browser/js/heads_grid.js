@@ -9,6 +9,7 @@ import { pictureOf, scaleOf } from "./heads_colours.js";
 import { kindsShown, mapOf, openHead, rowInView, shownRows, showsLarge } from "./heads_state.js";
 import { drawCells } from "./maps.js";
 import { SIDES, TITLES, capitalised, nameInKind, shortLayer, shortName } from "./names.js";
+import { clamp } from "./numbers.js";
 import { presenting, roomBelow } from "./present.js";
 import { redraw } from "./view.js";
 
@@ -20,13 +21,16 @@ const LEAST_WIDE = 56; // of a thumbnail that has a large map beside it, in pixe
 /** Whether the grid stands beside another view. @param {HeadsState} S */
 const isBeside = (S) => S.view !== "heads";
 
-/** @param {HeadsState} S */
-export function drawGrids(S) {
-  const kinds = isBeside(S) ? [S.kind] : kindsShown(S);
-  // A large map of one head stands beside the thumbnails, or below them if they need the width.
+/** Decides where the large map of one head stands: beside the thumbnails, or below them if they need the width. @param {HeadsState} S */
+export function placeLarge(S) {
   const across = S.data.shapes[S.kind].heads + 1;
   const wide = S.box.clientWidth;
   S.box.dataset.large = !showsLarge(S) ? "" : wide >= BESIDE && across * LEAST_WIDE < 0.55 * wide ? "beside" : "below";
+}
+
+/** @param {HeadsState} S */
+export function drawGrids(S) {
+  const kinds = isBeside(S) ? [S.kind] : kindsShown(S);
   const boxes = children(S.find(".grids"), kinds.length, () => {
     const grid = make("div", "tiles");
     grid.setAttribute("role", "group");
@@ -62,7 +66,7 @@ function layOutGrid(S, m, heads, grid) {
     const wide = (room - 26) / across;
     const aligned = ordered && wide >= 15;
     // Beside another view they are small; several grids share the height of the screen.
-    const high = beside ? 34 : Math.max(56, tall / m.layers - 18);
+    const high = beside ? clamp(tall / 2 / m.layers - 18, 34, 90) : Math.max(56, tall / m.layers - 18);
     const size = fitCell((aligned ? wide : 34) - 6, high, m.keys, m.queries);
     return {
       compact,

@@ -20,6 +20,7 @@ import {
 import { labelsOf, leadsTo, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, PREDICTED_ROWS, SIDES, TITLES, layerName, nameInLayer } from "./names.js";
 import { clamp } from "./numbers.js";
+import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
@@ -29,10 +30,12 @@ import { weightsOf } from "./weights.js";
 
 /** @typedef {import("./maps.js").Labels} Labels */
 
+const ASIDE = 258; // minimum width of the thumbnails beside the map of one head, in pixels
 const NARROW = 62; // maximum length of labels side by side, in pixels
 const SMALLEST = 12; // size of cells side by side, in pixels
-const WIDEST = 58; // size of cells, in pixels
+const WIDEST = 96; // size of cells, in pixels
 const GAP = 20; // between maps side by side, in pixels
+const ROOM_OF_LONG = 320; // minimum height of a map that scrolls, in pixels
 const UNDER = 176; // height of thumbnails and readout below maps side by side, in pixels
 const READABLE = 286; // minimum height of maps side by side, whatever is below them, in pixels
 
@@ -43,6 +46,18 @@ export const nameOfRow = (S, m, q) => (S.next && m.predicted.length ? m.predicte
 const otherName = (S, m, q) => (S.next ? `after ${isolated(m.rows[q])}` : leadsTo(m.predicted[q]));
 /** @param {HeadsState} S @param {Kind} kind */
 export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? PREDICTED_ROWS : AXES[kind][0]);
+
+/** Gives the thumbnails beside the map of one head the width that the map leaves. @param {HeadsState} S */
+export function shareWidth(S) {
+  const m = S.view === "head" && kindsShown(S).length < 2 ? mapOf(S, S.kind) : undefined;
+  S.box.style.setProperty("--aside", `${ASIDE}px`);
+  if (!m || S.box.clientWidth <= 760) return;
+  const labels = namesOf(S, m);
+  const room = S.find(".sheet").clientWidth;
+  const cell = cellIn(S, { m, labels }, room, highOf(S));
+  const left = room - sizeOf({ m, labels }).beside - m.keys * cell - 8;
+  if (left > 0) S.box.style.setProperty("--aside", `${ASIDE + Math.floor(left)}px`);
+}
 
 /** @param {HeadsState} S */
 export function drawMaps(S) {
@@ -57,18 +72,25 @@ export function drawMaps(S) {
     .filter((m) => m !== undefined)
     .map((m) => ({ m, labels: namesOf(S, m, several ? NARROW : undefined) }));
   // Side by side, all maps have cells of one size; if these would be too small to read, the maps are stacked.
-  const space = several
-    ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, READABLE, 560)
-    : Math.max(230, roomBelow(sheet, presenting(S.box)) - (large ? 50 : 40));
-  const shared = fitCells(maps.map(sizeOf), room - GAP * (maps.length - 1) - 6, space);
+  const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, READABLE, 560) : highOf(S);
+  const shared = several ? fitCells(maps.map(sizeOf), room - GAP * (maps.length - 1) - 6, space) : 0;
   const apart = several && shared < SMALLEST;
   sheet.classList.toggle("apart", apart);
   for (const kind of kinds) nameHead(S, kind);
   for (const map of maps) {
-    const fitted = apart || !several ? fitCells([sizeOf(map)], room - 6, apart ? 560 : space) : shared;
-    drawHead(S, map.m, map.labels, clamp(fitted, 6, WIDEST));
+    const high = apart ? 560 : space;
+    const cell =
+      apart || !several ? cellIn(S, map, room, high) : cellSize(shared, S.figures[map.m.kind].wish, map.m, WIDEST);
+    drawHead(S, map.m, map.labels, cell, several && !apart ? Infinity : high);
   }
 }
+
+/** The size of the cells of a map alone in a space. @param {HeadsState} S @param {{ m: KindMap, labels: Labels }} map @param {number} wide @param {number} high */
+const cellIn = (S, map, wide, high) =>
+  cellSize(fitCells([sizeOf(map)], wide - 6, high), S.figures[map.m.kind].wish, map.m, WIDEST);
+
+/** The height of the large map. @param {HeadsState} S */
+const highOf = (S) => Math.max(230, roomBelow(S.find(".figures"), presenting(S.box)) - (showsLarge(S) ? 50 : 40));
 
 /** @param {{ m: KindMap, labels: Labels }} map */
 const sizeOf = ({ m: { keys, queries }, labels: { left, right, over, above } }) => ({
@@ -104,8 +126,8 @@ function namesOf(S, m, most) {
   return labelsOf(S.figures[m.kind].canvas, S.theme.font, { rows, ends, columns: m.columns }, most);
 }
 
-/** @param {HeadsState} S @param {KindMap} m @param {Labels} labels @param {number} cell */
-function drawHead(S, m, labels, cell) {
+/** @param {HeadsState} S @param {KindMap} m @param {Labels} labels @param {number} cell @param {number} high height from which it scrolls */
+function drawHead(S, m, labels, cell, high) {
   const { kind } = m;
   const f = S.figures[kind];
   const pick = headInView(S, kind);
@@ -116,6 +138,14 @@ function drawHead(S, m, labels, cell) {
   const column = columnInView(S, m);
   const chosen = column !== null && kind === S.kind;
   f.plot = plotOf(labels, m, cell);
+  const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
+  box.style.maxHeight = high === Infinity ? "" : `${Math.max(high, ROOM_OF_LONG)}px`;
+  Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` }); // before it scrolls
+  // The map follows the row in view, and the key in view or the one that the row looks at most.
+  const at = column ?? rowOf(m, pick.layer, pick.head, row).seen[0]?.key;
+  const followed = [row, at, m.form, cell, S.seq].join();
+  if (f.followed !== followed) bringIntoSight(box, f.plot, labels.right, row, at);
+  f.followed = followed;
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, cell, rows, m.keys].join();
   const marks = row < rows ? [{ row, colour: S.theme[side] }] : [];
   const small = paintMap(f.canvas, S.theme, f.plot, {
@@ -129,6 +159,7 @@ function drawHead(S, m, labels, cell) {
     titles: [rowTitle(S, kind), AXES[kind][1]],
     row,
     column,
+    sight: sightOf(box),
     brush: S.brush?.kind === kind ? S.brush : null,
     marks: chosen
       ? [
@@ -149,6 +180,7 @@ function drawHead(S, m, labels, cell) {
 export function listenToHead(S, kind) {
   const f = S.figures[kind];
   const { canvas } = f;
+  f.zoom = listenToZoom(f.box, f.wish, () => redraw(S));
   /**
    * The row and column under the pointer. A label has only one of the two; the other is -1. Null outside the map.
    * @type {(event: MouseEvent, m: KindMap) => MapCell | null}

@@ -96,13 +96,14 @@ export function reportOf(S) {
   const single = !showsSeveral(S) || lined.join() === `${pick.head}`;
   const row = S.kind === "encoder" ? S.encoderRow : S.step;
   const column = S.col === null ? null : S.col + 1;
-  const { view, words, next, steps, beside, scale, palette, by, role, most, mass } = S;
+  const { view, words, next, steps, beside, guess, scale, palette, by, role, most, mass } = S;
   const options = {
     view,
     words,
     next,
     steps,
     beside,
+    guess,
     scale,
     palette,
     by,

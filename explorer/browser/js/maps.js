@@ -5,6 +5,7 @@ import { inkOn, patternOf } from "./colours.js";
 import { make } from "./dom.js";
 import { FUTURE } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
+import { LEAST_PRESENTED } from "./present.js";
 
 /** @import { Plot, Theme } from "./types" */
 
@@ -15,9 +16,10 @@ import { cellNumber, clamp } from "./numbers.js";
 /** @typedef {{ keys: number, queries: number, mask: Uint8Array }} Cells */
 /** Maps with one pixel per cell, and the corner of each. @typedef {{ canvas: HTMLCanvasElement, corners: [number, number][] }} Sheet */
 /** @typedef {ReturnType<typeof labelsOf>} Labels */
+/** @import { Sight } from "./map_zoom.js" */
 /** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
 
-export const ROOMY = 23; // minimum size of a cell that holds a number, in pixels
+const ROOMY = 23; // minimum size of a cell that holds a number in type of 10 pixels, in pixels
 const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
@@ -175,6 +177,12 @@ export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL) {
   return { names, others, keys, left, right, over, wideKeys, above: AXIS + wideKeys * Math.sin(TILT) + 18 };
 }
 
+/** The smallest type on a canvas: larger in a presentation. @param {HTMLCanvasElement} canvas */
+const leastType = (canvas) => (canvas.closest(".presenting") ? LEAST_PRESENTED : 10);
+
+/** Whether cells of this size hold numbers. @param {HTMLCanvasElement} canvas @param {number} cell */
+export const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
+
 /** The label on the right of a row that predicts a token. @param {string} token */
 export const leadsTo = (token) => `→ ${isolated(token)}`;
 
@@ -208,6 +216,7 @@ export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell)
  * @property {boolean} [ruled] whether thin lines separate the cells
  * @property {{ rows: [number, number], columns: [number, number] } | null} [brush] the cells that are not faded
  * @property {Mark[]} [marks]
+ * @property {Sight | null} [sight] the part in sight, to whose edges the labels are pinned; null = all of it
  */
 
 /**
@@ -227,16 +236,16 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   } = picture;
   const pen = { ctx, theme, ...plot, keys, mask, rows, wide: keys * cell, high: rows * cell };
   Object.assign(ctx, { fillStyle: theme.ink, strokeStyle: theme.ink, lineWidth: 1, textBaseline: "middle" });
-  writeLabels(pen, picture);
   drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: cell });
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
-  const small = cell >= ROOMY && writeNumbers(pen, picture);
+  const small = holdsNumbers(canvas, cell) && writeNumbers(pen, picture);
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
   ctx.globalAlpha = 1;
   for (const mark of picture.marks ?? []) drawMark(pen, mark);
+  writeLabels(pen, picture);
   return small;
 }
 
@@ -252,11 +261,22 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  * @param {Picture} picture
  */
 function writeLabels(
-  { ctx, theme, left, top, cell, flat, keys, mask, rows, wide },
-  { labels, titles, row = null, column = null },
+  { ctx, ctx: { canvas }, theme, left, top, cell, flat, keys, mask, rows, wide },
+  { labels, titles, row = null, column = null, sight },
 ) {
-  const every = Math.ceil(10 / cell);
-  const size = clamp(cell, 10, 12);
+  const x0 = sight?.x ?? 0; // where the labels are pinned
+  const y0 = sight?.y ?? 0;
+  const end = sight ? Math.min(left + wide, x0 + sight.width - labels.right) : left + wide;
+  if (sight) {
+    Object.assign(ctx, { fillStyle: theme.ground, globalAlpha: 1 });
+    ctx.fillRect(x0, y0, sight.width, top - 1);
+    ctx.fillRect(x0, y0, left - 1, sight.height);
+    if (end < left + wide) ctx.fillRect(end + 2, y0, labels.right, sight.height);
+  }
+  Object.assign(ctx, { fillStyle: theme.ink, globalAlpha: 1 });
+  const least = leastType(canvas);
+  const every = Math.ceil(least / cell);
+  const size = clamp(cell, least, 12);
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
   const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
     ctx.save();
@@ -268,21 +288,24 @@ function writeLabels(
   };
   const isNamed = (/** @type {number} */ i, /** @type {number | null} */ current) =>
     i === current || (i % every === 0 && Math.abs(i - (current ?? -99)) >= every);
-  write(titles[1], left, AXIS / 2, "left", 11, 0.75);
-  write(titles[0], AXIS / 2, top, "right", 11, 0.75, 400, -Math.PI / 2);
+  const small = Math.max(least, 11);
+  write(titles[1], x0 + left, y0 + AXIS / 2, "left", small, 0.75);
+  write(titles[0], x0 + AXIS / 2, y0 + top, "right", small, 0.75, 400, -Math.PI / 2);
   for (let q = 0; q < rows; q++) {
     if (!isNamed(q, row)) continue;
     const y = top + (q + 0.5) * cell;
-    write(labels.names[q], left - 6, y, "right", size, 1, q === row ? 700 : 400);
-    if (labels.others[q]) write(labels.others[q], left + wide + 8, y, "left", size, 0.75);
+    if (y < y0 + top) continue;
+    write(labels.names[q], x0 + left - 6, y, "right", size, 1, q === row ? 700 : 400);
+    if (labels.others[q]) write(labels.others[q], end + 8, y, "left", size, 0.75);
   }
   for (let k = 0; k < keys; k++) {
     // A word that the decoder has not read yet has no label.
     if (!isNamed(k, column) || mask[(rows - 1) * keys + k] === FUTURE) continue;
     const x = left + (k + 0.5) * cell;
+    if (x < x0 + left || x > end) continue;
     const weight = k === column ? 700 : 400;
-    if (flat) write(labels.keys[k], x, top - 10, "center", size, 1, weight);
-    else write(labels.keys[k], x, top - 6, "left", size, 1, weight, -TILT);
+    if (flat) write(labels.keys[k], x, y0 + top - 10, "center", size, 1, weight);
+    else write(labels.keys[k], x, y0 + top - 6, "left", size, 1, weight, -TILT);
   }
 }
 
@@ -306,7 +329,7 @@ function rule({ ctx, left, top, cell, keys, rows, wide, high }) {
 
 /** Writes the weights into the cells; returns whether any is too small to be written. @param {Pen} pen @param {Picture} picture */
 function writeNumbers({ ctx, theme, left, top, cell, keys, mask, rows }, { values, scale = UNIT }) {
-  const size = clamp(Math.round(cell * 0.36), cell < 26 ? 10 : 11, 17);
+  const size = clamp(Math.round(cell * 0.36), Math.max(leastType(ctx.canvas), cell < 26 ? 10 : 11), 24);
   Object.assign(ctx, { font: `${size}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
   let small = false;
   for (let i = 0; i < rows * keys; i++) {

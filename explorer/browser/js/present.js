@@ -6,8 +6,10 @@ import { say } from "./dom.js";
 import { clamp } from "./numbers.js";
 
 // The size at which a view is comfortable, in pixels.
-const WIDE = 1000;
-const HIGH = 600;
+const WIDE = 960;
+const HIGH = 540;
+/** The smallest type of a presentation, in pixels before it is magnified; css/views.css has the same. */
+export const LEAST_PRESENTED = 12;
 
 /** Whether a view fills the screen. @param {Element} box */
 export const presenting = (box) => /** @type {ShadowRoot} */ (box.getRootNode()).fullscreenElement === box;
@@ -27,6 +29,8 @@ export function listenToPresent(box, button, redraw) {
     const on = presenting(box);
     box.style.zoom = on ? `${zoomFor(window.innerWidth, innerHeight)}` : "";
     say(button, on ? "End presentation" : "Present");
+    box.classList.toggle("presenting", on);
+    box.style.setProperty("--high", `${innerHeight / zoomFor(window.innerWidth, innerHeight)}px`);
     redraw();
   };
   const toggle = () => {

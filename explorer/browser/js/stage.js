@@ -1,11 +1,13 @@
 // The stage: source above, translation below, as rows of chips with position, token and weight, and curves from the
 // word being written to the words that it looks at.
 
-import { paper } from "./canvas.js";
+import { contextOf, paper } from "./canvas.js";
 import { rgb } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
+import { QUESTION, UNKNOWN, isGuessed, isHidden, takeGuess } from "./guess.js";
 import { SIDES } from "./names.js";
-import { wholePercent } from "./numbers.js";
+import { clamp, wholePercent } from "./numbers.js";
+import { presenting } from "./present.js";
 import { SPECIALS } from "./wording.js";
 import { gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
 import { covers, currentRow, tokenSpans } from "./stepper_state.js";
@@ -16,6 +18,7 @@ import { joins, weightsOf } from "./weights.js";
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
+const SAME = 8; // maximum difference between the upper edges of words on one line, in pixels
 const FAINT = 0.02; // curves of smaller weights are not drawn; the chip still shows the weight
 
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
@@ -24,8 +27,13 @@ export function measureStage(S) {
   const frame = stage.getBoundingClientRect();
   const by = frame.width / stage.offsetWidth || 1;
   S.boxes = { source: [], target: [] };
+  let over = false;
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const list = S.find(`.${side} .chips`);
+    const [first, last] = /** @type {HTMLElement[]} */ ([list.firstElementChild, list.lastElementChild]);
+    const broken = last.offsetTop > first.offsetTop + SAME;
+    list.classList.toggle("broken", broken);
+    over ||= broken;
     const seen = list.getBoundingClientRect();
     S.boxes[side] = [...list.children].map((slot) => {
       const { left, right, top, bottom } = /** @type {Element} */ (slot.firstChild).getBoundingClientRect();
@@ -40,11 +48,33 @@ export function measureStage(S) {
     });
   }
   // If chips break into a second line, curves are drawn over the chips, through their gaps.
-  const broken = (/** @type {{ top: number }[]} */ boxes) =>
-    boxes.length > 1 && boxes[boxes.length - 1].top > boxes[0].top + 8;
-  stage.classList.toggle("over", broken(S.boxes.source) || broken(S.boxes.target));
+  stage.classList.toggle("over", over);
   S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
   S.scrolled = scrolledTo(S);
+}
+
+const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
+const AROUND = 22; // width of a word beside its text, in pixels
+
+/**
+ * Sets the words in the largest type in which source and translation stay on one line; longer sentences break into
+ * several lines.
+ * @param {StepperState} S
+ */
+export function fitWords(S) {
+  const stage = S.find(".stage");
+  const ctx = contextOf(/** @type {HTMLCanvasElement} */ (S.find(".curves")));
+  ctx.font = `500 ${LEAST}px ${S.theme.font}`;
+  const { source, target } = S.data;
+  const room = S.find(".source .chips").clientWidth;
+  const sizes = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => {
+    const letters = tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0);
+    return (room - AROUND * tokens.length) / letters;
+  });
+  const fair = clamp(room * 0.015, LEAST, 20); // of words on several lines
+  const most = presenting(S.box) ? PRESENTED : MOST;
+  const fitting = Math.floor(Math.min(...sizes));
+  stage.style.setProperty("--type", `${clamp(fitting, LEAST, fitting < fair ? fair : most)}px`);
 }
 
 /** The scroll positions of the words, as text. @param {StepperState} S */
@@ -59,12 +89,15 @@ function viewOf(S) {
   return stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
 }
 
+/** A view without what is to be guessed. @param {StageView} view @returns {StageView} */
+const unseen = (view) => ({ ...view, lines: [], column: -1 });
+
 /** Draws the chips alone, so that they have their positions before anything is laid out. @param {StepperState} S */
-export const drawWords = (S) => drawChips(S, viewOf(S));
+export const drawWords = (S) => drawChips(S, isHidden(S) ? unseen(viewOf(S)) : viewOf(S));
 
 /** Draws chips, curves, and the sentence that says the same. @param {StepperState} S */
 export function drawStage(S) {
-  const view = viewOf(S);
+  const view = isHidden(S) ? unseen(viewOf(S)) : viewOf(S);
   const now = performance.now();
   if (S.staged?.step !== S.step) {
     S.hurried = now - (S.staged?.at ?? -HURRY) < HURRY;
@@ -72,9 +105,11 @@ export function drawStage(S) {
     S.find(".stage").classList.toggle("hurried", S.hurried);
   }
   drawChips(S, view);
-  if (S.scrolls) measureStage(S);
+  // A word that takes the place of a question mark is wider.
+  if (S.scrolls || S.guess || S.guessed) measureStage(S);
+  S.guessed = S.guess;
   moveTo(S, curvesOf(S, view));
-  sayAll(S.find(".says"), ...sentenceOf(S, view));
+  sayAll(S.find(".says"), ...(isHidden(S) ? QUESTION : sentenceOf(S, view)));
 }
 
 /** @param {StepperState} S @param {StageView} view */
@@ -236,7 +271,7 @@ export function listenToStage(S, go) {
       if (!S.data || S.scrolled === scrolledTo(S)) return;
       measureStage(S);
       cancelAnimationFrame(S.moving);
-      S.curves = curvesOf(S, viewOf(S));
+      S.curves = isHidden(S) ? [] : curvesOf(S, viewOf(S));
       paint(S);
     };
     const under = (/** @type {Event} */ event) => {
@@ -244,7 +279,7 @@ export function listenToStage(S, go) {
       return chip ? [...list.children].indexOf(/** @type {Element} */ (chip.parentNode)) : -1;
     };
     const look = (/** @type {number} */ at) => {
-      if (S.look?.held || ((S.look?.at ?? -1) === at && S.look?.side === side)) return;
+      if (isHidden(S) || S.look?.held || ((S.look?.at ?? -1) === at && S.look?.side === side)) return;
       S.look = at < 0 ? null : { side, at, held: false };
       redraw(S);
     };
@@ -268,7 +303,8 @@ export function listenToStage(S, go) {
       if (side === "target") {
         S.look = null;
         if (at > 0) go(at - 1);
-      } else {
+      } else if (isHidden(S)) return takeGuess(S, { source: at });
+      else {
         const again = S.look?.held && S.look.side === side && S.look.at === at;
         S.look = again ? null : { side, at, held: true };
       }
@@ -351,6 +387,7 @@ export function drawChips(S, view) {
       joined: joins(source.words, i),
       open: joins(source.words, i + 1),
       touched: isTouched("source", i),
+      "guessed-word": isGuessed(S, i),
       looking: looking("source", i),
     });
     const chip = /** @type {HTMLButtonElement} */ (slot.firstChild);
@@ -362,7 +399,8 @@ export function drawChips(S, view) {
   const slots = children(chips, n + 1, makeChip);
   slots.forEach((slot, i) => {
     const next = i === S.step + 1;
-    const text = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
+    const word = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
+    const text = next && isHidden(S) ? UNKNOWN : word;
     const later = i > S.step + 1;
     // A word that has not been read yet has no weight.
     setChip(slot, numberOf("target", i), text, i > S.step && view.column < 0 ? null : shareOf("target", i), {

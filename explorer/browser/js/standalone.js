@@ -167,7 +167,7 @@ function show(P) {
 
 /** Stores the options of the views of heads, when they report their place. @param {StandaloneState} P @param {import("./structs").Position} at */
 function storeOptions(P, at) {
-  if (P.view === "heads") P.place = { ...P.place, options: at.options };
+  if (at.options) P.place = { ...P.place, options: at.options };
 }
 
 /** Shows another recording. @param {StandaloneState} P @param {number} at @param {number} step */

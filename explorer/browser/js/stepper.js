@@ -4,15 +4,16 @@ import { magnification } from "./canvas.js";
 import { readTheme } from "./colours.js";
 import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, say } from "./dom.js";
+import { drawGuess, isHidden, listenToGuess, toggleGuess } from "./guess.js";
 import { hub } from "./hub.js";
 import { NOWHERE } from "./maps.js";
 import { KINDS } from "./names.js";
 import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, stepName } from "./player.js";
-import { listenToPresent } from "./present.js";
+import { listenToPresent, presenting } from "./present.js";
 import { serverSource } from "./source_server.js";
-import { drawStage, drawWords, listenToStage, measureStage } from "./stage.js";
+import { drawStage, drawWords, fitWords, listenToStage, measureStage } from "./stage.js";
 import {
   drawCaption,
   drawChecks,
@@ -25,12 +26,29 @@ import {
 } from "./stepper_maps.js";
 import { chooseMaps, pick, reportOf } from "./stepper_state.js";
 import { decodingOf, isWhole, listen } from "./store.js";
-import { end, goTo, keepWithin, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw } from "./view.js";
+import {
+  end,
+  goTo,
+  keepWithin,
+  listenToSteps,
+  listenToViewKeys,
+  listenToWidth,
+  opensAnew,
+  redraw,
+  report,
+} from "./view.js";
 
 /** @import { Decoding, Kind, StepperState } from "./types" */
 
 const TEMPO = 700; // ms per step
 const SPEEDS = [1, 2, 0.5];
+/** @type {[string, string][]} */
+const HELP = [
+  ["F", "present: fill the screen"],
+  ["+ − 0", "larger or smaller cells, or as large as fit"],
+  ["P", "predict first: hide each next word until it has been guessed"],
+  ["M", "to the maps, and back to the sentences"],
+];
 
 /**
  * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
@@ -67,6 +85,9 @@ function take(S) {
 /** Lays out everything that depends on the width, after a change of the width or of the words. @param {StepperState} S */
 function fit(S) {
   S.zoom = magnification(S.box);
+  S.box.classList.toggle("mapped", S.mapped && presenting(S.box));
+  say(S.find(".to-maps"), S.mapped ? "Sentences" : "Maps");
+  fitWords(S);
   layOut(S);
   measureStage(S);
   const { still } = S;
@@ -90,6 +111,9 @@ function create(root) {
       figures: {},
       sort: { by: 0, sign: 1 },
       words: false,
+      mapped: false,
+      guess: false,
+      guesses: new Map(),
       draw: () => draw(S),
       reportOf: () => reportOf(S),
       look: null,
@@ -113,6 +137,8 @@ function create(root) {
       caption: part("p"),
       readout: part(".readout"),
       plot: NOWHERE,
+      wish: { zoom: 1 },
+      zoom: () => {},
     };
     listenToMap(S, kind);
   }
@@ -127,6 +153,9 @@ function create(root) {
   const present = listenToPresent(S.box, find(".present"), () => S.data && fit(S));
   const run = listenToSteps(S, TEMPO, (name) => {
     if (name === "present") present();
+    else if (name === "maps") goToMaps(S);
+    else if (name === "predict") toggleGuess(S);
+    else if (name.startsWith("zoom ")) S.figures[S.kind].zoom(Number(name.slice(5)));
     else if (name === "speed") {
       S.speed = SPEEDS[(SPEEDS.indexOf(S.speed) + 1) % SPEEDS.length];
       redraw(S);
@@ -137,17 +166,25 @@ function create(root) {
   find(".words").onclick = () => {
     Object.assign(S, { words: !S.words, cell: null, look: null });
     chooseMaps(S);
+    report(S);
     drawWords(S); // their numbers, and so their widths, have changed
     fit(S);
   };
+  S.find(".to-maps").onclick = () => goToMaps(S);
   listenToHeat(S);
+  listenToGuess(S);
   details.ontoggle = () => drawKeys(S);
   const escape = () => {
     if (!S.cell && !S.look) return;
     Object.assign(S, { cell: null, look: null });
     redraw(S);
   };
-  listenToViewKeys(S, { commands: { f: "present" }, help: [["F", "present: fill the screen"]], run, escape });
+  listenToViewKeys(S, {
+    commands: { f: "present", m: "maps", p: "predict", "+": "zoom 1", "-": "zoom -1", 0: "zoom 0" },
+    help: HELP,
+    run,
+    escape,
+  });
   listenToWidth(S, () => fit(S));
   S.unsubscribe = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
   return S;
@@ -160,7 +197,8 @@ function create(root) {
  */
 function load(S, data) {
   const { order, source, target, alternatives } = data;
-  const { step, kind, layer, head } = S.mount.start;
+  const { step, kind, layer, head, options } = S.mount.start;
+  if (data !== S.data) S.guesses.clear();
   Object.assign(S, {
     data,
     cell: null,
@@ -177,6 +215,8 @@ function load(S, data) {
   if (opensAnew(S, S.mount)) {
     Object.assign(S, { step: step - 1, kind });
     S.pick[kind] = { layer, head };
+    S.options = options;
+    if (options) ({ words: S.words, guess: S.guess } = options);
   }
   keepWithin(S);
   // A model without self-attention, such as an LSTM, has no maps of it.
@@ -203,13 +243,26 @@ function draw(S) {
   for (const kind of S.data.order) drawMap(S, kind);
   drawPick(S);
   drawPlace(S, S.data.diagram, S.width, (kind, layer) => pick(S, kind, { layer }));
-  drawSteps(S, stepName(S.data, S.step));
+  drawSteps(S, isHidden(S) ? `${S.step + 1}: to be guessed` : stepName(S.data, S.step));
   drawSpeed(S);
   drawNext(S);
+  drawGuess(S);
   for (const kind of S.data.order) drawCaption(S, kind);
   drawStage(S);
   drawReadout(S);
   drawKeys(S);
+}
+
+/** Goes to the maps, or from there back to the sentences; in a presentation, one takes the place of the other. @param {StepperState} S */
+function goToMaps(S) {
+  const maps = S.find(".maps");
+  if (presenting(S.box)) {
+    S.mapped = !S.mapped;
+    fit(S);
+  } else {
+    const there = maps.getBoundingClientRect().top < innerHeight / 3;
+    (there ? S.box : maps).scrollIntoView({ behavior: S.still ? "instant" : "smooth" });
+  }
 }
 
 /** @param {StepperState} S */

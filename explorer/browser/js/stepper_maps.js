@@ -4,9 +4,11 @@
 import { cellUnder, paper, windowHeight } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { ROOMY, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
+import { drawCells, holdsNumbers, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals, plural } from "./numbers.js";
+import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { presenting } from "./present.js";
 import { WHY_MASKED, drawBadges, keyRows, line, looksAt, numbered, tokenName } from "./wording.js";
 import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { sayKind } from "./terms.js";
@@ -15,7 +17,8 @@ import { weightsOf } from "./weights.js";
 
 /** @import { ChosenCell, Kind, StepperState } from "./types" */
 
-const LOW = 3; // minimum size of a cell, in pixels
+const WIDEST = 80; // maximum size of a cell, in pixels
+const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
 export function layOut(S) {
@@ -28,29 +31,32 @@ export function layOut(S) {
       beside: labels.left + Math.max(labels.right, labels.over) + 3,
     };
   });
-  // Side by side only if the small maps have room for their smallest cells.
-  const needed = Math.max(...sizes.map(({ m, beside }) => beside + m.keys * LOW));
-  const single = sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
+  // Side by side only if the small maps have room for a few readable cells; they scroll.
+  const needed = Math.max(...sizes.map(({ m, beside }) => beside + Math.min(m.keys, FEW) * LOW));
+  const single = sizes.length < 2 || (S.box.clientWidth - 48) * 0.266 < Math.max(needed, 200);
   S.find(".maps").classList.toggle("single", single);
   S.laidOut = S.kind;
   for (const kind of S.data.order) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
-  // The choice of head is beside the maps, or if these are stacked, next to the stage that it changes.
-  const home = S.find(single ? ".walk" : ".side");
+  // The choice of head is beside the maps, or if these are stacked or hidden, next to the stage that it changes.
+  const hidden = presenting(S.box) && !S.mapped;
+  const home = S.find(single || hidden ? ".walk" : ".side");
   const choice = S.find(".choice");
   if (choice.parentNode !== home) {
     if (single) home.append(choice);
     else home.prepend(choice);
   }
-  // On a small laptop, the map in focus fits on the screen.
-  const most = Math.max(232, windowHeight(S.box) - 540);
+  // On a small laptop, the map in focus fits on the screen; in a presentation, it fills the screen.
+  const most = Math.max(232, windowHeight(S.box) - (presenting(S.box) ? 230 : 540));
   const least = Math.max(160, windowHeight(S.box) / 4);
   for (const { f, m, labels, beside } of sizes) {
     const tall = single || f === S.figures[S.kind] ? most : least;
     const across = (f.box.clientWidth - beside) / m.keys;
-    const fair = Math.min(across, tall / m.queries);
-    // With many rows, a taller plot is better than cells too small to see.
-    const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 5), 46));
-    f.plot = plotOf(labels, m, cell);
+    const fair = Math.floor(Math.min(across, tall / m.queries));
+    f.plot = plotOf(labels, m, cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST)));
+    f.labels = labels;
+    const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
+    box.style.maxHeight = `${Math.max(tall + f.plot.top + 20, 280)}px`;
+    Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });
   }
   // On a phone, the layout of the translation depends on the kind.
   S.find(".stage").dataset.kind = S.kind;
@@ -91,7 +97,14 @@ export function drawMap(S, kind) {
   const rows = shownRows(S, kind);
   const row = currentRow(S, kind);
   const c = S.cell?.kind === kind ? S.cell : null;
+  const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
+  const at = c?.key ?? rowOf(S, kind, row).seen[0]?.key;
+  const followed = [row, at, layer, head, S.words, S.seq, f.plot.cell].join();
+  if (f.followed !== followed && !(c && !c.locked)) bringIntoSight(box, f.plot, f.labels?.right ?? 0, row, at);
+  f.followed = followed;
+  const sight = sightOf(box);
   const drawn = [
+    ...Object.values(sight ?? {}),
     S.seq,
     layer,
     head,
@@ -129,6 +142,7 @@ export function drawMap(S, kind) {
       titles: AXES[kind],
       row,
       ruled: true,
+      sight,
       marks,
     },
     S.zoom,
@@ -155,7 +169,11 @@ function cellAt(S, kind, event) {
  * @param {Kind} kind
  */
 export function listenToMap(S, kind) {
-  const { canvas } = S.figures[kind];
+  const { canvas, box, wish } = S.figures[kind];
+  S.figures[kind].zoom = listenToZoom(box, wish, () => {
+    layOut(S);
+    redraw(S);
+  });
   const choose = (/** @type {ChosenCell | null} */ cell) => {
     S.cell = cell;
     redraw(S);
@@ -235,7 +253,7 @@ export function drawCaption(S, kind) {
     f.about,
     `${layerName(layer)} · ${which} · ${S.data.model}` +
       (encoder ? "" : ` · step ${S.step + 1}`) +
-      (f.plot.cell >= ROOMY ? " · no number: below 0.005" : ""),
+      (holdsNumbers(f.canvas, f.plot.cell) ? " · no number: below 0.005" : ""),
   );
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
@@ -273,10 +291,10 @@ export function drawReadout(S) {
       make("div", "hint", c.locked ? "locked · Esc to unlock" : "click or Enter to lock"),
     );
     const { left, top, cell } = f.plot;
-    const scrolled = /** @type {Element} */ (f.canvas.parentNode).scrollLeft;
+    const { scrollLeft: scrolled, scrollTop } = /** @type {Element} */ (f.canvas.parentNode);
     // Below the cell's row, so that it never hides the row that it describes.
     const x = Math.min(left + c.key * cell - scrolled, f.box.clientWidth - f.readout.offsetWidth);
-    f.readout.style.transform = `translate(${Math.max(0, x)}px,${f.canvas.offsetTop + top + (c.query + 1) * cell + 6}px)`;
+    f.readout.style.transform = `translate(${Math.max(0, x)}px,${f.canvas.offsetTop + top + (c.query + 1) * cell - scrollTop + 6}px)`;
   }
 }
 

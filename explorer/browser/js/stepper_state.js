@@ -91,7 +91,15 @@ export function currentRow(S, kind) {
 function placeOf(S) {
   const step = S.step + 1;
   const row = S.kind === "encoder" ? 1 : step;
-  return { kind: S.kind, ...S.pick[S.kind], step, row, column: null, options: null };
+  const { words, guess } = S;
+  return {
+    kind: S.kind,
+    ...S.pick[S.kind],
+    step,
+    row,
+    column: null,
+    options: S.options && { ...S.options, words, guess },
+  };
 }
 
 /** @param {StepperState} S @returns {import("./structs").ViewReport} */

@@ -274,8 +274,13 @@ export interface HeadsFigure {
   title: HTMLElement;
   about: HTMLElement;
   plot: Plot;
+  /** How large the reader wants the cells, and how to change that; what the map was last scrolled to. */
+  wish: { zoom: number };
+  zoom: (by: number) => void;
+  followed?: string;
 }
 export interface StepperFigure extends HeadsFigure {
+  labels?: import("./maps.js").Labels;
   caption: HTMLElement;
   readout: HTMLElement;
   /** A key of everything that the map was drawn from, so that it is drawn again only after a change. */
@@ -299,6 +304,14 @@ export interface StepperState extends ViewState {
   /** Whether subwords are merged into words, and the tokens of each word. */
   words: boolean;
   spans: Record<Side, Span[]>;
+  /** Whether the maps fill the screen of a presentation instead of the sentences. */
+  mapped: boolean;
+  /** Whether each step waits for a guess, whether it did at the last drawing, and the guesses by step. */
+  guess: boolean;
+  guessed?: boolean;
+  guesses: Map<number, import("./guess.js").Guess>;
+  /** The options of the page's address, of which the stepper has `words` and `guess`. */
+  options: ViewOptions | null;
   single: Record<Side, Span[]> | null;
   /** The stage: the token pointed at, the source chip that Tab reaches, the positions of the chips, the curves. */
   look: Look | null;

@@ -2,6 +2,8 @@
 
 /** @import { AttentionMap, Cell, Row, Span } from "./types" */
 
+const SPREAD = 0.98; // effective keys, as a share of the visible ones, from which the weight is called spread out
+
 /**
  * Weights of one head [query, key], counted from 1; head 0 is the mean over the heads, which is cached.
  * @param {AttentionMap} m a map whose numbers have arrived
@@ -56,9 +58,19 @@ export function rankedRow(values, mask, query, keys) {
   return { cells, seen };
 }
 
-/** Entropy of a row in nats. @param {Cell[]} seen */
-export const entropyOf = (seen) =>
-  Math.max(0, -seen.reduce((sum, { weight }) => sum + (weight > 0 ? weight * Math.log(weight) : 0), 0));
+/** Entropy of a row in nats; of its shares, if the weights of somebody else's file do not sum to 1. @param {Cell[]} seen */
+export function entropyOf(seen) {
+  const total = seen.reduce((sum, { weight }) => sum + weight, 0);
+  const of = (/** @type {number} */ share) => (share > 0 ? share * Math.log(share) : 0);
+  return total > 0 ? Math.max(0, -seen.reduce((sum, { weight }) => sum + of(weight / total), 0)) : 0;
+}
+
+/**
+ * Whether a row prefers no key: its weight is spread almost evenly over more than two.
+ * @param {number} entropy in nats
+ * @param {number} visible number of visible keys
+ */
+export const isSpread = (entropy, visible) => visible > 2 && Math.exp(entropy) >= SPREAD * visible;
 
 /**
  * The heaviest keys of a row, as many as are needed for `mass` percent of its weight.

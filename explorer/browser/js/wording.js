@@ -2,6 +2,7 @@
 
 import { make, say } from "./dom.js";
 import { fourDecimals, wholePercent } from "./numbers.js";
+import { entropyOf, isSpread } from "./weights.js";
 
 /** @import { Content, Find, Row } from "./types" */
 
@@ -18,7 +19,7 @@ const MASKED = ["", "masked: future", "masked: padding"];
 export const line = (name, ...content) => make("div", "", make("span", "name", name), ...content);
 
 /**
- * "looks at *dog* 62 %, *a* 21 %": the heaviest keys of a row, at most `most`.
+ * "looks at *dog* 62 %, *a* 21 %": the heaviest keys of a row, at most `most`; or that it prefers none.
  * @param {Row} row
  * @param {string[]} columns
  * @param {string} side
@@ -27,6 +28,15 @@ export const line = (name, ...content) => make("div", "", make("span", "name", n
  */
 export function looksAt({ seen }, columns, side, most) {
   if (!seen.length) return [" sees nothing: every key is masked."];
+  if (isSpread(entropyOf(seen), seen.length)) {
+    const even = wholePercent(1 / seen.length);
+    const top = numbered(columns, seen[0].key, side);
+    return [
+      ` spreads its weight over ${seen.length} keys (${even} each if even), at most ${wholePercent(seen[0].weight)} on `,
+      top,
+      ".",
+    ];
+  }
   const best = seen.filter((c, i) => i < most && (c.weight >= 0.1 || i < 1));
   const keys = best.flatMap((c, i) => [i ? ", " : " ", numbered(columns, c.key, side), ` ${wholePercent(c.weight)}`]);
   return [" looks at", ...keys, "."];

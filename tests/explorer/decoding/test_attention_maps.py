@@ -60,10 +60,17 @@ def test_rows_can_be_merged_by_the_word_that_they_predict() -> None:
     maps = attention_maps(trace, "cross", "words-next")
     assert maps.row_spans == ((0, 3), (3, 4), (4, 5))
     assert maps.predicted == ("unzerbrechliche", "tassen", "<eos>")
-    assert maps.rows[1] == "liche"
+    assert maps.rows == ("<sos>", "unzerbrechliche", "tassen"), "each row is named by the whole word before it"
     expected = trace.cross[0, 0, :3, :3].astype(np.float64).sum(axis=-1).mean()
     assert maps.weights[0, 0, 0, 0] == pytest.approx(expected, abs=1e-7)
     assert attention_maps(trace, "encoder", "words-next").row_spans == ((0, 3), (3, 4), (4, 5)), "a row of the encoder"
+
+
+def test_whole_words_lead_to_whole_words_and_to_a_token_where_the_next_word_is_unknown() -> None:
+    trace = subwords()
+    assert attention_maps(trace, "cross", "words").predicted == ("unzerbrechliche", "tassen", "<eos>")
+    other = dataclasses.replace(trace, predicted_tokens=(*trace.predicted_tokens[:3], "gl", "<eos>"))
+    assert attention_maps(other, "cross", "words").predicted == ("unzerbrechliche", "gl", "<eos>")
 
 
 def test_a_merged_cell_is_masked_only_if_all_of_its_cells_are() -> None:
@@ -110,3 +117,5 @@ def test_entropy_and_effective_keys_of_known_rows() -> None:
     rows = np.array([[[1.0, 0.0, 0.0, 0.0], [0.25] * 4], [[0.5, 0.5, 0.0, 0.0], [0.0] * 4]], dtype=np.float32)
     np.testing.assert_allclose(entropy(rows), [[0.0, math.log(4)], [math.log(2), 0.0]], atol=1e-12)
     np.testing.assert_allclose(effective_keys(rows), [[1, 4], [2, 1]], atol=1e-12)
+    others = np.array([0.2, 0.2, 0.2, 0.0], dtype=np.float32)
+    assert effective_keys(others) == pytest.approx(3), "in a file from elsewhere, weights count as shares of their sum"

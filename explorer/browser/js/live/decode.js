@@ -236,15 +236,17 @@ function recording() {
 /** @param {AttentionMap} map @param {Record<"source" | "target", { tokens: string[], words: number[] }>} sides @param {string[]} predicted @param {boolean} subwords */
 function formsOf(map, sides, predicted, subwords) {
   const [queries, keys] = SIDES[map.kind];
-  const labels = { rows: map.rows, columns: map.columns, predicted: map.kind === "encoder" ? [] : predicted };
   const single = (/** @type {string[]} */ tokens) => spansOf(tokens.map(() => -1));
-  const forms = { tokens: formOf(map, labels, single(map.rows), single(map.columns)) };
+  const tokens = { rows: map.rows, columns: map.columns, predicted: map.kind === "encoder" ? [] : predicted };
+  const alone = single(map.rows);
+  const forms = { tokens: formOf(map, { ...tokens, words: alone }, alone, single(map.columns)) };
   if (!subwords) return forms;
   const columns = spansOf(sides[keys].words);
-  const words = sides[queries].words;
+  const { words } = sides[queries];
+  const labels = { ...tokens, words: spansOf(words) };
   return {
     ...forms,
-    words: formOf(map, labels, spansOf(words), columns),
+    words: formOf(map, labels, labels.words, columns),
     ...(map.kind !== "encoder" && { "words-next": formOf(map, labels, spansOf([...words.slice(1), -1]), columns) }),
   };
 }

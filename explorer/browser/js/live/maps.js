@@ -1,6 +1,6 @@
 // The labels of all heads of one kind and the numbers that tell them apart. As explorer/decoding/attention_maps.py.
 
-import { joins, mergeWords } from "../weights.js";
+import { joins, mergeWords, spanWith } from "../weights.js";
 
 /** @import { AttentionMap, Kind, Span } from "../types" */
 /** @typedef {import("../structs").FormOfMap} FormOfMap */
@@ -14,7 +14,7 @@ export function spansOf(words) {
 }
 
 /**
- * @param {AttentionMap} map with its numbers @param {{ rows: string[], predicted: string[], columns: string[] }} labels
+ * @param {AttentionMap} map with its numbers @param {{ rows: string[], predicted: string[], columns: string[], words: Span[] }} labels `words`: the tokens of each word of the rows
  * @param {Span[]} rowSpans @param {Span[]} columnSpans @returns {FormOfMap}
  */
 export function formOf(map, labels, rowSpans, columnSpans) {
@@ -61,9 +61,14 @@ export function formOf(map, labels, rowSpans, columnSpans) {
   }
   const joined = (/** @type {string[]} */ tokens, /** @type {Span[]} */ spans) =>
     spans.map(([start, end]) => tokens.slice(start, end).join(""));
+  // Words are named whole; a prediction that was not read next is a token, because the rest of its word is unknown.
+  const { rows, predicted, words } = labels;
+  const wordAt = (/** @type {number} */ i) => joined(rows, [words[spanWith(words, i)]])[0];
+  const leadsTo = (/** @type {Span} */ [, end]) =>
+    rows[end] === predicted[end - 1] ? wordAt(end) : predicted[end - 1];
   return {
-    rows: joined(labels.rows, rowSpans),
-    predicted: labels.predicted.length ? joined(labels.predicted, rowSpans) : [],
+    rows: rowSpans.map(([start]) => wordAt(start)),
+    predicted: predicted.length ? rowSpans.map(leadsTo) : [],
     columns: joined(labels.columns, columnSpans),
     row_spans: rowSpans,
     column_spans: columnSpans,

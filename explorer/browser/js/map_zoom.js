@@ -1,0 +1,74 @@
+// The size of a large map's cells, and the part of it that is in sight: maps of long sentences scroll, with their labels
+// pinned to the edges, and follow the row in view.
+
+import { clamp } from "./numbers.js";
+
+/** @import { Plot } from "./types" */
+
+const READABLE = 12; // minimum size of a cell unless somebody zooms out, in pixels
+const [LEAST, MOST] = [3, 96]; // size of a cell, in pixels
+const STEP = 1.25;
+const AREA = 16e6; // maximum area of a canvas, in screen pixels
+
+/** How large the reader wants the cells, as a factor; 1 = as large as fit. @typedef {{ zoom: number }} Zoom */
+/** The part of a map in sight: its corner and its size, in pixels of the canvas. @typedef {{ x: number, y: number, width: number, height: number }} Sight */
+
+/**
+ * The size of a cell: what fits, but never too small to read unless the reader zooms out.
+ * @param {number} fitting
+ * @param {Zoom} wish
+ * @param {{ keys: number, queries: number }} cells
+ * @param {number} [widest] maximum size unless the reader zooms in
+ */
+export function cellSize(fitting, { zoom }, { keys, queries }, widest = MOST) {
+  const most = Math.min(MOST, Math.sqrt(AREA / (keys * queries)) / (window.devicePixelRatio || 1));
+  return clamp(Math.round(clamp(fitting, READABLE, widest) * zoom), LEAST, Math.max(LEAST, Math.floor(most)));
+}
+
+/**
+ * Lets the buttons of a map, the keys + and −, and the wheel with Ctrl zoom.
+ * @param {HTMLElement} figure
+ * @param {Zoom} wish
+ * @param {() => void} redraw
+ * @returns {(by: number) => void} zooms in (1), out (−1), or to the fitting size (0)
+ */
+export function listenToZoom(figure, wish, redraw) {
+  const zoom = (/** @type {number} */ by) => {
+    wish.zoom = by ? clamp(wish.zoom * STEP ** by, 0.1, 10) : 1;
+    redraw();
+  };
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (figure.querySelectorAll(".zoom button")))
+    button.onclick = () => zoom(Number(button.value));
+  figure.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault(); // the page would zoom
+      zoom(event.deltaY < 0 ? 1 : -1);
+    },
+    { passive: false },
+  );
+  figure.querySelector("canvas")?.parentNode?.addEventListener("scroll", redraw);
+  return zoom;
+}
+
+/** The part of a map in sight, or null if it does not scroll. @param {HTMLElement} box @returns {Sight | null} */
+export function sightOf(box) {
+  const { scrollLeft: x, scrollTop: y, clientWidth: width, clientHeight: height } = box;
+  return box.scrollWidth > width || box.scrollHeight > height ? { x, y, width, height } : null;
+}
+
+/**
+ * Scrolls a map as little as needed to bring a cell into sight, beside the labels.
+ * @param {HTMLElement} box
+ * @param {Plot} plot
+ * @param {number} right width of the labels on the right, in pixels
+ * @param {number} row
+ * @param {number | undefined} column
+ */
+export function bringIntoSight(box, { left, top, cell }, right, row, column) {
+  const shifted = (/** @type {number} */ at, /** @type {number} */ index, /** @type {number} */ room) =>
+    clamp(at, (index + 1) * cell - room + 2, index * cell);
+  box.scrollTop = shifted(box.scrollTop, row, box.clientHeight - top);
+  if (column !== undefined) box.scrollLeft = shifted(box.scrollLeft, column, box.clientWidth - left - right);
+}

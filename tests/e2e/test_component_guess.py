@@ -1,0 +1,113 @@
+"""Predict first, in a real browser: what is to be guessed is hidden, and then stands beside the guess.
+
+Every head of the planted trace looks at one key only; the ten likeliest words have 1/2, 1/4, 1/8 …
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser import box_of
+from tests.e2e.bench import Bench
+from tests.e2e.stage import CURVES, settled, shares
+
+VISIBLE = """() => [...root.querySelectorAll(".stepper *")].filter((element) =>
+  element.checkVisibility({ visibilityProperty: true })).flatMap((element) => [
+    ...[...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data.trim()),
+    element.ariaLabel, element.getAttribute("aria-valuetext"), element.title,
+  ]).filter(Boolean)"""
+
+
+def guessing(stage: Bench, **changes: int) -> None:
+    stage.mount(view="guess", **({"step": 2, "layer": 1, "head": 2} | changes))  # row 2 looks at source token 3
+    settled(stage)
+
+
+def is_hidden(stage: Bench) -> bool:
+    texts = stage.page.evaluate(VISIBLE)
+    told = any("lis" in text.split() or "other1" in text for text in texts)
+    painted = stage.page.evaluate(CURVES, 0.5)
+    assert told == bool(painted) == any(shares(stage, "source"))
+    return not told
+
+
+def test_the_word_its_probability_and_its_curves_appear_when_somebody_says_so(stage: Bench) -> None:
+    guessing(stage)
+    assert is_hidden(stage)
+    assert stage.text(".target .next .token") == "?"
+    assert stage.text(".says").startswith("What comes next?")
+    stage.click(".guess button")
+    settled(stage)
+    assert not is_hidden(stage)
+    assert stage.text(".guessed") == "The model writes lis."
+    assert stage.text(".says").startswith("To write lis")
+    chip = box_of(stage(".target .next .chip"))
+    ends = stage.page.evaluate(CURVES, 0.97)
+    assert chip["x"] <= min(ends) <= max(ends) <= chip["x"] + chip["width"], "the curve meets the word, which is wider"
+    stage.press("ArrowRight")
+    assert stage(".guess").is_visible(), "the next word is to be guessed again"
+    stage.press("ArrowLeft")
+    assert not stage(".guess").is_visible(), "what has been seen stays seen"
+
+
+@pytest.mark.parametrize(
+    ("chip", "answer"),
+    [
+        (2, "Your guess: 3 red has 100 % of cross-attention, the most."),
+        (0, "Your guess: 1 i has 0 % of cross-attention; the most, 100 %, is on 3 red."),
+    ],
+)
+def test_a_click_on_a_source_word_is_a_guess(stage: Bench, chip: int, answer: str) -> None:
+    guessing(stage)
+    stage(".source .chip").nth(chip).hover()
+    settled(stage)
+    assert is_hidden(stage), "pointing at a word tells nothing"
+    stage(".source .chip").nth(chip).click()
+    settled(stage)
+    assert not is_hidden(stage)
+    assert stage.text(".guessed") == answer
+    marked = stage(".source .slot").evaluate_all("all => all.map((slot) => slot.classList.contains('guessed-word'))")
+    assert marked == [i == chip for i in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        ("Lis", "Your guess: Lis, as the model."),
+        ("other1", "Your guess: other1, 25.0 %. The model writes lis."),
+        ("<b>x</b>", "Your guess: <b>x</b>, not among the 10 likeliest. The model writes lis."),
+    ],
+)
+def test_a_typed_word_is_a_guess_also_in_a_presentation(stage: Bench, word: str, answer: str) -> None:
+    guessing(stage)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement")
+    stage(".guess input").fill(word)
+    stage.press("Enter")
+    settled(stage)
+    assert not is_hidden(stage)
+    assert stage.text(".guessed") == answer
+    stage.press("ArrowRight")
+    assert stage.step() == "step 3 of 5", "the keys step again"
+
+
+def test_a_key_and_a_button_switch_it_and_the_address_says_so(stage: Bench) -> None:
+    stage.mount(step=2, layer=1, head=2, view="lines.log")
+    settled(stage)
+    assert not is_hidden(stage)
+    stage.press("p")
+    settled(stage)
+    assert is_hidden(stage)
+    assert stage.reported_view() == "lines.guess.log", "the options of the other views stay"
+    stage.click(".predict")
+    settled(stage)
+    assert not is_hidden(stage)
+    assert stage.reported_view() == "lines.log"
+
+
+def test_nothing_moves_when_the_answer_appears(stage: Bench) -> None:
+    guessing(stage)
+    places = "() => ['.stage', '.source .chip', '.telling', '.maps'].map((part) => root.querySelector(part).offsetTop)"
+    before = stage.page.evaluate(places)
+    stage.click(".guess button")
+    assert stage.page.evaluate(places) == before
