@@ -147,9 +147,8 @@ class ModelConfig:
             )
         if self.positions == "relative" and self.relative_distance <= self.relative_buckets // 2:
             raise ConfigError(
-                "relative_distance={distance} must be larger than half of relative_buckets={buckets}.",
-                distance=self.relative_distance,
-                buckets=self.relative_buckets,
+                f"relative_distance={self.relative_distance} must be larger than half of "
+                f"relative_buckets={self.relative_buckets}."
             )
         target_ids = (*self.banned_tokens, self.first_token)
         if not all(0 <= i < max(self.tgt_vocab_size, 1) for i in target_ids):
@@ -168,14 +167,8 @@ class ModelConfig:
     @property
     def is_variant(self) -> bool:
         """Whether a Transformer differs from the paper's in some part; see :mod:`model.variants`."""
-        return (
-            self.layer_norm != "standard"
-            or self.norm_epsilon != 1e-5
-            or self.feed_forward != "plain"
-            or not self.bias
-            or not self.residual
-            or self.has_attention_variant
-        )
+        parts = (self.layer_norm, self.norm_epsilon, self.feed_forward, self.bias, self.residual)
+        return parts != ("standard", 1e-5, "plain", True, True) or self.has_attention_variant
 
     @property
     def has_attention_variant(self) -> bool:

@@ -88,10 +88,11 @@ def _is_known(name: str) -> bool:
     return name in _KNOWN or bool(_SNAPSHOT.fullmatch(name) or _STATE.fullmatch(name))
 
 
-def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
+def import_zip(file: IO[bytes], checkpoints: Path, name: str = "", languages: tuple[str, str] = ("", "")) -> str:
     """Unpack a zip file as a new model and return its name: `name`, or the name in the zip file.
 
-    The file contains an exported model, or a translator as Hugging Face `transformers` stores it.
+    The file contains an exported model, or a translator as Hugging Face `transformers` stores it, whose languages may
+    be chosen: those of source and target.
 
     Raises:
         ArchiveError: it is not a zip file, contains anything that no model folder has (paths that lead out of it,
@@ -114,7 +115,7 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
             inside.mkdir(parents=True)
             _unpack(archive, chosen, inside)
             if foreign:
-                _rewrite(inside, building)
+                _rewrite(inside, building, languages)
             else:
                 _check(building)
     return building.name
@@ -133,8 +134,10 @@ def _name_of(file: IO[bytes]) -> str:
         raise ArchiveError("The zip file has no folder that would name the model; type a name for it.") from None
 
 
-def import_translator(folder: Path, checkpoints: Path, name: str = "") -> str:
+def import_translator(folder: Path, checkpoints: Path, name: str = "", languages: tuple[str, str] = ("", "")) -> str:
     """Import a translator from a folder on this server and return its name: `name`, or that of the folder.
+
+    `languages` are those of source and target of a model that has several.
 
     Raises:
         ArchiveError: there is already a model of this name. ViewerError: this server is read-only.
@@ -152,14 +155,15 @@ def import_translator(folder: Path, checkpoints: Path, name: str = "") -> str:
             "There is no translator to import at this path: give its folder, with config.json and weights."
         )
     with _holder(checkpoints, name or folder.name) as building:
-        _rewrite(folder, building)
+        _rewrite(folder, building, languages)
     return building.name
 
 
-def _rewrite(theirs: Path, ours: Path) -> None:
+def _rewrite(theirs: Path, ours: Path, languages: tuple[str, str]) -> None:
     from model.importing.import_folder import import_folder  # here, because it imports torch
+    from model.importing.languages import Languages
 
-    import_folder(theirs, ours)
+    import_folder(theirs, ours, languages=Languages(*languages))
 
 
 @contextmanager

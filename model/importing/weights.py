@@ -22,8 +22,6 @@ from model.importing.translator import OwnSearch, Settings, Vocabulary, read_sea
 from model.positions import sinusoidal_table
 
 _PREFIX = "model."
-MEMORY_FACTOR = 1.5
-"""Memory that an import needs at most, in units of its weights in float32."""
 ATTENTION = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
@@ -41,12 +39,13 @@ class Ledger:
     """The tensors of a model's files, with the names `left` of those not used yet, and the `parameters` set from them.
 
     `files` gives the file of each tensor. The names lack `prefix` if the model was saved without its output projection.
+    `copies` is the number of further copies of the largest tensor that the parameters will contain.
 
     Raises:
         ImportFailed: a file cannot be read, or the tensors do not fit into the memory.
     """
 
-    def __init__(self, files: Mapping[str, Path], *, prefix: str = _PREFIX) -> None:
+    def __init__(self, files: Mapping[str, Path], *, prefix: str = _PREFIX, copies: int = 0) -> None:
         paths = sorted(set(files.values()))
         self.file = paths[0].name if len(paths) == 1 else "the weights"
         self.parameters: dict[str, Tensor] = {}
@@ -61,7 +60,7 @@ class Ledger:
         except (SafetensorError, OSError) as error:
             raise ImportFailed(f"{self.file} cannot be read: {error}.") from None
         self._halves = sum(part.get_dtype() in ("F16", "BF16") for part in slices)
-        _check_memory(sum(math.prod(part.get_shape()) for part in slices))
+        _check_memory([math.prod(part.get_shape()) for part in slices], copies)
 
     def use(self, name: str) -> str | None:
         """Mark a tensor as used and return its name; None if there is none."""
@@ -104,12 +103,15 @@ class Ledger:
         return (f"{self._halves} of {len(self.names)} tensors were stored with 16 bits a number and are 32 here.",)
 
 
-def _check_memory(n_numbers: int) -> None:
-    """Raise an ImportFailed if so many numbers do not fit into the free memory, in float32 and while converting."""
-    needed, free = 4 * n_numbers * MEMORY_FACTOR, psutil.virtual_memory().available
+def _check_memory(sizes: Sequence[int], copies: int) -> None:
+    """Raise an ImportFailed if tensors of these sizes do not fit into the free memory as float32.
+
+    The largest, an embedding, is there once more while its rows are put into our order, and in `copies` for good.
+    """
+    needed, free = 4 * (sum(sizes) + (1 + copies) * max(sizes, default=0)), psutil.virtual_memory().available
     if needed > free:
         raise ImportFailed(
-            f"the model has {n_numbers:,} numbers and needs {needed / 1e9:,.1f} GB of memory, but only "
+            f"the model has {sum(sizes):,} numbers and needs {needed / 1e9:,.1f} GB of memory, but only "
             f"{free / 1e9:,.1f} GB are free; import it on a machine with more memory, or choose a smaller model."
         )
 
@@ -197,7 +199,9 @@ def read_shared(
     """
     source, target = sides
     search, banned, first, remarks = read_search(folder, config, target, language=forced)
-    ledger = Ledger(folder.weights())
+    files = folder.weights()
+    two_tables_of_one = source is not target and not any("encoder.embed_tokens" in name for name in files)
+    ledger = Ledger(files, copies=int(two_tables_of_one))
     tables = use_tables(ledger, tied=settings.tie_word_embeddings, one_vocabulary=source is target)
     unused = [f"{name} is not used, since the model reads each side's own table." for name in tables.unused]
     bias = ledger.take_optional("final_logits_bias")

@@ -175,8 +175,9 @@ def draw_import(runs: Runs) -> None:
         return
     st.caption(
         t(
-            "A zip file that was exported here or on another machine, or a MarianMT (OPUS-MT) or BART model as Hugging "
-            "Face stores it: zipped, or as a folder on this server. Nothing in it is executed or unpickled."
+            "A zip file that was exported here or on another machine, or a MarianMT (OPUS-MT), BART, mBART, M2M100, "
+            "NLLB, Pegasus or T5 model as Hugging Face stores it: zipped, or as a folder on this server. Nothing in it "
+            "is executed or unpickled."
         )
     )
     label = t("Attention weights from any program, without its model")
@@ -190,7 +191,7 @@ def draw_import(runs: Runs) -> None:
         placeholder="/home/me/opus-mt-en-de",
         help=t(
             "With config.json, model.safetensors and, for MarianMT, vocab.json, source.spm and target.spm; for BART, "
-            "tokenizer.json, or vocab.json and merges.txt."
+            "tokenizer.json, or vocab.json and merges.txt; for the others, spiece.model or sentencepiece.bpe.model."
         ),
     ).strip()
     name = right.text_input(
@@ -200,13 +201,21 @@ def draw_import(runs: Runs) -> None:
         placeholder=t("as in the zip file, or of the folder"),
         help=t("Needed only if there is already a model of that name."),
     ).strip()
+    left, right = st.columns(2)
+    several = t("Needed only by mBART, M2M100 and NLLB, if the folder does not say it.")
+    languages = (
+        left.text_input(
+            t("From language"), key="runs_from", max_chars=16, placeholder="eng_Latn", help=several
+        ).strip(),
+        right.text_input(t("To language"), key="runs_to", max_chars=16, placeholder="deu_Latn", help=several).strip(),
+    )
     if st.button(t("Import"), key="runs_import", disabled=file is None and not folder):
         with st.spinner(t("Importing …")):
             if file is not None:
-                attempt(_PLACE, _import, lambda: import_zip(file, runs.checkpoints, name))
+                attempt(_PLACE, _import, lambda: import_zip(file, runs.checkpoints, name, languages))
             else:
                 path = Path(os.path.expanduser(folder))
-                attempt(_PLACE, _import, lambda: import_translator(path, runs.checkpoints, name))
+                attempt(_PLACE, _import, lambda: import_translator(path, runs.checkpoints, name, languages))
         st.rerun()
 
 

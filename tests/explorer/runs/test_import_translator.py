@@ -13,7 +13,7 @@ from explorer.runs.archive import ArchiveError, import_translator, import_zip
 from explorer.runs.viewer_mode import VARIABLE, ViewerError
 from model.checkpoint import load_model
 from model.importing.source_folder import ImportFailed
-from tests.model.importing import bart_peer, peer
+from tests.model.importing import bart_peer, family_peers, peer
 
 
 def zipped(folder: Path, *, top: str = "opus-mt-en-de/", **more: bytes) -> io.BytesIO:
@@ -36,6 +36,28 @@ def test_from_a_zip_file_and_from_a_folder_the_same_model(tmp_path: Path) -> Non
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("again", "opus-mt-en-de")]
     assert weights[0] == weights[1]
     assert load_model(tmp_path / "again").summary["error"] is None
+
+
+def test_the_languages_of_a_model_with_several_are_chosen(tmp_path: Path) -> None:
+    folder = family_peers.save("m2m100", tmp_path / "theirs")
+    assert import_translator(folder, tmp_path, "fr", ("de", "fr")) == "fr"
+    assert import_zip(zipped(folder, top="m2m/"), tmp_path, "it", ("de", "it")) == "it"
+    for name in ("fr", "it"):
+        loaded = load_model(tmp_path / name)
+        assert loaded.source.encode("a").tokens[0] == "__de__"
+        assert loaded.target.piece(loaded.model_config.first_token) == f"__{name}__"
+    with pytest.raises(ImportFailed, match="no target language 'xx'"):
+        import_translator(folder, tmp_path, "xx", ("de", "xx"))
+    assert not (tmp_path / "xx").exists()
+
+
+def test_shards_come_from_a_zip_file(tmp_path: Path) -> None:
+    family_peers.save("t5", tmp_path / "theirs")
+    model = family_peers.model("t5", 200)
+    (tmp_path / "theirs" / "model.safetensors").unlink()
+    model.save_pretrained(tmp_path / "theirs", max_shard_size="20KB")
+    assert import_zip(zipped(tmp_path / "theirs", top="t5/"), tmp_path) == "t5"
+    assert load_model(tmp_path / "t5").summary["error"] is None
 
 
 def test_nothing_is_told_of_other_folders_of_the_server(tmp_path: Path) -> None:
