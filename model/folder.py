@@ -16,6 +16,7 @@ import secrets
 import stat
 import time
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -314,6 +315,14 @@ def checked(path: Path, value: dict[str, Any], kind: type[msgspec.Struct]) -> di
     return value
 
 
+def _own_file(config: dict[str, Any]) -> str:
+    """The name of the file of a run's own pairs, or of their sources; empty for a task that has its own."""
+    words = config.get("own_data")
+    words = words if isinstance(words, list) else []
+    names = [name for option, name in pairwise(words) if option in ("--data", "--source")]
+    return readable(str(names[0]), MAX_TITLE) if names else ""
+
+
 def _section(config: dict[str, Any], name: str) -> dict[str, Any]:
     """An optional section of an untrusted configuration; empty if it is not an object."""
     section = config.get(name)
@@ -348,7 +357,8 @@ def summarize(folder: Path) -> dict[str, Any]:
     Keys: name, folder, bundled, error (None, or why the folder cannot be used) and, where readable: task, parameters
     (tied matrices once), bytes, trained, state (of its run), results (as config.json holds them), modified (seconds
     since 1970), model, data, training (the configuration as dictionaries), title, imported (where it came from, if
-    elsewhere: family, source, licence, sha256), search (how its authors search: beam_size, length_penalty, alpha).
+    elsewhere: family, source, licence, sha256), own_file (the name of the file of own pairs, or ""), search (how its
+    authors search: beam_size, length_penalty, alpha).
     """
     summary: dict[str, Any] = {
         "name": folder.name,
@@ -363,6 +373,7 @@ def summarize(folder: Path) -> dict[str, Any]:
         results = config.get("results") or {}
         summary |= {
             "task": config["data"].get("task"),
+            "own_file": _own_file(config),
             "title": readable(config.get("title") or folder.name, MAX_TITLE),
             "parameters": sum(math.prod(shape) for shape in tensor_shapes(weights).values()),
             "bytes": weights.stat().st_size,

@@ -15,6 +15,7 @@ import msgspec
 from explorer.locale.text import plural
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, lower_priority, niceness
+from explorer.runs.status import clock
 from model.user_error import UserError
 
 TIMEOUT_SECONDS = 60.0
@@ -37,12 +38,15 @@ class PlanError(UserError):
         self.refused = refused
 
 
+NOTICEABLE = 1.25  # a longer time by this factor is worth a sentence
+
+
 class Plan(msgspec.Struct, frozen=True):
     """The estimate of a run, as `--dry-run --json` prints it.
 
     `memory` in bytes; `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
-    padding); `examples` by split; `skipped`: number of training pairs that are too long or empty; `schedule`: pairs of
-    step and learning rate.
+    padding), and `busy_seconds` if it stays as busy as it was while updates were timed; `examples` by split; `skipped`:
+    number of training pairs that are too long or empty; `schedule`: pairs of step and learning rate.
     """
 
     parameters: int
@@ -56,6 +60,7 @@ class Plan(msgspec.Struct, frozen=True):
     precision: str
     src_vocab_size: int
     tgt_vocab_size: int
+    busy_seconds: float = 0.0
     skipped: int = 0
     examples: dict[str, int] = {}
     schedule: tuple[tuple[int, float], ...] = ()
@@ -71,10 +76,14 @@ class Plan(msgspec.Struct, frozen=True):
         data = "the only training pair" if pairs == 1 else f"the {pairs:,} training pairs"
         verb = "is" if self.skipped == 1 else "are"
         skipped = f" {plural(self.skipped, 'pair')} {verb} left out, empty or too long." if self.skipped else ""
+        busy = ""
+        if self.busy_seconds > NOTICEABLE * self.seconds:
+            busy = f" If the machine stays as busy as it is now, it takes about {clock(self.busy_seconds)}."
         return (
             f"On {self.device_name} ({self.precision}): {plural(self.steps, 'update')} at about "
             f"{self.tokens_per_s:,.0f} tokens/s, {self.epochs:.3g} times through {data}. Vocabulary: "
-            f"{plural(self.src_vocab_size, 'source token')} and {plural(self.tgt_vocab_size, 'target token')}.{skipped}"
+            f"{plural(self.src_vocab_size, 'source token')} and {plural(self.tgt_vocab_size, 'target token')}."
+            f"{skipped}{busy}"
         )
 
 

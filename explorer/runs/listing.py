@@ -11,37 +11,64 @@ from explorer.locale.text import plural, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.status import age
 from explorer.runs.viewer_mode import REASON
+from model.analysis.run_diagnosis import LITTLE_SHOWN, Verdict
 from model.headline import headline_name
 
 _NOTE_CHARACTERS = 80
+_TEXTS = ("data", "score", "verdict", "note")
 _YEAR_9999 = 253_370_000_000.0  # seconds since 1970
 
 
-def rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """One table row per run or model; columns without any value are left out."""
-    table = [_row(entry) for entry in entries]
+VERDICTS: Mapping[Verdict, str] = {
+    "early": "too early to say",
+    "few": "too few pairs to say",
+    "learning": "still learning",
+    "learned": "learned",
+    "levelled": "levelled off",
+    "memorising": "learned by heart",
+    "diverged": "diverged",
+    "stuck": "stuck",
+}
+
+
+def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None) -> list[dict[str, Any]]:
+    """One table row per run or model, with the verdict on it by name; columns without any value are left out."""
+    table = [_row(entry, (verdicts or {}).get(entry.name)) for entry in entries]
     columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    return [{name: row[name] if row[name] is not None or name != "note" else "" for name in columns} for row in table]
+    # A table shows a missing number as an empty cell, but a missing text as None.
+    return [{name: "" if row[name] is None and name in _TEXTS else row[name] for name in columns} for row in table]
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
     scores = results.get("test") or results.get("valid") or {}
     exact = scores.get("exact_match")
     size = summary.get("bytes")
     return {
         "name": entry.name,
+        "data": summary.get("own_file") or summary.get("task"),
+        "score": _with_number(scores),
+        "verdict": VERDICTS[verdict] if verdict else None,
         "state": state_label(entry),
         "note": _first_line(entry.note),
-        "task": summary.get("task"),
         "parameters": summary.get("parameters"),
-        "score": " ".join(label_and_value) if (label_and_value := headline(scores)) else None,
         "exact match (%)": 100 * exact if isinstance(exact, (int, float)) else None,
         "BLEU": scores.get("bleu") if headline_name(scores) == "bleu" else None,
         "loss": scores.get("loss"),
         "weights (MB)": size / 1e6 if size else None,
         "changed": _moment(entry.date),
     }
+
+
+def _with_number(scores: Mapping[str, Any]) -> str | None:
+    """The headline score with its label and, of few sentences, their number."""
+    named = headline(scores)
+    if named is None:
+        return None
+    sentences = scores.get("sentences")
+    if not isinstance(sentences, int) or sentences >= LITTLE_SHOWN:
+        return " ".join(named)
+    return f"{' '.join(named)} of {plural(sentences, 'sentence')}"
 
 
 def _first_line(note: str) -> str | None:

@@ -84,7 +84,7 @@ def load_metrics(path: Path) -> Metrics:
         return Metrics()
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _read(path: str, changed: int, size: int) -> Metrics:
     """Read the metrics in a file; `changed` and `size` only serve as parts of the cache key."""
     del changed, size

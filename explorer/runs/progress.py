@@ -37,7 +37,7 @@ def progress(status: RunStatus) -> str:
     return position
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def diagnosis(metrics: Metrics, ended: bool) -> Diagnosis:
     """Diagnose from its curves how the run is going or, once it has ended, how it went."""
     return diagnose(Curves.of(metrics.train, metrics.evals), ended=ended)

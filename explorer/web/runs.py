@@ -108,10 +108,12 @@ def attempt(place: str, action: Callable[..., object], *arguments: object) -> No
         st.session_state[_REFUSED + place] = why(refused)
 
 
-def draw_refused(place: str) -> None:
-    """Say why the last action of this place was refused, if it was."""
-    if reason := st.session_state.pop(_REFUSED + place, ""):
+def draw_refused(place: str) -> bool:
+    """Say why the last action of this place was refused, and return whether it was."""
+    reason = st.session_state.pop(_REFUSED + place, "")
+    if reason:
         st.error(plain(reason))
+    return bool(reason)
 
 
 def metrics_of(runs: Runs, name: str) -> Metrics:

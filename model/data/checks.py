@@ -296,13 +296,16 @@ def _script(letter: str) -> str:
 def _main_script(text: str) -> str:
     if text.isascii():
         return "LATIN" if any(map(str.isalpha, text)) else ""
-    counts = Counter(script for letter in text if (script := _script(letter)))
+    counts: Counter[str] = Counter()
+    for letter, count in Counter(text).items():
+        if script := _script(letter):
+            counts[script] += count
     return max(counts, key=counts.__getitem__) if counts else ""
 
 
 def _has_mixed_word(text: str) -> bool:
     """Whether a word mixes letters of scripts that look alike, as Latin letters in a Cyrillic word do."""
-    if text.isascii():
+    if text.isascii() or len(_MIXABLE.intersection(map(_script, set(text)))) < 2:
         return False
     for word in text.split():
         if not word.isascii():

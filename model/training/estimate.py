@@ -31,7 +31,8 @@ def estimate(setup: Setup) -> dict[str, Any]:
 
     Keys: name task preset parameters weight_bytes memory_bytes device device_name precision threads, examples (of each
     split), skipped (examples too long or empty), src_vocab_size tgt_vocab_size, steps updates_per_epoch epochs,
-    tokens_per_s (source and target, without padding), seconds (the whole run), schedule (pairs of step and rate),
+    tokens_per_s (source and target, without padding), seconds (the whole run), busy_seconds (the same, if the machine
+    stays as busy as during the slower updates that were timed), schedule (pairs of step and rate),
     model data training (the complete configuration).
 
     Raises:
@@ -46,7 +47,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
     setup = replace(setup, runtime=runtime)
     training = setup.settings.training
     try:
-        starting, per_update, tokens_per_s = _time_updates(setup)
+        starting, per_update, tokens_per_s, times_slower = _time_updates(setup)
     except Exception as error:
         message = sentence(error, training)
         if message is None:
@@ -59,6 +60,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
     epochs = training.max_steps / updates
     starting = STARTUP_SECONDS + (starting if runtime.compile else 0)
     seconds = starting + training.max_steps * per_update + evaluations * per_evaluation + epochs * per_epoch
+    busy_seconds = seconds + (times_slower - 1) * training.max_steps * per_update
     parameters = count_parameters(setup.model)
     return {
         "name": setup.name,
@@ -79,6 +81,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
         "epochs": round(epochs, 2),
         "tokens_per_s": round(tokens_per_s),
         "seconds": round(seconds, 1),
+        "busy_seconds": round(busy_seconds, 1),
         "schedule": curve(training),
         "model": to_dict(setup.settings.model),
         "data": to_dict(setup.settings.data),
@@ -87,8 +90,10 @@ def estimate(setup: Setup) -> dict[str, Any]:
     }
 
 
-def _time_updates(setup: Setup) -> tuple[float, float, float]:
+def _time_updates(setup: Setup) -> tuple[float, float, float, float]:
     """Seconds of the first updates, then seconds per update and tokens per second over about MEASURE_SECONDS.
+
+    The last number is how many times as long all updates took, on average, as the faster ones.
 
     Other programs slow down some updates more than others. Only the faster ones count, so that the estimate hardly
     depends on what else is running.
@@ -104,7 +109,7 @@ def _time_updates(setup: Setup) -> tuple[float, float, float]:
     while time.monotonic() - began < MEASURE_SECONDS or not timed:
         timed.append(_timed_update(trainer))
     tokens_per_s = undisturbed_rate(timed)
-    return warm, statistics.mean(tokens for tokens, _ in timed) / tokens_per_s, tokens_per_s
+    return warm, statistics.mean(tokens for tokens, _ in timed) / tokens_per_s, tokens_per_s, slowdown(timed)
 
 
 def _timed_update(trainer: Trainer) -> tuple[int, float]:
@@ -120,6 +125,12 @@ def undisturbed_rate(timed: Sequence[tuple[int, float]]) -> float:
     """Tokens per second of the faster half of some updates, each given as its tokens and seconds."""
     faster = sorted(timed, key=lambda update: update[1] / max(update[0], 1))[: (len(timed) + 1) // 2]
     return sum(tokens for tokens, _ in faster) / max(sum(seconds for _, seconds in faster), 1e-9)
+
+
+def slowdown(timed: Sequence[tuple[int, float]]) -> float:
+    """How many times as long some updates took, for the same tokens, as the faster half of them; at least 1."""
+    rate = sum(tokens for tokens, _ in timed) / max(sum(seconds for _, seconds in timed), 1e-9)
+    return max(undisturbed_rate(timed) / max(rate, 1e-9), 1.0)
 
 
 def _time_evaluation(setup: Setup) -> float:

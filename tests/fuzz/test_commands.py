@@ -102,7 +102,7 @@ VALUES = (
 @pytest.mark.usefixtures("few_sentences")  # each accepted setting encodes them all
 def test_any_setting_is_accepted_or_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is accepted is set up as for training, up to the model itself; only the stopwatch is left out."""
-    monkeypatch.setattr(estimate, "_time_updates", lambda setup: (1.0, 1.0, 1.0))
+    monkeypatch.setattr(estimate, "_time_updates", lambda setup: (1.0, 1.0, 1.0, 1.0))
     monkeypatch.setattr(estimate, "_time_evaluation", lambda setup: 1.0)
     names = [field.name for kind in (ModelConfig, DataConfig, TrainConfig) for field in fields(kind)]
     settings = [f"{name}={value}" for name in names for value in VALUES]

@@ -81,7 +81,7 @@ def test_the_command_on_the_card_trains_this_model(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With today's presets and defaults, the command would do what config.json says was done."""
-    monkeypatch.setattr(estimate, "_time_updates", lambda setup: (0.0, 1.0, 1.0))  # durations do not matter here
+    monkeypatch.setattr(estimate, "_time_updates", lambda setup: (0.0, 1.0, 1.0, 1.0))  # durations do not matter here
     monkeypatch.setattr(estimate, "_time_evaluation", lambda setup: 1.0)
     # Nor do the ids of all sentences: the tokenizers are built from all of them beforehand.
     monkeypatch.setattr(setup, "fitting_pairs", lambda some, *more, **named: fitting_pairs(some[:99], *more, **named))

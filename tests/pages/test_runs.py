@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status
 from tests.model.importing import peer
 from tests.pages.page import assert_says, button, choose, click, press, run, table_with, tables, visit, words
+from tests.paths import ROOT
 
 
 def film(at: AppTest) -> dict[str, Any]:
@@ -38,6 +40,7 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     save_run(checkpoints / "busy", state="running")
     save_toy(checkpoints / SHIPPED[0], "adjective-swap")
     (save_run(checkpoints / "broken") / "config.json").write_text("{")
+    shutil.copy(ROOT / "tests" / "data" / "runs" / "diverges.jsonl", checkpoints / "mine" / METRICS)
     (checkpoints / ".launches").mkdir()
     (checkpoints / ".launches" / "ghost.json").write_text('{"pid": 1, "started": 1.0, "arguments": ["python"]}')
     runtime.models_changed()
@@ -48,6 +51,8 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     states = {"busy": "running (50 %)", "mine": "finished", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
     assert dict(table["state"]) == states | {"ghost": "failed"}
     assert table.loc["mine", "exact match (%)"] == 50.0
+    assert table.loc["mine", "score"] == "Exactly right 50.0 % of 8 sentences"
+    assert table.loc["mine", "verdict"] == "diverged", "finished, but not well"
     assert "BLEU" not in table.columns
     assert_says(at, "5 runs and models; busy is running.", "broken cannot be opened: broken/config.json")
 

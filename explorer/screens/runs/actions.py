@@ -106,7 +106,8 @@ def _exported(runs: Runs, entry: Entry) -> bytes:
 def _rename(runs: Runs, name: str) -> None:
     st.text_input(t("New name"), value=name, max_chars=64, key="runs_new_name")
     rename = (_PLACE, _rename_now, runs, name)
-    if st.button(t("Rename"), key="runs_rename_go", type="primary", on_click=attempt, args=rename):
+    clicked = st.button(t("Rename"), key="runs_rename_go", type="primary", on_click=attempt, args=rename)
+    if clicked and not draw_refused(_PLACE):  # a refusal stays in the dialog, which would hide it on the page
         st.rerun()  # closes the dialog
 
 

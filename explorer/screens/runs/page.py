@@ -19,7 +19,7 @@ from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.runs import ENTRY, draw_missing, draw_wrong_answers, metrics_of, run_box
 
-_MOST_ROWS = 5  # further rows are reached by scrolling, so that the view of one run stays on the first screen
+_MOST_ROWS = 8  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 
 
@@ -33,7 +33,7 @@ def draw() -> None:
         draw_import(runs)
         return
     outcome = st.container()
-    _draw_list(entries)
+    _draw_list(runs, entries)
     by_name = {entry.name: entry for entry in entries}
     box, links = st.columns([1, 2], vertical_alignment="center")
     with box:
@@ -65,11 +65,13 @@ def draw() -> None:
             draw_import(runs)
 
 
-def _draw_list(entries: Sequence[Entry]) -> None:
+def _draw_list(runs: Runs, entries: Sequence[Entry]) -> None:
     """Draw the table of runs and models, its summary, and a sentence for each folder that cannot be opened."""
+    courses = {entry.name: diagnosis(metrics_of(runs, entry.name), not entry.busy) for entry in entries}
+    verdicts = {name: course.verdict for name, course in courses.items() if course.sentence}
     number = st.column_config.NumberColumn
     draw_table(
-        rows(entries),
+        rows(entries, verdicts),
         t("Runs and models"),
         file="runs-and-models",
         height=_ROW_PIXELS * (min(len(entries), _MOST_ROWS) + 1) + 3,

@@ -170,3 +170,9 @@ def test_the_plan_in_numbers_and_words() -> None:
     assert all(part in said for part in (": 1 update at about ", " the only training pair.", " 1 pair is left out"))
     for size, text in ((3 * 2**20, "3 MB"), (3 * 2**30, "3.0 GB")):
         assert read_plan(json.dumps(ANSWER | {"memory_bytes": size})).memory_text == text
+
+
+def test_a_busy_machine_gets_a_second_time() -> None:
+    calm, busy = (read_plan(json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": long})) for long in (66.0, 150.0))
+    assert "stays as busy" not in calm.summary()
+    assert busy.summary().endswith("If the machine stays as busy as it is now, it takes about 2 min 30 s.")

@@ -20,9 +20,16 @@ def entry(name: str, state: str | None = None, **summary: object) -> Entry:
 
 def test_columns_without_a_value_are_left_out() -> None:
     first, second = rows([entry("a", parameters=5, results={"test": {"exact_match": 0.25}}), entry("b")])
-    assert list(first) == list(second) == ["name", "state", "parameters", "score", "exact match (%)"]
-    assert list(first.values()) == ["a", "untrained", 5, "Exactly right 25.0 %", 25.0]
-    assert list(second.values()) == ["b", "untrained", None, None, None]
+    assert list(first) == list(second) == ["name", "score", "state", "parameters", "exact match (%)"]
+    assert list(first.values()) == ["a", "Exactly right 25.0 %", "untrained", 5, 25.0]
+    assert list(second.values()) == ["b", "", "untrained", None, None]
+    scored = entry("c", task="files", own_file="pairs.csv", results={"valid": {"exact_match": 0.5, "sentences": 8}})
+    [row] = rows([scored], {"c": "diverged"})
+    assert (row["data"], row["score"], row["verdict"]) == (
+        "pairs.csv",
+        "Exactly right 50.0 % of 8 sentences",
+        "diverged",
+    )
     assert rows([]) == []
     data = {"step": [20.0, 10.0, 10.0], "value": [0.5, 1.0, 2.00004], "curve": ["a", "a", "b"]}
     assert curve_rows(data) == [{"step": 10, "a": 1.0, "b": 2.0}, {"step": 20, "a": 0.5}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.training.estimate import undisturbed_rate
+from model.training.estimate import slowdown, undisturbed_rate
 from model.training.trainer import RECENT_SECONDS, Pace
 
 
@@ -38,4 +38,5 @@ def test_interruptions_hardly_change_the_measured_rate() -> None:
     disturbed = [(1000, 0.1), (1000, 0.9)] * 5
     assert undisturbed_rate(calm) == pytest.approx(10_000)
     assert undisturbed_rate(disturbed) == pytest.approx(10_000)
+    assert (slowdown(calm), slowdown(disturbed)) == (pytest.approx(1.0), pytest.approx(5.0))
     assert undisturbed_rate([(500, 0.1)]) == pytest.approx(5_000)
