@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from explorer.web.sidebar import PREFERRED
 from model.data import get_task
-from tests.browser import Server, Watch, box_of, settle
+from tests.browser import Server, Watch, box_of, download, settle
 from tests.e2e.address import Visit, query, type_sentence, wait_for
 from tests.paths import ROOT
 
@@ -185,6 +186,41 @@ def test_the_tour_goes_by_arrow_keys_and_is_not_offered_again(visit: Visit) -> N
     expect(card).to_be_visible()
     page.keyboard.press("Escape")
     expect(card).to_be_hidden()
+
+
+def test_export_stands_beside_copy_link_and_the_page_ends_where_its_content_ends(visit: Visit, tmp_path: Path) -> None:
+    page = visit(RED_BOOKS)
+    copy, export, embed = (
+        page.get_by_role("button", name=name, exact=True) for name in ("Copy link", "Export", "Embed")
+    )
+    assert box_of(copy)["y"] == box_of(export)["y"] == box_of(embed)["y"], "one row, also in the narrow sidebar"
+    assert page.get_by_text("Page that steps").count() == 0
+    tree = page.get_by_text("All continuations, as a tree")
+    below = tree.evaluate(
+        """e => {
+          const main = document.querySelector(".stMain");
+          return main.scrollHeight - main.scrollTop - e.getBoundingClientRect().bottom;
+        }"""
+    )
+    assert below < 100
+    export.click()
+    dialog = page.get_by_role("dialog", name="Export")
+    expect(dialog.get_by_text("On screen: Cross-attention")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    export.click()
+    assert download(page, "PNG", tmp_path).read_bytes().startswith(b"\x89PNG")
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_be_hidden()
+
+
+def test_the_hint_ends_in_a_button_that_mends_the_translation(visit: Visit) -> None:
+    page = visit("/?model=multi30k-en-de")
+    page.get_by_role("button", name="Choose “Fußball”").click()
+    translated(page, "Zwei kleine Kinder spielen Fußball im Park.")
+    expect(page.get_by_text("American football")).to_have_count(0)
+    page.get_by_role("button", name="Back to the model's own choice").click()
+    expect(page.get_by_text("American football")).to_be_visible()
 
 
 def test_a_figure_whose_program_does_not_arrive_says_so(new_page: Page, server: Server, watch: Watch) -> None:

@@ -73,7 +73,8 @@ def _explain() -> None:
             "page's link does not include it. From Hugging Face:"
         )
     )
-    st.code(EXAMPLE, language="python")
+    # Without colours, because that of comments has too little contrast.
+    st.code(EXAMPLE, language=None, wrap_lines=True)
 
 
 def _opened(upload: tuple[str, bytes, str]) -> Decoding:
