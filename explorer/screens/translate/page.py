@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.decoding import domain
 from explorer.decoding.examples import examples_of, hint_for
 from explorer.decoding.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
+from explorer.decoding.view_options import parse_view
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
 from explorer.locale.text import plain
@@ -53,14 +54,17 @@ def _translate() -> None:
         return
     _headline(opened)
     _explore(opened)
-    _other_paths(opened)
+    if not parse_view(opened.selection.view).guess:
+        _other_paths(opened)
 
 
 def _headline(opened: OpenTranslation) -> None:
     """Draw the translation with its buttons, and below it hints and warnings in small type."""
     with st.container(key="answer", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"#### {plain(opened.translation.text or t('(nothing: the model ended at once)'))}")
+            text = opened.translation.text or t("(nothing: the model ended at once)")
+            hidden = t("What does the model write? Predict it first.")
+            st.markdown(f"#### {plain(hidden if parse_view(opened.selection.view).guess else text)}")
             draw_way_back(opened)
             _next_word(opened)
         _remarks(opened)
@@ -73,6 +77,8 @@ def _remarks(opened: OpenTranslation) -> None:
     ours = summary["trained"] and not summary["imported"]  # the data of an imported model are unknown
     if ours and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
         st.warning(plain(doubt), icon=":material/explore_off:")
+    if parse_view(selection.view).guess:
+        return  # hints name the words to be guessed
     hint = hint_for(selection.text, examples_of(summary), translation)
     if lines := [*filter(None, [own_choice(opened), hint]), *translation.notes]:
         st.caption(explained(" ".join(lines)))
@@ -113,6 +119,8 @@ def _explore(opened: OpenTranslation) -> None:
     if result.fork is not None:
         _fork(opened, result.fork.step, result.fork.token_id)
         st.rerun()
+    if parse_view(result.view).guess != parse_view(opened.selection.view).guess:
+        st.rerun()  # what is above the stepper appears or disappears
     with st.container(horizontal=True, vertical_alignment="center"):
         moving = st.toggle(t("The steps as a moving picture"), key="translate_moving", help=t("A GIF, for slides."))
         if not frame.is_embedded():
