@@ -121,7 +121,7 @@ GROUPS = (SELECTION, LESSON, RUN, ENTRY, EXPERIMENT, SAMPLE, OPERATION, BLOCK)
 _SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")
 # The parameters in each page's address, besides those of an open lesson and of widgets bound to a parameter.
 PAGES: dict[str, tuple[str, ...]] = {
-    "translate": (*_SENTENCE, "step", *_HEAD, "edit", "panel"),
+    "translate": (*_SENTENCE, "step", *_HEAD, "view", "edit", "panel"),
     "attention": SELECTION.names,
     "lessons": SELECTION.names,
     "positions": _SENTENCE,

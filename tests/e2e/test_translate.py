@@ -35,6 +35,21 @@ def translated(page: Page, text: str) -> None:
     expect(page.get_by_role("heading", name=text, exact=True)).to_be_visible()
 
 
+def test_a_link_lets_a_class_predict_first(visit: Visit) -> None:
+    page = visit(f"{RED_BOOKS}&view=guess")
+    translated(page, "What does the model write? Predict it first.")
+    assert "rouge" not in page.locator("main").inner_text()
+    expect(page.locator(".target .next .token")).to_have_text("?")
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.locator(".guessed")).to_contain_text("The model writes")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".target .next .token")).to_have_text("?")
+    assert "guess" in query(page)["view"]
+    page.get_by_role("button", name="Predict first").click()
+    translated(page, "je lis livres rouge")
+    wait_for(page, view=None)
+
+
 def test_open_and_see_a_translation(visit: Visit) -> None:
     """The first screen: the best available model, an example of its task, the answer and all kinds of attention."""
     page = visit("/")

@@ -7,7 +7,7 @@ import { finder, say } from "./dom.js";
 import { editsOf, readChanges, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
 import { decodingOf, put } from "./store.js";
-import { formatView } from "./view_options.js";
+import { formatView, parseView } from "./view_options.js";
 
 /** @import { Position, SiteModel } from "./structs" */
 /** @import { Decoding } from "./types" */
@@ -197,7 +197,7 @@ function mount(D, opened) {
     query: () => queryOf(D),
     failed: (error) => problem(D, error.message),
   });
-  if (start) take(D, { ...start, options: D.page === "attention" ? start.options : null }, false);
+  if (start) take(D, start, false);
   else drawPlaceTools(D);
   void showCellOf(D);
 }
@@ -231,7 +231,9 @@ function take(D, { kind, layer, head, step, row, column, options }, tell = true)
     ...(cell && { cell }),
     ...(block && { block }),
   };
+  const guessed = parseView(D.view).guess;
   if (options) D.view = formatView(options);
+  if (options && options.guess !== guessed) drawControls(D); // the translation appears or disappears
   drawPlaceTools(D);
   void showCellOf(D);
   if (tell) D.moved(queryOf(D), D.page, false);

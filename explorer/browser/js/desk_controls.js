@@ -8,6 +8,7 @@ import { added, changeName } from "./head_changes.js";
 import { summary } from "./method.js";
 import { headTitle } from "./names.js";
 import { decodingOf } from "./store.js";
+import { parseView } from "./view_options.js";
 
 /** @import { Decoding, Kind } from "./types" */
 /** @typedef {import("./desk.js").DeskState} DeskState */
@@ -122,16 +123,20 @@ export function drawControls(D) {
   );
   drawMethod(D);
   if (!own || !opened) return;
-  say(find(".text"), opened.text || "(nothing: the model ended at once)");
+  const guessing = D.page === "translate" && parseView(D.view).guess;
+  const written = opened.text || "(nothing: the model ended at once)";
+  say(find(".text"), guessing ? "What does the model write? Predict it first." : written);
   find(".back").hidden = !D.path;
-  const hint = D.path || D.changes.length ? "" : (card.examples.find(({ source }) => source === D.text)?.hint ?? "");
-  say(find(".remarks"), [D.path ? byItself(own.text, opened.text) : "", hint].filter(Boolean).join(" "));
+  const hint =
+    guessing || D.path || D.changes.length ? "" : (card.examples.find(({ source }) => source === D.text)?.hint ?? "");
+  say(find(".remarks"), [D.path && !guessing ? byItself(own.text, opened.text) : "", hint].filter(Boolean).join(" "));
   const decoding = decodingOf(own.seq);
   const doubt = decoding && !D.changes.length ? doubtOf(card, decoding) : "";
   say(find(".doubt"), doubt);
   find(".doubt").hidden = !doubt;
   drawChanges(D);
   drawPaths(D);
+  find(".paths").hidden ||= guessing;
 }
 
 /** A sentence on the model's own translation beside a chosen path. @param {string} own @param {string} chosen */

@@ -54,7 +54,9 @@ export function measureStage(S) {
 }
 
 const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
-const AROUND = 22; // width of a word beside its text, in pixels
+// The width of a word beside its text, without its number and with each digit of that, in pixels.
+const [AROUND, DIGIT] = [21, 7.5];
+const NOTE = 80; // width of "seen as <unk>", in pixels
 
 /**
  * Sets the words in the largest type in which source and translation stay on one line; longer sentences break into
@@ -69,7 +71,9 @@ export function fitWords(S) {
   const room = S.find(".source .chips").clientWidth;
   const sizes = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => {
     const letters = tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0);
-    return (room - AROUND * tokens.length) / letters;
+    const around = tokens.reduce((sum, _, i) => sum + AROUND + DIGIT * `${i + 1}`.length, 0);
+    const notes = tokens === source.tokens ? NOTE * source.unknown.length : 0;
+    return (room - around - notes) / letters;
   });
   const fair = clamp(room * 0.015, LEAST, 20); // of words on several lines
   const most = presenting(S.box) ? PRESENTED : MOST;

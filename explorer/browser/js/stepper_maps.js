@@ -33,7 +33,7 @@ export function layOut(S) {
   });
   // Side by side only if the small maps have room for a few readable cells; they scroll.
   const needed = Math.max(...sizes.map(({ m, beside }) => beside + Math.min(m.keys, FEW) * LOW));
-  const single = sizes.length < 2 || (S.box.clientWidth - 48) * 0.266 < Math.max(needed, 200);
+  const single = sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
   S.find(".maps").classList.toggle("single", single);
   S.laidOut = S.kind;
   for (const kind of S.data.order) S.figures[kind].box.classList.toggle("focus", kind === S.kind);

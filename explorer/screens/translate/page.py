@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.decoding import domain
 from explorer.decoding.examples import examples_of, hint_for, offer_of
 from explorer.decoding.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
+from explorer.decoding.view_options import parse_view
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
@@ -60,14 +61,17 @@ def _translate() -> None:
         return
     _headline(opened)
     _explore(opened)
-    _other_paths(opened)
+    if not parse_view(opened.selection.view).guess:
+        _other_paths(opened)
 
 
 def _headline(opened: OpenTranslation) -> None:
     """Draw the translation with its buttons, and below it hints and warnings in small type."""
     with st.container(key="answer", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"#### {plain(opened.translation.text or t('(nothing: the model ended at once)'))}")
+            text = opened.translation.text or t("(nothing: the model ended at once)")
+            hidden = t("What does the model write? Predict it first.")
+            st.markdown(f"#### {plain(hidden if parse_view(opened.selection.view).guess else text)}")
             draw_way_back(opened)
             _next_word(opened)
         _remarks(opened)
@@ -84,6 +88,8 @@ def _remarks(opened: OpenTranslation) -> None:
         short = t("Far from its training data: do not trust the answer.")
         with st.container(key="phone_doubt"), st.expander(short, icon=icon):  # in its place on a phone: frame.css
             st.caption(plain(doubt))
+    if parse_view(selection.view).guess:
+        return  # hints name the words to be guessed
     prompts = examples_of(summary)
     hint = hint_for(selection.text, prompts, translation)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hint"):
@@ -131,6 +137,8 @@ def _explore(opened: OpenTranslation) -> None:
     if result.fork is not None:
         _fork(opened, result.fork.step, result.fork.token_id)
         st.rerun()
+    if parse_view(result.view).guess != parse_view(opened.selection.view).guess:
+        st.rerun()  # what is above the stepper appears or disappears
     _write_address(opened)
     if way_out is not None:
         frame.draw_way_out(way_out)
