@@ -95,7 +95,7 @@ def test_a_key_and_a_button_switch_it_and_the_address_says_so(stage: Bench) -> N
     stage.mount(step=2, layer=1, head=2, view="lines.log")
     settled(stage)
     assert not is_hidden(stage)
-    stage.press("p")
+    stage.press("g")
     settled(stage)
     assert is_hidden(stage)
     assert stage.reported_view() == "lines.guess.log", "the options of the other views stay"

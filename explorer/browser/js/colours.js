@@ -20,9 +20,6 @@ export function rgb(colour) {
 /** Perceived brightness of a colour, from 0 (black) to 1 (white). @param {Rgb} colour */
 const brightness = ([r, g, b]) => (0.3 * r + 0.59 * g + 0.11 * b) / 255;
 
-/** The text colour that is legible on this colour. @param {Rgb} colour */
-export const inkOn = (colour) => (brightness(colour) > 0.55 ? "#10243d" : "#fff");
-
 /**
  * 256 colours from 0 to 1, interpolated between these stops. Weight 0 is close to the background in both themes.
  * @param {Rgb[]} stops

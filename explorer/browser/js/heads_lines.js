@@ -3,7 +3,7 @@
 // column scrolls by itself, to the row in view or to the key that it looks at most.
 
 import { paper } from "./canvas.js";
-import { inkOn } from "./colours.js";
+import { inkOn } from "./ink.js";
 import { children, make, makeButton, say } from "./dom.js";
 import { fitType } from "./heads_layout.js";
 import { nameOfRow, rowTitle } from "./heads_map.js";

@@ -1,8 +1,9 @@
 // Paints maps of weights for all views: rows are queries with query 0 on top, columns are keys with their labels above.
 
 import { contextOf, isolated, paper } from "./canvas.js";
-import { inkOn, patternOf } from "./colours.js";
+import { patternOf } from "./colours.js";
 import { make } from "./dom.js";
+import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";

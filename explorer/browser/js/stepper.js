@@ -46,7 +46,7 @@ const SPEEDS = [1, 2, 0.5];
 const HELP = [
   ["F", "present: fill the screen"],
   ["+ − 0", "larger or smaller cells, or as large as fit"],
-  ["P", "predict first: hide each next word until it has been guessed"],
+  ["G", "predict first: hide each next word until it has been guessed"],
   ["M", "to the maps, and back to the sentences"],
 ];
 
@@ -180,7 +180,7 @@ function create(root) {
     redraw(S);
   };
   listenToViewKeys(S, {
-    commands: { f: "present", m: "maps", p: "predict", "+": "zoom 1", "-": "zoom -1", 0: "zoom 0" },
+    commands: { f: "present", m: "maps", g: "predict", "+": "zoom 1", "-": "zoom -1", 0: "zoom 0" },
     help: HELP,
     run,
     escape,
