@@ -36,7 +36,7 @@ _RESTS = """([idle, ms]) => {
   if (state === null || state !== window.restState) Object.assign(window, { restState: state, restSince: now });
   return now - window.restSince > ms;
 }"""
-TIMEOUT_MS = 15_000  # how long a browser test waits for anything; a busy machine is not a defect
+TIMEOUT_MS = 120_000  # how long a browser test waits for anything; a busy machine is not a defect
 LIMIT_SECONDS = 300  # of a test without progress, as in pyproject.toml
 
 # Follows the script runs of a tab, from the request on. Streamlit's own mark of a running script appears when the

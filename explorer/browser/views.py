@@ -107,9 +107,10 @@ def _settled(key: str, decoding: Decoding, wanted: Place, view: str) -> Settled[
 
     def read(message: Any) -> tuple[Place, str] | None:
         try:
-            return _place_of(decoding.trace, msgspec.convert(message, Position))
+            place, reported = _place_of(decoding.trace, msgspec.convert(message, Position))
         except msgspec.ValidationError:
             return None
+        return place, reported or DEFAULT_VIEW  # options may be missing
 
     return settle(key, decoding.seq, (wanted, view), read)
 

@@ -149,6 +149,7 @@ def test_what_is_on_screen_is_downloaded_as_a_page_that_steps(page: Page, server
     settle(page)
     page.locator(".option:not([aria-current])").first.click()
     expect(page.locator(".reads")).to_contain_text("→ chosen:")
+    page.get_by_role("button", name="Export", exact=True).click()
     page.goto(download(page, "Page that steps (HTML)", tmp_path).as_uri())
     expect(page.locator(".controls output")).to_have_text(re.compile("step 2 of "))
     expect(page.locator(".reads")).to_contain_text("→ chosen:")

@@ -181,7 +181,7 @@ def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, chec
     name = Runs(checkpoints).free_name("colours")
     start(page, name, 300)
     expect(badge(page, "finished")).to_be_visible()
-    expect(page.get_by_text("Exactly right", exact=True)).to_be_visible()
+    expect(page.get_by_text("Exactly right, of 6", exact=True)).to_be_visible()
     expect(page.get_by_text("Its sharpest row is")).to_be_visible()  # of a sentence that nobody chose
     page.get_by_role("link", name="Open in Translate").click()
     expect(page).to_have_url(re.compile(rf"model={name}\b"))

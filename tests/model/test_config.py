@@ -42,6 +42,7 @@ def test_a_configuration_survives_json(cls: type, data: st.DataObject) -> None:
     values = {name: data.draw(a_value_like(cls, name), label=name) for name in get_type_hints(cls)}
     if cls is ModelConfig:
         values |= {"d_model": 48, "n_encoder_heads": data.draw(st.sampled_from([1, 2, 3, 8])), "n_decoder_heads": 4}
+        values["head_width"] = data.draw(st.sampled_from([0, 8, 32]))  # even, for rotary positions
         values["src_vocab_size"] += 100  # the ids of tokens that are named must exist
         values["tgt_vocab_size"] = values["src_vocab_size"]
     if cls is TrainConfig:
