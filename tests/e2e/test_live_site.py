@@ -192,6 +192,20 @@ def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, sit
     expect(page.get_by_role("alert")).to_contain_text("'cross.9.9.zero' is left out")
 
 
+def test_of_two_words_chosen_at_once_the_last_one_counts(page: Page, site: str) -> None:
+    """The first choice is given up while it is computed; it leaves no path behind."""
+    model, sentence = translator("adjective-swap"), "I read red books"
+    visit(page, site, model="adjective-swap", text=sentence, step="1")
+    own = model.translate(sentence, DecodeConfig())
+    page.locator(".options").evaluate("list => [1, 2].forEach(i => list.querySelectorAll('button')[i].click())")
+    answered(page)
+    last = model.translate(sentence, DecodeConfig(), prefix=(int(own.trace.top_ids[0][2]),))
+    expect(page.locator(".answer .text")).to_have_text(last.text)
+    expect(page.locator(".paths li")).to_have_count(2)
+    expect(page.locator(".paths li [aria-pressed=true]")).to_contain_text(last.text)
+    assert f"path={'-'.join(map(str, last.path))}" in page.url
+
+
 def test_beam_search_and_drawing_at_random(page: Page, site: str) -> None:
     visit(page, site, model="reverse", text="attention")
     page.get_by_text("Next word: likeliest").click()

@@ -130,7 +130,7 @@ function placeKept({ place: { kind, layer, head } }) {
   return Object.fromEntries(Object.entries({ kind, layer, head }).filter(([, value]) => value));
 }
 
-/** Computes and draws what the state says. @param {DeskState} D @param {boolean} isNew */
+/** Computes and draws what the state says; returns whether it did, and nothing newer was asked meanwhile. @param {DeskState} D @param {boolean} isNew @returns {Promise<boolean>} */
 async function show(D, isNew) {
   const call = ++D.calls;
   drawControls(D);
@@ -148,15 +148,17 @@ async function show(D, isNew) {
     const own = await answerTo(D, null);
     const opened = D.path ? await answerTo(D, D.path) : own;
     await prepareView(D, opened);
-    if (call !== D.calls) return;
+    if (call !== D.calls) return false;
     Object.assign(D, { own, opened });
     D.find(".opened").hidden = false;
     D.turn += 1;
     drawControls(D);
     mount(D, opened);
     D.moved(queryOf(D), D.page, isNew);
+    return true;
   } catch (error) {
     if (call === D.calls) problem(D, [...D.problems, error instanceof Error ? error.message : `${error}`].join(" "));
+    return false;
   } finally {
     clearTimeout(later);
     if (call === D.calls) {
@@ -249,8 +251,7 @@ async function fork(D, step, token) {
   D.path = [...from.path.slice(0, step - 1), token];
   D.place = { ...D.place, step: `${step}` };
   delete D.place.cell;
-  await show(D, true);
-  if (!D.opened || !D.path) return;
+  if (!(await show(D, true)) || !D.opened) return;
   const detail = `step ${step}: “${chosen}” (${(100 * probability).toFixed(1)}\u202f%) instead of “${instead}”`;
   const { path, text } = D.opened;
   if (!D.forks.some((other) => other.path.join() === path.join())) D.forks.push({ path, text, detail, step });
