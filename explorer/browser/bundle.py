@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Collection
 
 from explorer.browser import assets
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.\.?/[\w./-]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) )(\[[^\]]*\]|\w+)", re.MULTILINE)
-_VIEWS = ("desk", "stepper", "heads", "machine", "cell", "tour")
+_VIEWS = ("desk", "stepper", "heads", "tour")
+_LATER = {"more": "desk_more.js", "lessons": "lesson_site.js"}  # parts of the program that a page fetches when needed
+_KEPT = "globalThis.__headlightModules"  # the modules of a page's first script that its later ones import
 _COMPONENT = "export default function ("  # for Streamlit; a bundle has no use for it
 _LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _BREAKS = re.compile(r"(?<=[{(\[,;\n])\n+")  # line breaks that mean nothing; there are none in texts
@@ -21,20 +24,37 @@ _BREAKS = re.compile(r"(?<=[{(\[,;\n])\n+")  # line breaks that mean nothing; th
 
 @functools.cache
 def live_page() -> bytes:
-    """The code of a page that computes its models: its script, that of its worker, and the looks of its views."""
-    page = f"{bundle('site.js')}export default entry.start;\n"
+    """The code of a page that computes its models: its script, that of its worker, and the looks of its first views."""
+    page = f"{bundle('site.js', kept=_shared())}export default entry.start;\n"
     return assets.as_json({"script": page, "worker": bundle("live/worker.js"), "looks": assets.looks(*_VIEWS)})
 
 
 @functools.cache
-def lessons_program() -> tuple[str, str]:
+def more_program() -> bytes:
+    """What a page adds to its code when it is first opened: the machine, and where one weight comes from."""
+    return assets.as_json({"script": _later("more"), "looks": assets.looks("machine", "cell")})
+
+
+@functools.cache
+def lessons_program() -> dict[str, object]:
     """The script and the style sheet that the pages with lessons add."""
-    script = f"{bundle('lesson_site.js')}export default entry;\n"
-    return script, assets.style("lesson", "class_page")
+    return {"script": _later("lessons"), "css": assets.style("lesson", "class_page"), "looks": {}}
 
 
-def bundle(entry: str) -> str:
+@functools.cache
+def _shared() -> frozenset[str]:
+    later = {file for entry in _LATER.values() for file in assets.in_order(entry)}
+    return frozenset(later & assets.in_order("site.js").keys())
+
+
+def _later(part: str) -> str:
+    return f"{bundle(_LATER[part], given=_shared())}export default entry;\n"
+
+
+def bundle(entry: str, *, kept: Collection[str] = (), given: Collection[str] = ()) -> str:
     """Join a module and all that it imports, each after those that it imports itself; `entry` is what it exports.
+
+    Modules in `kept` stay within reach of scripts that are loaded later; those take modules in `given` from there.
 
     Raises:
         ValueError: modules import each other in a circle, or a module imports or exports in another way.
@@ -42,8 +62,13 @@ def bundle(entry: str) -> str:
     texts = assets.in_order(entry)
     names = {file: f"m{i}" for i, file in enumerate(texts)}
     parts = "".join(
-        f"const {names[file]} = (() => {{\n{_as_function(file, text, names)}}})();\n" for file, text in texts.items()
+        f'const {names[file]} = {_KEPT}["{file}"];\n'
+        if file in given
+        else f"const {names[file]} = (() => {{\n{_as_function(file, text, names)}}})();\n"
+        for file, text in texts.items()
     )
+    table = ", ".join(f'"{file}": {name}' for file, name in names.items() if file in kept)
+    parts += f"{_KEPT} = {{ {table} }};\n" if table else ""
     joined = f'"use strict";\nconst entry = (() => {{\n{parts}return {names[entry]};\n}})();\n'
     return _BREAKS.sub("", assets.without_comments(joined))
 

@@ -74,8 +74,8 @@ class SiteHeader:
     """A page that computes its models: which page it is, the way to the root, what it opens, and its models.
 
     `root` is "" on the root page and "../" below it; None for a single file, which contains the models. `terms` has
-    the glossary by address: the term, the plain word, and the explanation. `lessons` is the address of the lessons and
-    their program, "" if there are none.
+    the glossary by address: the term, the plain word, and the explanation. `more` is the address of what the program
+    adds when the machine or a cell is opened, `lessons` that of the lessons and their program, "" if there are none.
     """
 
     page: str
@@ -84,4 +84,5 @@ class SiteHeader:
     query: dict[str, str]
     terms: dict[str, tuple[str, str, str]]
     models: list[SiteModel]
+    more: str
     lessons: str

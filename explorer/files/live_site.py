@@ -115,7 +115,7 @@ def estimated_size(folder: Path) -> int:
         CheckpointError: the model cannot be opened.
     """
     summary, rules = _checked(folder)
-    texts = [bundle.live_page(), (folder / TOKENIZER).read_bytes(), *rules.values()]
+    texts = [bundle.live_page(), bundle.more_program(), (folder / TOKENIZER).read_bytes(), *rules.values()]
     packed = sum(len(zlib.compress(text, _LEVEL)) for text in texts) + _WEIGHTS_SHARE * int(summary["bytes"])
     return round((packed + _REST) * 4 / 3)
 
@@ -206,12 +206,18 @@ def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:
 
 
 def header(
-    models: Sequence[SiteModel], *, page: str, root: str | None, query: Mapping[str, str], lessons: str = ""
+    models: Sequence[SiteModel],
+    *,
+    page: str,
+    root: str | None,
+    query: Mapping[str, str],
+    more: str,
+    lessons: str = "",
 ) -> SiteHeader:
-    """The header of a page of these models."""
+    """The header of a page of these models; `more` and `lessons` are addresses of parts of the program."""
     terms = {address_of(entry.term): (entry.term, entry.plain, entry.explanation) for entry in GLOSSARY}
     pages = PAGES if lessons and root is not None else PAGES[:_OF_DESK]
-    return SiteHeader(page, list(pages), root, dict(query), terms, list(models), lessons)
+    return SiteHeader(page, list(pages), root, dict(query), terms, list(models), more, lessons)
 
 
 def single_page(
@@ -225,12 +231,10 @@ def single_page(
     """Write one file that contains the program and the models, and opens what `query` says, or its lessons."""
     code = bundle.live_page()
     files = {address: content for model in models for address, content in model.files.items()}
-    address = ""
-    if lessons:
-        address, content = _lessons(lessons)
-        files[address] = content
+    more, address = _add_parts(files, lessons)
     cards = [model.card for model in models]
-    given = header(cards, page="lessons" if lessons else page, root=None, query=query, lessons=address)
+    page = "lessons" if lessons else page
+    given = header(cards, page=page, root=None, query=query, more=more, lessons=address)
     data = wire.write(vars(given), {name: np.frombuffer(content, np.uint8) for name, content in files.items()})
     packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, _LEVEL)).decode()
     script = f'<script type="text/plain" id="packed">{packed}</script>'
@@ -244,13 +248,11 @@ def site_pages(models: Sequence[LiveModel], lessons: Sequence[LessonOnSite] = ()
     files = {program: code}
     for model in models:
         files |= model.files
-    address = ""
-    if lessons:
-        address, content = _lessons(lessons)
-        files[address] = content
+    more, address = _add_parts(files, lessons)
+    cards = [model.card for model in models]
     for page in PAGES if lessons else PAGES[:_OF_DESK]:
         root = "" if page == PAGES[0] else "../"
-        given = header([model.card for model in models], page=page, root=root, query={}, lessons=address)
+        given = header(cards, page=page, root=root, query={}, more=more, lessons=address)
         text = json.dumps(given, default=vars, ensure_ascii=True).replace("<", "\\u003c")
         script = f'<script type="application/json" id="site" data-program="{root}{program}">{text}</script>'
         links = f'<a href="{root}examples/">Recorded examples</a>'
@@ -260,12 +262,16 @@ def site_pages(models: Sequence[LiveModel], lessons: Sequence[LessonOnSite] = ()
     return files
 
 
-def _lessons(lessons: Sequence[LessonOnSite]) -> tuple[str, bytes]:
-    """The address and the content of the file with lessons and their program."""
-    script, css = bundle.lessons_program()
-    value = {"script": script, "css": css, "lessons": list(lessons)}
-    content = json.dumps(value, default=vars, ensure_ascii=False, separators=(",", ":")).encode()
-    return _file("code/lessons.json", content).address, content
+def _add_parts(files: dict[str, bytes], lessons: Sequence[LessonOnSite]) -> tuple[str, str]:
+    """Add the parts of the program that are loaded when needed, and the lessons, to the files; their addresses."""
+    parts = {"more": bundle.more_program()}
+    if lessons:
+        value = bundle.lessons_program() | {"lessons": list(lessons)}
+        parts["lessons"] = json.dumps(value, default=vars, ensure_ascii=False, separators=(",", ":")).encode()
+    named = {_file(f"code/{name}.json", part).address: part for name, part in parts.items()}
+    files |= named
+    more, *rest = named
+    return more, "".join(rest)
 
 
 def _service_worker(files: Mapping[str, bytes]) -> bytes:

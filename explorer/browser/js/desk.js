@@ -25,12 +25,12 @@ const MOST_TEXT = 4000; // characters of a sentence in a link
 
 /**
  * @param {HTMLElement} root
- * @param {{ engine: LiveEngine, models: SiteModel[], query: Query, page?: string, idle?: boolean, moved?: (query: Query, page: string, isNew: boolean) => void }} options
- *   with `idle`, nothing is opened yet; `moved` is called after every change; `isNew`: of more than the place
+ * @param {{ engine: LiveEngine, models: SiteModel[], more: () => Promise<typeof import("./desk_more.js")>, query: Query, page?: string, idle?: boolean, moved?: (query: Query, page: string, isNew: boolean) => void }} options
+ *   `more` loads the rest of the program; with `idle`, nothing is opened yet; `moved` is called after every change; `isNew`: of more than the place
  */
-export function mountDesk(root, { engine, models, query, page = "translate", idle = false, moved = () => {} }) {
+export function mountDesk(root, { engine, models, more, query, page = "translate", idle = false, moved = () => {} }) {
   root.append(templateOf("desk"));
-  const D = stateOf(finder(root), engine, models, moved);
+  const D = stateOf(finder(root), engine, models, more, moved);
   listenToControls(D, {
     show: () => show(D, true),
     open: (model, text) => begin(D, model, text),
@@ -48,12 +48,13 @@ export function mountDesk(root, { engine, models, query, page = "translate", idl
   };
 }
 
-/** @param {import("./types").Find} find @param {LiveEngine} engine @param {SiteModel[]} models @param {(query: Query, page: string, isNew: boolean) => void} moved */
-const stateOf = (find, engine, models, moved) => ({
+/** @param {import("./types").Find} find @param {LiveEngine} engine @param {SiteModel[]} models @param {() => Promise<typeof import("./desk_more.js")>} more @param {(query: Query, page: string, isNew: boolean) => void} moved */
+const stateOf = (find, engine, models, more, moved) => ({
   find,
   box: find(".desk"),
   engine,
   models,
+  more,
   moved,
   page: "translate",
   card: models[0],
@@ -73,6 +74,7 @@ const stateOf = (find, engine, models, moved) => ({
   kept: /** @type {Map<string, Kept>} */ (new Map()),
   own: /** @type {Kept | null} */ (null),
   opened: /** @type {Kept | null} */ (null),
+  inside: /** @type {typeof import("./desk_more.js") | null} */ (null),
   machine: /** @type {import("./machine_link.js").Machine | null} */ (null),
   mounted: "",
   unmount: () => {},

@@ -1,11 +1,8 @@
 // The views of the desk: each in a shadow tree of its own, with a source that answers by computing.
 
-import { showCell } from "./cell.js";
 import { say } from "./dom.js";
 import { mountHeads } from "./heads.js";
 import { editsOf } from "./head_changes.js";
-import { mountMachine } from "./machine.js";
-import { destinationOf, placeOf, textOf, wantedAt } from "./machine_link.js";
 import { clamp } from "./numbers.js";
 import { liveSource } from "./source_live.js";
 import { mountStepper } from "./stepper.js";
@@ -24,7 +21,6 @@ import { parseView } from "./view_options.js";
 
 /** The template of each page. @type {Record<string, string>} */
 export const VIEWS = { translate: "stepper", attention: "heads", inside: "machine" };
-const LINKS = ["attention", "cell", "translate"]; // of the machine; other pages need the app
 
 /** The content of a template of the page. @param {string} id */
 export const templateOf = (id) =>
@@ -33,28 +29,16 @@ export const templateOf = (id) =>
 /** Computes what the page's view needs beside the decoding. @param {DeskState} D @param {Kept} opened */
 export async function prepareView(D, opened) {
   if (D.page !== "inside") return;
-  D.machine = await D.engine.describe(D.card);
-  await bring(D, opened, "machine", "");
-  const wanted = wantedAt(placeInside(D, opened), isStepwise(D));
-  if (wanted) await bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened);
+  D.inside = await D.more();
+  await D.inside.prepareMachine(D, opened);
 }
 
-/** Whether the decoder computes all rows anew at every step. @param {DeskState} D */
-const isStepwise = ({ machine }) => /** @type {any} */ (machine).stepwise;
-
 /** Computes a part of a decoding and puts it into the store. @param {DeskState} D @param {Kept} opened @param {string} part @param {string} mark tells it from others @param {any[]} args */
-async function bring(D, { seq, path }, part, mark, ...args) {
+export async function bring(D, { seq, path }, part, mark, ...args) {
   const request = { path, edits: editsOf(D.changes) };
   const message = await D.engine.part(part, D.card.name, D.text, request, ...args);
   message.header.seq = seq;
   put(message, `${seq} ${part} ${mark}`);
-}
-
-/** The open block and the step, as the query says. @param {DeskState} D @param {Kept} opened */
-function placeInside({ place, machine }, { seq }) {
-  const steps = /** @type {Decoding} */ (decodingOf(seq)).target.tokens.length;
-  const known = /** @type {import("./machine_link.js").Machine} */ (machine);
-  return placeOf(place.block ?? "", Number(place.step) || 1, steps, known);
 }
 
 /** Mounts the page's view, or moves the mounted one. @param {DeskState} D @param {Kept} opened @param {Desk} desk @returns {Position | null} where it starts */
@@ -70,8 +54,7 @@ export function mountView(D, opened, desk) {
   }
   const parentElement = /** @type {any} */ (/** @type {HTMLElement} */ (box.firstChild).shadowRoot);
   if (name === "machine") {
-    const data = { seq: opened.seq, turn: D.turn, start: placeInside(D, opened) };
-    D.unmount = mountMachine({ data, parentElement, source: machineSource(D, opened, desk) });
+    D.unmount = /** @type {typeof import("./desk_more.js")} */ (D.inside).mountInside(D, opened, desk, parentElement);
     return null;
   }
   const start = positionOf(D, /** @type {Decoding} */ (decodingOf(opened.seq)));
@@ -85,29 +68,6 @@ export function mountView(D, opened, desk) {
   const data = { seq: opened.seq, turn: D.turn, start, explains: true, compact: false };
   D.unmount = (name === "stepper" ? mountStepper : mountHeads)({ data, parentElement, source });
   return start;
-}
-
-/** @param {DeskState} D @param {Kept} opened @param {Desk} desk @returns {import("./types").Source} */
-function machineSource(D, opened, desk) {
-  const { turn } = D;
-  return {
-    ...liveSource({
-      moved: (report) => {
-        if (report.seq !== opened.seq || report.turn !== turn) return;
-        const block = textOf(report.place);
-        desk.opened({ step: `${report.place.step}`, ...(block && { block }) });
-        const wanted = wantedAt(report.place, isStepwise(D));
-        if (!wanted) return;
-        bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened).catch(desk.failed);
-      },
-      ask: (what, departure) => {
-        const known = /** @type {import("./machine_link.js").Machine} */ (D.machine);
-        const { page, query } = destinationOf(departure, known, desk.query());
-        if (what === "go") desk.go(query, page);
-      },
-    }),
-    leadsTo: (place) => LINKS.includes(place),
-  };
 }
 
 /**
@@ -137,13 +97,12 @@ export async function drawCell(D, moved) {
       "Choose a cell first: click one in the map of a head, or move to it with the arrow keys.",
     );
   try {
+    const { drawOneCell } = await D.more();
     const answer = await D.engine.part("cell", card.name, text, { path: opened.path, edits: editsOf(changes) }, at);
     if (asked !== D.cell) return;
     Object.assign(answer.header, { part: "cell", seq: opened.seq });
     sayOrHide(box, "");
-    const host = /** @type {HTMLElement} */ (box.lastElementChild);
-    if (!host.shadowRoot) host.attachShadow({ mode: "open" }).append(templateOf("cell"));
-    showCell(/** @type {any} */ (host.shadowRoot), answer, (report) => moved(report.column));
+    drawOneCell(/** @type {HTMLElement} */ (box.lastElementChild), answer, (report) => moved(report.column));
   } catch (error) {
     if (asked === D.cell) sayOrHide(box, error instanceof Error ? error.message : `${error}`);
   }

@@ -15,6 +15,7 @@ import { readMessage } from "./wire.js";
 /** @import { Message } from "./types" */
 /** @typedef {import("./live_engine.js").LiveEngine} LiveEngine */
 /** @typedef {Record<string, string>} Query */
+/** @typedef {(address: string, progress: (bytes: number) => void) => Promise<Uint8Array>} Reader */
 /** @typedef {{ __headlightPack?: Uint8Array, __headlightSite?: SiteHeader, __headlightWorker: string }} Given */
 
 /** @type {Record<string, string>} */
@@ -38,7 +39,8 @@ export function start() {
   if (embed) document.documentElement.dataset.embed = embed;
   listenToTerms(byId("tip"), header.terms);
   listenToOffline(header, places.base);
-  const about = { header, places, engine, read, first };
+  const more = once(() => loadProgram(read, header.more));
+  const about = { header, places, engine, read, more, first };
   if (header.page === "class") {
     drawNavigation(header, places, {}, "class");
     listenToTheme(() => {});
@@ -47,14 +49,15 @@ export function start() {
   return header.page === "lessons" ? startLessons(about) : startDesk(about);
 }
 
-/** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, read: (address: string, progress: (bytes: number) => void) => Promise<Uint8Array>, first: { query: Query, page: string } }} About */
+/** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, read: Reader, more: () => Promise<typeof import("./desk_more.js")>, first: { query: Query, page: string } }} About */
 
 /** @param {About} about */
-function startDesk({ header, places, engine, first }) {
+function startDesk({ header, places, engine, more, first }) {
   const { embed } = first.query;
   const desk = mountDesk(byId("desk-place"), {
     engine,
     models: header.models,
+    more,
     query: { ...header.query, ...first.query },
     page: first.page || header.page,
     moved: (query, page, isNew) => {
@@ -76,7 +79,7 @@ function startDesk({ header, places, engine, first }) {
 
 /** @param {About} about */
 async function startLessons(about) {
-  const { header, places, engine, first } = about;
+  const { header, places, engine, more, first } = about;
   const own = (/** @type {Query} */ query) =>
     Object.fromEntries(Object.entries(query).filter(([name]) => ["lesson", "at", "done"].includes(name)));
   /** @type {ReturnType<typeof import("./lesson.js").mountLessons> | null} */
@@ -87,6 +90,7 @@ async function startLessons(about) {
   const desk = mountDesk(byId("desk-place"), {
     engine,
     models: header.models,
+    more,
     query: { ...header.query, ...first.query },
     page: first.query.at_page,
     idle: !("text" in first.query), // the step opens its figure
@@ -129,11 +133,29 @@ async function readOwn({ models }, engine, { model, text, path, edit = "" }) {
 
 /** The program and the content of the lessons. @param {About} about @returns {Promise<typeof import("./lesson_site.js") & { lessons: import("./structs").LessonOnSite[] }>} */
 async function loadLessons({ header, read }) {
-  const bytes = await read(header.lessons, () => {});
-  const { script, css, lessons } = JSON.parse(new TextDecoder().decode(bytes));
+  const { css, ...rest } = await loadProgram(read, header.lessons);
   document.head.append(Object.assign(document.createElement("style"), { textContent: css }));
+  return rest;
+}
+
+/** Loads a part of the program; what came with it stands beside what its module exports. @param {Reader} read @param {string} address @returns {Promise<any>} */
+async function loadProgram(read, address) {
+  const { script, looks, ...rest } = JSON.parse(new TextDecoder().decode(await read(address, () => {})));
+  const { __headlightLooks: addLooks } = /** @type {any} */ (globalThis);
+  addLooks(looks);
   const { default: entry } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
-  return { ...entry, lessons };
+  return { ...entry, ...rest };
+}
+
+/** Calls a function that loads something when that is first wanted, and again if it failed. @template T @param {() => Promise<T>} load @returns {() => Promise<T>} */
+function once(load) {
+  /** @type {Promise<T> | null} */
+  let loaded = null;
+  return () =>
+    (loaded ??= load().catch((error) => {
+      loaded = null;
+      throw error;
+    }));
 }
 
 /**

@@ -8,13 +8,8 @@ async function start() {
   const packed = document.getElementById("packed");
   try {
     const program = packed ? await unpack(packed) : await load();
-    for (const [id, look] of Object.entries(program.looks)) {
-      if (!look) continue;
-      const template = Object.assign(document.createElement("template"), { id });
-      template.content.append(Object.assign(document.createElement("style"), { textContent: look.css }));
-      template.content.append(document.createRange().createContextualFragment(look.html));
-      document.body.append(template);
-    }
+    addLooks(program.looks);
+    Object.assign(globalThis, { __headlightLooks: addLooks });
     const { default: run } = program.script
       ? await import(addressOf(program.script))
       : await (await import(addressOf(program.modules[0][1]))).link(program, "standalone");
@@ -26,6 +21,17 @@ async function start() {
         ? "Opened from a disk, this page may not load its other files: put the folder on a web server."
         : `This page could not be opened (${error}). It needs a browser of 2023 or later, and the whole file or folder.`;
     message.hidden = false;
+  }
+}
+
+/** Adds style and markup of views to the page, as templates. @param {Program["looks"]} looks */
+function addLooks(looks) {
+  for (const [id, look] of Object.entries(looks)) {
+    if (!look) continue;
+    const template = Object.assign(document.createElement("template"), { id });
+    template.content.append(Object.assign(document.createElement("style"), { textContent: look.css }));
+    template.content.append(document.createRange().createContextualFragment(look.html));
+    document.body.append(template);
   }
 }
 

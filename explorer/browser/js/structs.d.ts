@@ -388,6 +388,7 @@ export interface SiteHeader {
   query: Record<string, string>;
   terms: Record<string, [string, string, string]>;
   models: SiteModel[];
+  more: string;
   lessons: string;
 }
 

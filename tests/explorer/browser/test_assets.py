@@ -37,7 +37,7 @@ def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
 def test_every_module_is_in_a_pack_or_in_a_page_without_a_server() -> None:
     packs = [assets.pack(name) for name in NAMES] + [assets.standalone(("stepper", "heads"))]
     used = {file for pack in packs for file, _ in json.loads(pack)["modules"]} | {"mount.js", "standalone_boot.js"}
-    joined = {*assets.in_order("site.js", "live/worker.js", "lesson_site.js"), "service_worker.js"}
+    joined = {*assets.in_order("site.js", "live/worker.js", "desk_more.js", "lesson_site.js"), "service_worker.js"}
     there = {path.relative_to(JS).as_posix() for path in JS.rglob("*.js")}
     assert (used | joined) - {"palettes.js"} == there
 

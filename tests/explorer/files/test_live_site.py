@@ -75,7 +75,7 @@ def test_every_address_in_every_header_exists_with_its_size_and_hash(files: dict
         program, given = header(files[name])
         assert (given["root"], given["page"]) == (root, name.removesuffix("index.html").strip("/") or "translate")
         assert posixpath.normpath(posixpath.join(posixpath.dirname(name), program)) in files
-        named.add(program.removeprefix(root))
+        named |= {program.removeprefix(root), given["more"]}
         for model in given["models"]:
             for file in (*model["files"].values(), *model["rules"].values(), model["machine"]):
                 content = files[file["address"]]
@@ -105,20 +105,29 @@ def test_other_weights_have_another_address_and_another_version_of_the_service_w
 def test_the_service_worker_knows_every_file(files: dict[str, bytes]) -> None:
     text = files["service-worker.js"].decode()
     first, hashed = (json.loads(found) for found in re.findall(r"^const \w+ = (\[.*\]);", text, re.MULTILINE))
-    (program,) = (address for address in files if address.startswith("code/"))
-    assert {*first} == {"./", "attention/", "inside/", program}
+    program = {address for address in files if address.startswith("code/")}
+    assert {*first} == {"./", "attention/", "inside/", *program}
     assert {*hashed} == {*files} - {*DOCUMENTS, "service-worker.js"}
     assert "%" not in text
 
 
-def test_program_and_worker_are_single_scripts(files: dict[str, bytes]) -> None:
-    (program,) = (json.loads(content) for address, content in files.items() if address.startswith("code/"))
-    for name, exports in (("script", ["export default entry.start;"]), ("worker", [])):
-        script = program[name]
+def test_each_part_of_the_program_is_a_single_script_and_no_module_is_in_two(files: dict[str, bytes]) -> None:
+    parts = {address.split("/")[1][:4]: json.loads(files[address]) for address in files if address.startswith("code/")}
+    site, more = parts["site"], parts["more"]
+    for script, exports in (
+        (site["script"], ["export default entry.start;"]),
+        (site["worker"], []),
+        (more["script"], ["export default entry;"]),
+    ):
         assert re.findall(r"(?:^|[;}])\s*((?:import|export) [^;]*;)", script) == exports
         assert "importScripts" not in script
-        # The page imports one script: the lessons' program, which it was given the bytes of.
-        assert len(re.findall(r"\bimport\(", script)) == (1 if exports else 0)
+        # The page imports one script: a later part of its program, which it was given the bytes of.
+        assert len(re.findall(r"\bimport\(", script)) == (script == site["script"])
+    table = r"globalThis\.__headlightModules = \{([^}]*)\}"
+    (kept,) = re.findall(table, site["script"])
+    assert {*re.findall(r'__headlightModules\["([^"]*)"\]', more["script"])} <= {*re.findall(r'"([^"]*)":', kept)}
+    for name in ("mountMachine", "showCell", "createLiveEngine", "put"):
+        assert sum(f"function {name}(" in part["script"] for part in parts.values()) == 1, name
 
 
 @pytest.mark.parametrize("document", [*DOCUMENTS, "one file"])
@@ -169,7 +178,9 @@ def test_one_file_has_everything_and_its_size_is_estimated(name: str) -> None:
     program, given, arrays = parts_of(page.decode())
     assert set(json.loads(program)) == {"script", "worker", "looks"}
     assert (given["root"], given["page"], given["query"]) == (None, "inside", {"text": "a"})
-    assert {address: array.tobytes() for address, array in arrays.items()} == model.files
+    contents = {address: array.tobytes() for address, array in arrays.items()}
+    assert set(json.loads(contents.pop(given["more"]))) == {"script", "looks"}
+    assert contents == model.files
     assert estimated_size(CHECKPOINTS / name) == pytest.approx(len(page), rel=0.03)
 
 
