@@ -36,6 +36,19 @@ const packed = (/** @type {{ header: object, arrays: Record<string, any> }} */ {
   }),
 });
 
+/** What the model writes after a path, greedily. @param {any} start @param {number} limit @param {number[]} path */
+function written(start, limit, path, tap = (/** @type {string} */ _, /** @type {any} */ value) => value) {
+  const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
+  return [...walk(step, start, outputRules(model.config), limit, path, argmax)];
+}
+
+/** Vectors in single precision, one after the other; or ids of tokens. @param {any} value */
+const inBase64 = (value) => {
+  const bytes = (/** @type {any} */ one) =>
+    isVector(one) ? Buffer.from(Float32Array.from(one).buffer) : Buffer.concat(one.map(bytes));
+  return bytes(typeof value[0] === "number" ? Float32Array.from(value) : value).toString("base64");
+};
+
 /** @type {Record<string, (job: any) => any>} */
 const JOBS = {
   // Every point as it was computed last while the ids were read greedily.
@@ -43,31 +56,24 @@ const JOBS = {
     /** @type {Record<string, any>} */
     const points = {};
     const tap = (/** @type {string} */ point, /** @type {any} */ value) => (points[point] = value);
-    const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
-    const path = [...walk(step, model.start([...source, EOS], tap), outputRules(model.config), limit, [], argmax)];
-    return { path: path.map(({ token }) => token), points };
+    const steps = written(model.start([...source, EOS], tap), limit, [], tap);
+    return { path: steps.map(({ token }) => token), points };
   },
-  // The same, as the bytes of single precision.
-  tensors(job) {
-    const { path, points } = JOBS.points(job);
-    const bytes = (/** @type {any} */ value) => Buffer.from(Float32Array.from([value].flat(3).flatMap(plain)).buffer);
-    const entries = Object.entries(points).map(([name, value]) => [name, bytes(value).toString("base64")]);
-    return { path, points: Object.fromEntries(entries) };
-  },
-  // What it writes by itself, after another first token, and with changed heads.
-  answers({ source, limit, edits }) {
+  // The same as the bytes of single precision, and what the model writes after another first token and with changed heads.
+  answers({ source, limit, most, edits }) {
+    /** @type {Record<string, string>} */
+    const points = {};
+    const tap = (/** @type {string} */ point, /** @type {any} */ value) => ((points[point] = value), value);
+    const start = model.start([...source, EOS], tap);
+    const own = written(start, limit, [], tap);
+    for (const [name, value] of Object.entries(points)) points[name] = inBase64(value);
     const { target } = (machine ??= live()).tokenizers;
     const { config } = model;
-    const untouched = (/** @type {string} */ _, /** @type {any} */ value) => value;
     const edited = editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
-    const write = (/** @type {number[]} */ path, tap = untouched) => {
-      const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
-      return [...walk(step, model.start([...source, EOS], tap), outputRules(config), limit, path, argmax)];
-    };
-    const own = write([]);
     const other = best(own[0].logProbs, 2)[1];
-    const answers = [own, write([other]), write([], edited)].map((steps) => steps.map(({ token }) => token));
-    return { other, answers: answers.map((path) => [path, target.decode(path)]) };
+    const others = [written(start, most, [other]), written(model.start([...source, EOS], edited), most, [], edited)];
+    const [path, ...paths] = [own, ...others].map((steps) => steps.map(({ token }) => token));
+    return { path, points, other, paths, texts: [path, ...paths].map((ids) => target.decode(ids)) };
   },
   decode: ({ text, request }) => decode(live(), text, request),
   machine: ({ text, request }) => packed(machineOf((machine ??= live()), text, request, words)),

@@ -71,8 +71,8 @@ def run(folder: Path, jobs: Sequence[dict[str, Any]], words: object = None) -> l
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def assert_points_agree(model: Transformer, source: list[int], found: dict[str, Any], limit: int) -> None:
-    """Every tensor within 1e-5 × max(1, its largest magnitude) of PyTorch's, and the same ids."""
+def assert_points_agree(model: Transformer, source: list[int], found: dict[str, Any], limit: int) -> int:
+    """Every tensor within 1e-5 × max(1, its largest magnitude) of PyTorch's, and the same ids; the second first one."""
     recorder = PointRecorder()
     with torch.inference_mode():
         state = model.start(torch.tensor([[*source, EOS]]), tap=recorder)
@@ -97,6 +97,7 @@ def assert_points_agree(model: Transformer, source: list[int], found: dict[str, 
             given = np.array(values, dtype=np.float64)
         assert given.shape == wanted.shape, name
         assert np.abs(given - wanted).max() <= 1e-5 * max(1.0, float(np.abs(wanted).max())), name
+    return int(steps[0].log_probs[0].argsort(descending=True, stable=True)[1])
 
 
 @pytest.mark.parametrize("name", SENTENCES)
@@ -127,21 +128,20 @@ def test_a_hundred_sentences(name: str) -> None:
     texts = hundred(name)
     assert len(texts) >= (96 if name != "reverse" else 100)
     edit = {"kind": "cross", "layer": 0, "head": 0, "op": "zero"}
-    sources = [list(translator.loaded.source.encode(text).ids) for text in texts]
-    jobs: list[dict[str, Any]] = [{"do": "tensors", "source": source, "limit": 40} for source in sources]
-    for source, found in zip(sources, run(translator.loaded.folder, jobs), strict=True):
-        assert_points_agree(translator.loaded.transformer, source, found, 40)
-    most = translator.loaded.model_config.max_positions
+    loaded = translator.loaded
+    sources = [list(loaded.source.encode(text).ids) for text in texts]
+    longest = loaded.model_config.max_positions
     jobs = [
-        {"do": "answers", "source": source, "limit": min(2 * len(source) + 12, most), "edits": [edit]}
+        {"do": "answers", "source": source, "limit": 40, "most": min(2 * len(source) + 12, longest), "edits": [edit]}
         for source in sources
     ]
-    for text, found in zip(texts, run(translator.loaded.folder, jobs), strict=True):
-        own = translator.translate(text, DecodeConfig())
-        assert found["other"] == int(own.trace.top_ids[0][1]), text
-        forked = translator.translate(text, DecodeConfig(), prefix=(found["other"],))
+    for text, source, found in zip(texts, sources, run(loaded.folder, jobs), strict=True):
+        second = assert_points_agree(loaded.transformer, source, found, 40)
+        assert found["other"] == second, text
+        forked = translator.translate(text, DecodeConfig(), prefix=(second,))
         edited = translator.translate(text, DecodeConfig(), edit=HeadEdits((_edit(edit),)))
-        assert found["answers"] == [[list(each.path), each.text] for each in (own, forked, edited)], text
+        assert found["paths"] == [list(each.path) for each in (forked, edited)], text
+        assert found["texts"] == [loaded.target.decode(found["path"]), forked.text, edited.text], text
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
