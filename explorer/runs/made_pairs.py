@@ -28,12 +28,12 @@ from explorer.runs.process import (
     start_process,
     terminate,
 )
-from explorer.runs.status import clock
 from explorer.runs.uploads import LANGUAGES
 from explorer.runs.viewer_mode import refuse
 from model.config import DataConfig
 from model.data import TASKS, get_task
 from model.data.files import direction, fits
+from model.durations import clock
 from model.folder import CheckpointError, modified, read_json, sweep_drafts, write_json
 
 SELF_REVERSE = ("copy", "reverse")

@@ -10,8 +10,9 @@ from explorer.decoding.cache import cached
 from explorer.locale.messages import t
 from explorer.locale.text import count, listed, plural
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
-from explorer.runs.status import RunStatus, State, clock
+from explorer.runs.status import RunStatus, State
 from model.analysis.run_diagnosis import LITTLE_SHOWN, Curves, Diagnosis, Verdict, diagnose
+from model.durations import span
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.trace import AttentionTrace, TraceError
 
@@ -32,8 +33,8 @@ def progress(status: RunStatus) -> str:
         if status.step < status.max_steps:
             return f"Finished at step {status.step:,} of at most {status.max_steps:,}."
         return f"Finished at step {status.step:,}."
-    if status.busy and status.eta_s is not None and status.step:
-        return f"{position}, about {clock(status.eta_s)} left"
+    if status.busy and status.left is not None and status.step:
+        return f"{position}, {span(*status.left)} left"
     return position
 
 
@@ -133,10 +134,12 @@ def queue_sentence(statuses: Sequence[RunStatus], name: str = "") -> str:
             "A new run waits until {runs} has ended.", "A new run waits until {runs} have ended.", n=n, runs=runs
         )
     wait = _seconds_of(earlier)
-    return sentence if wait is None else f"{sentence} {t('That takes about {duration}.', duration=clock(wait))}"
+    return sentence if wait is None else f"{sentence} {t('That takes {duration}.', duration=span(*wait))}"
 
 
-def _seconds_of(statuses: Sequence[RunStatus]) -> float | None:
-    """Sum the remaining seconds of these runs; None if one is unknown."""
-    seconds = [status.eta_s for status in statuses]
-    return sum(each for each in seconds if each is not None) if None not in seconds else None
+def _seconds_of(statuses: Sequence[RunStatus]) -> tuple[float, float] | None:
+    """Sum the ranges of the remaining seconds of these runs; None if one is unknown."""
+    known = [status.left for status in statuses if status.left is not None]
+    if len(known) < len(statuses):
+        return None
+    return sum(low for low, _ in known), sum(high for _, high in known)

@@ -68,27 +68,38 @@ class Window:
 
 
 RECENT_SECONDS = 60.0
+SPELL_SECONDS, MOST_SPELLS = 5.0, 24
 FEWEST_RIGHT = 20  # held-out sentences; that fewer are all right may be chance, and is no reason to stop
 
 
 class Pace:
-    """Estimates the remaining time from the updates of the last minute, and at least two.
+    """Estimates the remaining time from the updates of the last minute, and at least two; its range from spells.
 
     The mean of the whole run would adapt too slowly to a machine that becomes busier or freer; a single update would
-    make the estimate jump.
+    make the estimate jump. A spell is the updates of about five seconds; the range is that of the spells of the last
+    two minutes, without the slowest and fastest tenth.
     """
 
     def __init__(self, now: float, step: int) -> None:
         self._updates = deque([(now, step)])
+        self._spell = now, step
+        self._paces: deque[float] = deque(maxlen=MOST_SPELLS)  # seconds per update
 
-    def remaining(self, now: float, step: int, max_steps: int) -> float:
-        """Seconds until `max_steps`, at the pace of about the last minute."""
+    def remaining(self, now: float, step: int, max_steps: int) -> tuple[float, float, float]:
+        """Seconds until `max_steps`: at the pace of about the last minute, and at a fast and a slow one."""
         if step > self._updates[-1][1]:
             self._updates.append((now, step))
         while len(self._updates) > 2 and now - self._updates[1][0] >= RECENT_SECONDS:
             self._updates.popleft()
+        began, first_step = self._spell
+        if step > first_step and now - began >= SPELL_SECONDS:
+            self._paces.append((now - began) / (step - first_step))
+            self._spell = now, step
         then, first_step = self._updates[0]
-        return (now - then) / max(step - first_step, 1) * (max_steps - step)
+        pace, left = (now - then) / max(step - first_step, 1), max_steps - step
+        paces = sorted(self._paces) or [pace]
+        cut = len(paces) // 10
+        return pace * left, min(paces[cut], pace) * left, max(paces[-1 - cut], pace) * left
 
 
 class StopRequested(Exception):
@@ -375,14 +386,16 @@ class Trainer:
         if self.run is None:
             return
         progress = self.progress
-        eta = self._pace.remaining(time.monotonic(), progress.step, self.config.max_steps)
+        eta, low, high = self._pace.remaining(time.monotonic(), progress.step, self.config.max_steps)
         speed = progress.tokens / max(progress.seconds, 1e-9)
         self.run.status(
             step=progress.step,
             max_steps=self.config.max_steps,
             epoch=progress.epoch,
             eta_s=round(eta, 1),
+            eta_low_s=round(low, 1),
+            eta_high_s=round(high, 1),
             tokens_per_s=round(speed),
         )
         if self.terminal is not None:
-            self.terminal.tick(progress.step, eta, speed)
+            self.terminal.tick(progress.step, (low, high), speed)

@@ -55,7 +55,7 @@ def started(training: Path, name: str) -> list[str]:
 @pytest.mark.usefixtures("training")
 def test_the_form_says_what_the_run_would_take() -> None:
     at = planned(visit("train"))
-    assert (metric(at, "Parameters"), metric(at, "Memory"), metric(at, "Takes about")) == ("1 k", "1 MB", "12 s")
+    assert (metric(at, "Parameters"), metric(at, "Memory"), metric(at, "Takes")) == ("1 k", "1 MB", "about 10 s")
     assert "On CPU, 2 cores (fp32): 100 updates at about 5,000 tokens/s" in words(at)
     assert "of 19,079 training pairs" in words(at)
     assert not button(at, "Start training").disabled
@@ -247,9 +247,9 @@ def test_a_run_says_how_it_stands(training: Path, state: str, more: dict[str, An
 
 def test_a_running_run_has_its_numbers_and_can_be_stopped(training: Path) -> None:
     folder = save_run(training / "mine", state="running")
-    write_status(folder, "running", eta_s=65.0, tokens_per_s=4200.0)
+    write_status(folder, "running", eta_s=45.0, eta_low_s=30, eta_high_s=70, tokens_per_s=4200.0)
     at = visit("train", run="mine")
-    assert "step 30 of 60, about 1 min 05 s left" in at.get("progress")[0].proto.text.replace("\\", "")
+    assert "step 30 of 60, 30 to 70 s left" in at.get("progress")[0].proto.text.replace("\\", "")
     labels = ("Training loss", "Validation loss", "Exactly right, of 8", "Tokens/s")
     assert [metric(at, label) for label in labels] == ["1.000", "1.200", "50.0 %", "4.2 k"]
     assert len(at.get("vega_lite_chart")) == 2

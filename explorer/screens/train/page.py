@@ -16,7 +16,6 @@ from explorer.runs.lifecycle import Runs
 from explorer.runs.made_pairs import MadePairs
 from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
-from explorer.runs.status import clock
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.added_pairs import choose_added, draw_unfinished
 from explorer.screens.train.data import Data, choose_data
@@ -199,7 +198,7 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
     parameters, memory, duration = st.columns(3)
     parameters.metric(t("Parameters"), count(plan.parameters) if plan else "…")
     memory.metric(t("Memory"), plan.memory_text if plan else "…")
-    duration.metric(t("Takes about"), clock(plan.seconds) if plan else "…")
+    duration.metric(t("Takes"), plan.duration_text if plan else "…")
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     if st.button(t("Start training"), type="primary", disabled=impossible, width="stretch"):
         _start(runs, order)

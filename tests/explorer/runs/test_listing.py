@@ -88,8 +88,8 @@ def test_numbers_that_are_not_known_yet() -> None:
     ("status", "said"),
     [
         (RunStatus("a", "starting"), "no step yet"),
-        (RunStatus("a", "running", 30, 100, eta_s=200.0), "step 30 of 100, about 3 min 20 s left"),
-        (RunStatus("a", "stopped", 30, 1000, eta_s=200.0), "step 30 of 1,000"),
+        (RunStatus("a", "running", 30, 100, left=(200.0, 330.0)), "step 30 of 100, 3 to 6 min left"),
+        (RunStatus("a", "stopped", 30, 1000, left=(200.0, 200.0)), "step 30 of 1,000"),
         (RunStatus("a", "finished", 1000, 1000), "Finished at step 1,000."),
     ],
 )
@@ -97,7 +97,11 @@ def test_progress(status: RunStatus, said: str) -> None:
     assert progress(status) == said
 
 
-A, B, C = RunStatus("a", "running", 5, 10, eta_s=60.0), RunStatus("b", "queued", eta_s=120.0), RunStatus("c", "failed")
+A, B, C = (
+    RunStatus("a", "running", 5, 10, left=(60.0, 80.0)),
+    RunStatus("b", "queued", left=(120.0, 300.0)),
+    RunStatus("c", "failed"),
+)
 UNKNOWN = RunStatus("a", "running")
 
 
@@ -105,14 +109,14 @@ UNKNOWN = RunStatus("a", "running")
     ("line", "name", "said"),
     [
         ([RunStatus("a", "finished")], "", ""),
-        ([A, C], "", "A new run waits until 'a' has ended. That takes about 1 min 00 s."),
-        ([A, B, C], "", "A new run waits until 'a' and 'b' have ended. That takes about 3 min 00 s."),
+        ([A, C], "", "A new run waits until 'a' has ended. That takes 60 to 80 s."),
+        ([A, B, C], "", "A new run waits until 'a' and 'b' have ended. That takes 3 to 6 min."),
         ([UNKNOWN, B, RunStatus("d", "starting")], "", "A new run waits until 'a', 'b' and 'd' have ended."),
-        ([A, B], "b", "It waits until 'a' has ended. That takes about 1 min 00 s."),
+        ([A, B], "b", "It waits until 'a' has ended. That takes 60 to 80 s."),
         (
-            [A, B, RunStatus("c", "queued", eta_s=20.0)],
+            [A, B, RunStatus("c", "queued", left=(20.0, 20.0))],
             "c",
-            "It waits until 'a' and 'b' have ended. That takes about 3 min 00 s.",
+            "It waits until 'a' and 'b' have ended. That takes 3 to 6 min.",
         ),
         ([UNKNOWN, B], "b", "It waits until 'a' has ended."),
         ([B], "b", STATE_SENTENCES["queued"]),
