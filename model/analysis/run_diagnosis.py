@@ -89,6 +89,14 @@ def interval(share: float, sentences: int) -> tuple[float, float]:
     return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
 
 
+def margin(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> float:
+    """The distance from a score to the farther end of its 95 % interval, on the score's own scale."""
+    if name == "bleu":
+        return BLEU_WIDTH / math.sqrt(sentences)
+    low, high = interval(score, sentences)
+    return max(score - low, high - score)
+
+
 def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
     """Diagnose a run that is going on or has `ended`. The first verdict that holds is returned.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.decoding.examples import FILES
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.runs.command import like_command, longer_command
@@ -13,7 +14,6 @@ from explorer.runs.origin import Repeatable, repeatable
 from explorer.runs.settings import label_of
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import viewing
-from explorer.screens.train.data import FILES
 from explorer.web.runs import NEW, choose_run, draw_start
 from model.analysis.run_diagnosis import Diagnosis, NextStep
 
