@@ -27,7 +27,7 @@ from model.training.consistency import draw_cutoff
 from model.training.corpus import Inputs, Update
 from model.training.device import operations
 from model.training.distributed import World
-from model.training.evaluation import eval_line, evaluate, is_better
+from model.training.evaluation import eval_line, evaluate, is_better, reachable
 from model.training.failure import not_finite
 from model.training.loss import TrainingLoss
 from model.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
@@ -144,6 +144,7 @@ class Trainer:
         self.progress = Progress()
         self.n_snapshots = how_many(self.config, sum(p.numel() for p in self.model.parameters()))
         self.snapshot_steps = set(planned_steps(self.config.max_steps, self.n_snapshots))
+        self.reachable = reachable(setup.task, setup.valid)
         self._window = Window(self.device)
         self._pace = Pace(time.monotonic(), 0)
 
@@ -304,12 +305,12 @@ class Trainer:
         setup, progress = self.setup, self.progress
         model, averaged = self._averaged() if self.config.average_checkpoints else (self.model, None)
         scores = evaluate(model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
-        line = eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu)
+        line = eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu, most=self.reachable)
         progress.evaluated = progress.step
         better = is_better(line, progress.best, self.config)
         progress.waited = 0 if better else progress.waited + 1
         enough = len(setup.valid.decoded) >= FEWEST_RIGHT
-        progress.right = progress.right + 1 if enough and line["exact_match"] == 1 else 0
+        progress.right = progress.right + 1 if enough and line["exact_match"] >= self.reachable else 0
         latest = {key: value for key, value in line.items() if key != "samples"} | {"step": progress.step}
         if better:
             progress.best = latest
