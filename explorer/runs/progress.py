@@ -11,9 +11,10 @@ from explorer.locale.messages import t
 from explorer.locale.text import count, listed, plural
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
-from model.analysis.run_diagnosis import LITTLE_SHOWN, Curves, Diagnosis, Verdict, diagnose
+from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, diagnose, margin
 from model.durations import span
 from model.folder import PROBE_ANSWER, CheckpointError
+from model.headline import HeadlineName
 from model.trace import AttentionTrace, TraceError
 
 STATE_SENTENCES: Mapping[State, str] = {
@@ -48,13 +49,10 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
     """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
     value = metrics.latest("evals", score)
     rate = metrics.latest("train", "lr")
-    if score == "bleu":
-        quality = ("BLEU", f"{value:.1f}" if value is not None else _UNKNOWN)
-    else:
-        quality = ("Exactly right", f"{100 * value:.1f} %" if value is not None else _UNKNOWN)
     sentences = int(metrics.latest("evals", "sentences") or 0)
-    if 0 < sentences < LITTLE_SHOWN:  # the number itself would claim more than it can
-        quality = (f"{quality[0]}, of {sentences}", quality[1])
+    quality = ("BLEU" if score == "bleu" else "Exactly right", _UNKNOWN)
+    if value is not None:
+        quality = (f"{quality[0]}, of {sentences:,}" if sentences else quality[0], score_text(score, value, sentences))
     return (
         ("Training loss", _loss(plain_loss(metrics.train[-1]) if metrics.train else None)),
         ("Validation loss", _loss(metrics.latest("evals", "loss"))),
@@ -64,8 +62,16 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
     )
 
 
+def score_text(score: str, value: float, sentences: int) -> str:
+    """A score with the distance to the farther end of its 95 % interval, if it is known of how many sentences it is."""
+    name: HeadlineName = "bleu" if score == "bleu" else "exact_match"
+    scale, unit = (1, "") if name == "bleu" else (100, " %")
+    apart = f" ± {scale * margin(name, value, sentences):.1f}" if sentences else ""
+    return f"{scale * value:.1f}{apart}{unit}"
+
+
 def _loss(value: float | None) -> str:
-    return _UNKNOWN if value is None else f"{value:.3f}"
+    return _UNKNOWN if value is None else f"{value:.3f}" if value >= 0.1 or not value else f"{value:.2g}"
 
 
 def sample_table(

@@ -369,7 +369,8 @@ def _shows_little(curves: Curves) -> str:
 
 def _score_text(curves: Curves, value: float) -> str:
     if curves.score_name == "bleu":
-        return f"BLEU {value:.1f}"
+        apart = f" ± {margin('bleu', value, curves.sentences):.1f}" if curves.sentences else ""
+        return f"BLEU {value:.1f}{apart}"
     if not curves.sentences:
         return f"{100 * value:.1f} % exactly right"
     low, high = interval(value, curves.sentences)
