@@ -68,7 +68,10 @@ def frame() -> None:
                 lesson_sidebar.draw(page.url_path)
             first = page.url_path in ("", "translate")
             with contained("sidebar"):
-                sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
+                if page.url_path in ("train", "runs"):  # they have their own boxes for models, and read no sentence
+                    sidebar.draw_link()
+                else:
+                    sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
         shell.enter_shell()
         with warm_up.page_run(), contained("page"):
             page.run()

@@ -406,8 +406,8 @@ def _diagnosis(folder: Path) -> str:
 
 
 def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool) -> None:
+    from model.durations import span
     from model.training.estimate import estimate
-    from model.training.terminal import clock
 
     plan = estimate(setup)
     plans = [plan] if first is None else [estimate(first), plan]
@@ -419,7 +419,7 @@ def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool) -> None
         print(f"{part['parameters']:,} parameters ({part['weight_bytes'] / 1e6:.1f} MB), {part['precision']}")
         print(f"about {part['memory_bytes'] / 2**30:.1f} GB of memory on {part['device_name']}")
         print(f"{part['steps']:,} updates ({part['epochs']:g} epochs) at {part['tokens_per_s']:,} tokens/s")
-        print(f"about {clock(part['seconds'])}")
+        print(f"takes {span(part['seconds'], part['busy_seconds'])}")
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def _which_loss(metrics: Metrics) -> list[str]:
             "has neither: compare the curves' shapes, not their heights."
         ]
     optimised = " The optimised loss adds label smoothing or consistency." if optimises_another_loss(metrics) else ""
-    return [f"Both are plain log-likelihoods, training's with dropout.{optimised}"]
+    return [f"Training is measured with dropout, validation without.{optimised}"]
 
 
 def score_name(metrics: Metrics) -> str:

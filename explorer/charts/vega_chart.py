@@ -20,7 +20,7 @@ def step_axis(max_steps: int = 0, title: str = "step") -> alt.X:
 def value_axis(field: str = "value", top: float | None = None, **scale: Any) -> alt.Y:
     """The axis of values, from 0 to `top` if that is given."""
     domain = alt.Scale(**({"nice": True} | scale)) if top is None else alt.Scale(domain=[0, top])
-    return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(tickCount=5))
+    return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(tickCount=5, format=",.12~r"))
 
 
 def named(field: str, names: Sequence[str], **legend: Any) -> dict[str, Any]:

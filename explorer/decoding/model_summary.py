@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from explorer.locale.text import count, fixed, percent, plural
 from model.data import TASKS, get_task
-from model.headline import headline_name, number
+from model.headline import headline_name
 
 POSITIONS = {
     "sinusoidal": "sinusoidal positions",
@@ -77,12 +76,3 @@ def _scores(results: dict[str, Any], by_heart: bool) -> str:
         which = "sentences that it learned by heart" if by_heart else "held-out sentences"
         scores.append(f"{percent(test['exact_match'], 1)} of {test.get('sentences', '?')} {which} exactly right")
     return "; ".join(scores) + "." if scores else ""
-
-
-def headline(scores: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The leading score as a label and a value, such as ("Exactly right", "97.1 %"); None if nothing was scored."""
-    name = headline_name(scores)
-    value = number(scores, name)
-    if value is None:
-        return None
-    return ("BLEU", fixed(value, 1)) if name == "bleu" else ("Exactly right", percent(value, 1))

@@ -15,7 +15,7 @@ import msgspec
 from explorer.locale.text import plural
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, lower_priority, niceness
-from explorer.runs.status import clock
+from model.durations import span
 from model.user_error import UserError
 
 TIMEOUT_SECONDS = 60.0
@@ -38,15 +38,13 @@ class PlanError(UserError):
         self.refused = refused
 
 
-NOTICEABLE = 1.25  # a longer time by this factor is worth a sentence
-
-
 class Plan(msgspec.Struct, frozen=True):
     """The estimate of a run, as `--dry-run --json` prints it.
 
     `memory` in bytes; `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
-    padding), and `busy_seconds` if it stays as busy as it was while updates were timed; `examples` by split; `skipped`:
-    number of training pairs that are too long or empty; `schedule`: pairs of step and learning rate.
+    padding) if it does nothing else, `busy_seconds` if it stays as busy as it was while updates were timed; `examples`
+    by split; `skipped`: number of training pairs that are too long or empty; `schedule`: pairs of step and learning
+    rate.
     """
 
     parameters: int
@@ -70,6 +68,11 @@ class Plan(msgspec.Struct, frozen=True):
         """The memory in MB or GB."""
         return f"{self.memory / 2**30:.1f} GB" if self.memory >= 2**29 else f"{self.memory / 2**20:.0f} MB"
 
+    @property
+    def duration_text(self) -> str:
+        """The range of the time that the whole run takes."""
+        return span(self.seconds, max(self.busy_seconds, self.seconds))
+
     def summary(self) -> str:
         """Device, updates, passes over the data and vocabularies in a few sentences."""
         pairs = self.examples.get("train", 0)
@@ -77,8 +80,8 @@ class Plan(msgspec.Struct, frozen=True):
         verb = "is" if self.skipped == 1 else "are"
         skipped = f" {plural(self.skipped, 'pair')} {verb} left out, empty or too long." if self.skipped else ""
         busy = ""
-        if self.busy_seconds > NOTICEABLE * self.seconds:
-            busy = f" If the machine stays as busy as it is now, it takes about {clock(self.busy_seconds)}."
+        if " to " in self.duration_text:
+            busy = " The longer time is for a machine that stays as busy as it is now."
         return (
             f"On {self.device_name} ({self.precision}): {plural(self.steps, 'update')} at about "
             f"{self.tokens_per_s:,.0f} tokens/s, {self.epochs:.3g} times through {data}. Vocabulary: "

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from explorer.decoding.model_summary import headline
+from explorer.decoding.examples import FILES
 from explorer.locale.text import plural, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.status import age
 from explorer.runs.viewer_mode import REASON
-from model.analysis.run_diagnosis import LITTLE_SHOWN, Verdict
-from model.headline import headline_name
+from model.analysis.run_diagnosis import Verdict, margin
+from model.data import TASKS, get_task
+from model.headline import headline_name, number
 
 _NOTE_CHARACTERS = 80
-_TEXTS = ("data", "score", "verdict", "note")
+_TEXTS = ("data", "verdict", "note")
 _YEAR_9999 = 253_370_000_000.0  # seconds since 1970
 
 
@@ -42,33 +43,44 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
     scores = results.get("test") or results.get("valid") or {}
-    exact = scores.get("exact_match")
-    size = summary.get("bytes")
+    leading, exact, sentences = headline_name(scores), number(scores, "exact_match"), scores.get("sentences")
+    score, seconds = number(scores, leading), number(results, "seconds")
+    apart = None
+    if score is not None and isinstance(sentences, int) and sentences > 0:
+        apart = margin(leading, score, sentences) * (1 if leading == "bleu" else 100)
     return {
         "name": entry.name,
-        "data": summary.get("own_file") or summary.get("task"),
-        "score": _with_number(scores),
-        "verdict": VERDICTS[verdict] if verdict else None,
-        "state": state_label(entry),
+        "verdict": verdict_text(entry, verdict),
+        "right (%)": None if exact is None else 100 * exact,
+        "BLEU": score if leading == "bleu" else None,
+        "±": apart,
+        "data": summary.get("own_file") or _task_title(summary.get("task")),
+        "when": _moment(entry.date),
+        "took (min)": None if seconds is None else seconds / 60,
         "note": _first_line(entry.note),
+        "held out": sentences if apart is not None else None,
         "parameters": summary.get("parameters"),
-        "exact match (%)": 100 * exact if isinstance(exact, (int, float)) else None,
-        "BLEU": scores.get("bleu") if headline_name(scores) == "bleu" else None,
         "loss": scores.get("loss"),
-        "weights (MB)": size / 1e6 if size else None,
-        "changed": _moment(entry.date),
     }
 
 
-def _with_number(scores: Mapping[str, Any]) -> str | None:
-    """The headline score with its label and, of few sentences, their number."""
-    named = headline(scores)
-    if named is None:
-        return None
-    sentences = scores.get("sentences")
-    if not isinstance(sentences, int) or sentences >= LITTLE_SHOWN:
-        return " ".join(named)
-    return f"{' '.join(named)} of {plural(sentences, 'sentence')}"
+def _task_title(task: object) -> str | None:
+    if task == FILES:
+        return "own pairs"
+    return get_task(str(task)).title if task in TASKS else str(task) if task else None
+
+
+def verdict_text(entry: Entry, verdict: Verdict | None) -> str:
+    """What has become of a run: how it went if it has finished, and otherwise its state, in a few words."""
+    if entry.problem:
+        return "cannot be opened"
+    status = entry.status
+    if status is not None and status.state != "finished":
+        done = f" ({100 * status.share:.0f} %)" if status.state in ("running", "stopped") else ""
+        return f"{status.state}{done}"
+    if verdict is not None:
+        return VERDICTS[verdict]
+    return "" if entry.summary.get("trained") else "untrained"
 
 
 def _first_line(note: str) -> str | None:
@@ -79,17 +91,6 @@ def _first_line(note: str) -> str | None:
 def _moment(seconds_since_1970: float) -> datetime | None:
     """Convert a time for the list; None if it is unknown or out of range, as it may be in a foreign file."""
     return datetime.fromtimestamp(seconds_since_1970) if 0 < seconds_since_1970 < _YEAR_9999 else None
-
-
-def state_label(entry: Entry) -> str:
-    """Name the state of a run or model, in a word or two."""
-    if entry.problem:
-        return "cannot be opened"
-    status = entry.status
-    if status is None:
-        bundled = "came with Headlight" if entry.bundled else "finished"
-        return bundled if entry.summary.get("trained") else "untrained"
-    return f"{status.state} ({100 * status.share:.0f} %)" if status.state in ("running", "stopped") else status.state
 
 
 def summary(entries: Sequence[Entry]) -> str:

@@ -28,12 +28,12 @@ from explorer.runs.process import (
     start_process,
     terminate,
 )
-from explorer.runs.status import clock
 from explorer.runs.uploads import LANGUAGES
 from explorer.runs.viewer_mode import refuse
 from model.config import DataConfig
 from model.data import TASKS, get_task
 from model.data.files import direction, fits
+from model.durations import clock
 from model.folder import CheckpointError, modified, read_json, sweep_drafts, write_json
 
 SELF_REVERSE = ("copy", "reverse")
@@ -273,8 +273,10 @@ def writers(summaries: Iterable[Mapping[str, Any]], data: DataConfig, side: str,
             continue
         # Trained on the same task, in the direction that writes this side.
         same = model_data.get("task") == data.task != FILES and (side == "target" or data.task in SELF_REVERSE)
-        # `model.relabel` checks the languages only: dates and number words are both English to English.
-        if certain or FILES in (data.task, model_data.get("task")) or same:
+        # `model.relabel` checks the languages only: dates and number words are both English to English. Languages that
+        # nobody named say nothing: such pairs are written by models of own pairs alone.
+        own = model_data.get("task") == FILES
+        if certain or own or same or (data.task == FILES and languages[0] != languages[1]):
             candidates.append((not same, str(summary["name"]), same or certain))
     candidates.sort()
     names = tuple(name for _, name, _ in candidates)

@@ -21,7 +21,7 @@ _SHORTEST = b'{"step":1}'  # shorter lines are skipped
 MAX_TEXT = 400  # characters of a sample sentence
 
 TRAIN_NUMBERS = ("epoch", "seconds", "loss", "nll", "lr", "grad_norm", "tokens_per_s")
-EVAL_NUMBERS = ("epoch", "seconds", "loss", "exact_match", "token_accuracy", "bleu", "sentences")
+EVAL_NUMBERS = ("epoch", "seconds", "loss", "exact_match", "token_accuracy", "bleu", "sentences", "reachable")
 
 Point = dict[str, float]
 
@@ -41,7 +41,8 @@ class Metrics:
 
     `train` points have step and, if logged, epoch, seconds (of training), loss (as optimised, in nats per target
     token), nll (the same without smoothing and consistency), lr, grad_norm, tokens_per_s; `evals` have step, epoch,
-    seconds, loss, exact_match, token_accuracy (0 to 1), bleu (0 to 100), sentences. `samples` are pairs of step
+    seconds, loss, exact_match, token_accuracy (0 to 1), bleu (0 to 100), sentences, reachable (the
+    largest share that can be right, if that is not all). `samples` are pairs of step
     and sample translations of a few evaluations.
     """
 

@@ -10,9 +10,11 @@ from explorer.decoding.cache import cached
 from explorer.locale.messages import t
 from explorer.locale.text import count, listed, plural
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
-from explorer.runs.status import RunStatus, State, clock
-from model.analysis.run_diagnosis import LITTLE_SHOWN, Curves, Diagnosis, Verdict, diagnose
+from explorer.runs.status import RunStatus, State
+from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, diagnose, margin
+from model.durations import span
 from model.folder import PROBE_ANSWER, CheckpointError
+from model.headline import HeadlineName
 from model.trace import AttentionTrace, TraceError
 
 STATE_SENTENCES: Mapping[State, str] = {
@@ -32,8 +34,8 @@ def progress(status: RunStatus) -> str:
         if status.step < status.max_steps:
             return f"Finished at step {status.step:,} of at most {status.max_steps:,}."
         return f"Finished at step {status.step:,}."
-    if status.busy and status.eta_s is not None and status.step:
-        return f"{position}, about {clock(status.eta_s)} left"
+    if status.busy and status.left is not None and status.step:
+        return f"{position}, {span(*status.left)} left"
     return position
 
 
@@ -47,13 +49,10 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
     """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
     value = metrics.latest("evals", score)
     rate = metrics.latest("train", "lr")
-    if score == "bleu":
-        quality = ("BLEU", f"{value:.1f}" if value is not None else _UNKNOWN)
-    else:
-        quality = ("Exactly right", f"{100 * value:.1f} %" if value is not None else _UNKNOWN)
     sentences = int(metrics.latest("evals", "sentences") or 0)
-    if 0 < sentences < LITTLE_SHOWN:  # the number itself would claim more than it can
-        quality = (f"{quality[0]}, of {sentences}", quality[1])
+    quality = ("BLEU" if score == "bleu" else "Exactly right", _UNKNOWN)
+    if value is not None:
+        quality = (f"{quality[0]}, of {sentences:,}" if sentences else quality[0], score_text(score, value, sentences))
     return (
         ("Training loss", _loss(plain_loss(metrics.train[-1]) if metrics.train else None)),
         ("Validation loss", _loss(metrics.latest("evals", "loss"))),
@@ -63,8 +62,16 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
     )
 
 
+def score_text(score: str, value: float, sentences: int) -> str:
+    """A score with the distance to the farther end of its 95 % interval, if it is known of how many sentences it is."""
+    name: HeadlineName = "bleu" if score == "bleu" else "exact_match"
+    scale, unit = (1, "") if name == "bleu" else (100, " %")
+    apart = f" ± {scale * margin(name, value, sentences):.1f}" if sentences else ""
+    return f"{scale * value:.1f}{apart}{unit}"
+
+
 def _loss(value: float | None) -> str:
-    return _UNKNOWN if value is None else f"{value:.3f}"
+    return _UNKNOWN if value is None else f"{value:.3f}" if value >= 0.1 or not value else f"{value:.2g}"
 
 
 def sample_table(
@@ -133,10 +140,12 @@ def queue_sentence(statuses: Sequence[RunStatus], name: str = "") -> str:
             "A new run waits until {runs} has ended.", "A new run waits until {runs} have ended.", n=n, runs=runs
         )
     wait = _seconds_of(earlier)
-    return sentence if wait is None else f"{sentence} {t('That takes about {duration}.', duration=clock(wait))}"
+    return sentence if wait is None else f"{sentence} {t('That takes {duration}.', duration=span(*wait))}"
 
 
-def _seconds_of(statuses: Sequence[RunStatus]) -> float | None:
-    """Sum the remaining seconds of these runs; None if one is unknown."""
-    seconds = [status.eta_s for status in statuses]
-    return sum(each for each in seconds if each is not None) if None not in seconds else None
+def _seconds_of(statuses: Sequence[RunStatus]) -> tuple[float, float] | None:
+    """Sum the ranges of the remaining seconds of these runs; None if one is unknown."""
+    known = [status.left for status in statuses if status.left is not None]
+    if len(known) < len(statuses):
+        return None
+    return sum(low for low, _ in known), sum(high for _, high in known)

@@ -20,13 +20,17 @@ KINDS: dict[str, Any] = {name: kind for cls in _CLASSES for name, kind in typing
 DEFAULTS = {name: item.default for name, item in _FIELDS.items()}
 HELP = {name: str(item.metadata.get("help", "")) for name, item in _FIELDS.items()}
 
-SIZES = ("d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "n_encoder_heads", "n_decoder_heads")
-REGULARISATION = ("dropout", "attention_dropout", "activation_dropout", "max_positions")
-ARCHITECTURE = ("norm_first", "positions", "activation", "share_embeddings", "layer_norm")
+# The twelve that matter most; with TIME, they are drawn without another click.
+MODEL = (
+    *("d_model", "d_ff", "n_encoder_layers", "n_decoder_layers"),
+    *("n_encoder_heads", "n_decoder_heads", "dropout", "positions"),
+)
+MAIN = ("learning_rate", "warmup_steps", "max_tokens", "eval_every")
+REGULARISATION = ("attention_dropout", "activation_dropout", "max_positions")
+ARCHITECTURE = ("norm_first", "activation", "share_embeddings", "layer_norm")
 ABLATIONS = ("causal", "scale_scores", "scale_embeddings", "residual", "embedding_factor")
 TIME = ("max_steps",)
-LENGTH = ("max_tokens", "gradient_accumulation_steps", "eval_every")
-LEARNING_RATE = ("learning_rate", "schedule", "warmup_steps", "optimizer")
+LEARNING_RATE = ("schedule", "optimizer", "gradient_accumulation_steps")
 STABILITY = ("label_smoothing", "clip_norm", "weight_decay", "seed")
 SELECTION = ("select_by", "patience", "stop_when_right", "average_checkpoints", "snapshots")
 FURTHER = ("beta1", "beta2", "epsilon", "log_every", "save_every", "eval_sentences", "snapshot_megabytes")
@@ -35,30 +39,25 @@ SUBWORDS_ONLY = ("bpe_dropout",)  # no effect with other tokenizers
 TOKENS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
 # Each group has a heading; the most used come first.
 TRAINING = (
-    ("Learning rate", LEARNING_RATE),
-    ("Batches and evaluations", LENGTH),
+    ("Learning rate and batches", LEARNING_RATE),
     ("Stability and chance", STABILITY),
     ("Which weights are kept", SELECTION),
 )
-# The fields shown without "More settings".
-ALWAYS_DRAWN = frozenset(
-    name
-    for group in (SIZES, REGULARISATION, ARCHITECTURE, ABLATIONS, TIME, *(names for _, names in TRAINING))
-    for name in group
-)
+# The fields shown without "All settings".
+ALWAYS_DRAWN = frozenset((*MODEL, *MAIN, *TIME))
 
 _LABELS = {
     "d_model": "Width (d_model)",
     "d_ff": "Feed-forward width (d_ff)",
-    "norm_first": "Norm before each sublayer (pre-norm)",
+    "norm_first": "Pre-norm",
     "share_embeddings": "Shared embeddings",
     "layer_norm": "Layer norm",
     "max_positions": "Longest sentence (tokens)",
     "causal": "Mask the future",
-    "scale_scores": "Divide scores by √d_head",
-    "scale_embeddings": "Multiply embeddings by √d_model",
+    "scale_scores": "Scaled scores (÷√d)",
+    "scale_embeddings": "Scaled inputs (×√d)",
     "residual": "Residual connections",
-    "embedding_factor": "Another factor for embeddings",
+    "embedding_factor": "Embedding factor",
     "max_steps": "Updates (steps)",
     "max_tokens": "Tokens per batch",
     "gradient_accumulation_steps": "Batches per update",

@@ -38,9 +38,9 @@ class RunStatus:
     """The state of a run at one moment.
 
     `state` is `starting` until the process has created its folder. A run that claims to be active although its process
-    is gone counts as `failed`, and `error` gives the reason in a sentence. `eta_s`: remaining seconds (of a waiting
-    run, from its turn on); `updated` and `started` (of the process): seconds since 1970; `probe_step`: the step at
-    which the watched sentence was last translated.
+    is gone counts as `failed`, and `error` gives the reason in a sentence. `left`: the range of the remaining seconds
+    (of a waiting run, from its turn on); `updated` and `started` (of the process): seconds since 1970; `probe_step`:
+    the step at which the watched sentence was last translated.
     """
 
     name: str
@@ -48,7 +48,7 @@ class RunStatus:
     step: int = 0
     max_steps: int = 0
     epoch: int = 0
-    eta_s: float | None = None
+    left: tuple[float, float] | None = None
     tokens_per_s: float | None = None
     error: str = ""
     updated: float = 0.0
@@ -129,13 +129,22 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
         step=_number(values, "step"),
         max_steps=_number(values, "max_steps"),
         epoch=_number(values, "epoch"),
-        eta_s=_seconds(values.get("eta_s")),
+        left=_left(values),
         tokens_per_s=_seconds(values.get("tokens_per_s")),
         error=error,
         updated=_updated(values),
         probe_step=probe if isinstance(probe, int) else None,
         started=_seconds(values.get("started")) or 0.0,
     )
+
+
+def _left(values: dict[str, Any]) -> tuple[float, float] | None:
+    """The range of the remaining seconds; a run of an earlier version wrote a single number."""
+    about = _seconds(values.get("eta_s"))
+    if about is None:
+        return None
+    low, high = (_seconds(values.get(name)) for name in ("eta_low_s", "eta_high_s"))
+    return min(about if low is None else low, about), max(about if high is None else high, about)
 
 
 def _number(values: dict[str, Any] | None, name: str) -> int:
@@ -204,16 +213,3 @@ def age(seconds_since_1970: float, now: float | None = None) -> str:
             number = int(passed // size)
             return f"{plural(number, unit) if unit == 'day' else f'{number} {unit}'} ago"
     return "just now"
-
-
-def clock(seconds: float) -> str:
-    """Format a duration: "41 s", "3 min 20 s", "2 h 05 min", "3 days 4 h"."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    if whole < 86_400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    days, rest = divmod(whole, 86_400)
-    return f"{plural(days, 'day')} {rest // 3600} h"

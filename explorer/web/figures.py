@@ -37,7 +37,7 @@ def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: An
     (`client.disableDataExport`), because its files may contain cells that a spreadsheet runs as formulas.
     """
     data = _arrow(dict(table)) if isinstance(table, Mapping) else list(table)
-    selected = st.dataframe(data, hide_index=True, alt=alt, **options)
+    selected = st.dataframe(data, hide_index=True, alt=alt, placeholder="", **options)
     if file:
         make = partial(table_csv, table)
         download_button(

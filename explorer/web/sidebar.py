@@ -55,6 +55,13 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
             st.page_link("pages/translate.py", label=label, help=t("Change it on Translate."))
 
 
+def draw_link() -> None:
+    """Draw the link alone, on a page that needs neither the model nor the sentence, and determine the selection."""
+    select()
+    with st.sidebar:
+        copy_link(key="copy_link")
+
+
 def draw_sentence(*, labelled: bool) -> None:
     """Draw the field for the sentence and determine the selection of this run; the model is that of the sidebar."""
     summary = runtime.models()[str(st.session_state[session.MODEL])]

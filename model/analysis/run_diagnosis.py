@@ -39,7 +39,8 @@ class Curves:
     """The curves of a run as pairs of step and value, oldest first.
 
     `train` and `valid` are losses in nats per target token; `score` is `score_name` on validation: the share of exactly
-    right sentences (0 to 1), or BLEU (0 to 100), of `sentences` sentences (0 if that is unknown).
+    right sentences (0 to 1), or BLEU (0 to 100), of `sentences` sentences (0 if that is unknown). At most the share
+    `reachable` can be right: a source with several answers gets one of them.
     """
 
     train: Curve = ()
@@ -48,6 +49,7 @@ class Curves:
     score: Curve = ()
     score_name: Literal["exact_match", "bleu"] = "exact_match"
     sentences: int = 0
+    reachable: float = 1.0
 
     @classmethod
     def of(cls, train: Sequence[Mapping[str, float]], evals: Sequence[Mapping[str, float]]) -> Curves:
@@ -60,6 +62,7 @@ class Curves:
             _pairs(evals, "bleu" if has_bleu else "exact_match"),
             "bleu" if has_bleu else "exact_match",
             int(evals[-1].get("sentences", 0)) if evals else 0,
+            min(max(evals[-1].get("reachable", 1.0), 0.01), 1.0) if evals else 1.0,
         )
 
 
@@ -89,13 +92,21 @@ def interval(share: float, sentences: int) -> tuple[float, float]:
     return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
 
 
+def margin(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> float:
+    """The distance from a score to the farther end of its 95 % interval, on the score's own scale."""
+    if name == "bleu":
+        return BLEU_WIDTH / math.sqrt(sentences)
+    low, high = interval(score, sentences)
+    return max(score - low, high - score)
+
+
 def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
     """Diagnose a run that is going on or has `ended`. The first verdict that holds is returned.
 
     diverged    the training loss is far above its lowest: by half a nat, and by half of the previous gain; or it rose
                 above the loss of guessing, and nearly nothing is right
     few         fewer than 20 held-out sentences were scored, so that the score says nothing
-    learned     99 % exactly right (or a BLEU of 99)
+    learned     99 % exactly right (or a BLEU of 99), or of those that can be
     memorising  the validation loss has risen by 5 % above its lowest, or is five times the training loss, which is
                 nearly 0, while the score on validation is neither good nor rising
     stuck       the loss has not fallen for a third of the run, and the model has learned little
@@ -311,7 +322,8 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
 
 
 def _share(curves: Curves, score: float) -> float:
-    return score / 100 if curves.score_name == "bleu" else score
+    """A score as a share of what can be reached."""
+    return score / 100 if curves.score_name == "bleu" else min(score / curves.reachable, 1.0)
 
 
 def _lower(curves: Curves, score: float) -> float:
@@ -320,7 +332,7 @@ def _lower(curves: Curves, score: float) -> float:
         return _share(curves, score)
     if curves.score_name == "bleu":
         return (score - BLEU_WIDTH / math.sqrt(curves.sentences)) / 100
-    return interval(score, curves.sentences)[0]
+    return interval(score, curves.sentences)[0] / curves.reachable
 
 
 def _upper(curves: Curves, score: float) -> float:
@@ -328,7 +340,7 @@ def _upper(curves: Curves, score: float) -> float:
         return _share(curves, score)
     if curves.score_name == "bleu":
         return (score + BLEU_WIDTH / math.sqrt(curves.sentences)) / 100
-    return interval(score, curves.sentences)[1]
+    return min(interval(score, curves.sentences)[1] / curves.reachable, 1.0)
 
 
 def _above(curves: Curves, score: float) -> float:
@@ -336,7 +348,7 @@ def _above(curves: Curves, score: float) -> float:
 
     The same sentences are scored each time, so half of an interval is enough.
     """
-    scale = 100 if curves.score_name == "bleu" else 1
+    scale = 100 if curves.score_name == "bleu" else curves.reachable
     return score + (scale * (_upper(curves, score) - _share(curves, score)) / 2 if curves.sentences else 0.0)
 
 
@@ -357,12 +369,14 @@ def _shows_little(curves: Curves) -> str:
 
 def _score_text(curves: Curves, value: float) -> str:
     if curves.score_name == "bleu":
-        return f"BLEU {value:.1f}"
+        apart = f" ± {margin('bleu', value, curves.sentences):.1f}" if curves.sentences else ""
+        return f"BLEU {value:.1f}{apart}"
     if not curves.sentences:
         return f"{100 * value:.1f} % exactly right"
     low, high = interval(value, curves.sentences)
-    right = round(value * curves.sentences)
+    right, most = (round(share * curves.sentences) for share in (value, curves.reachable))
+    limit = f"; at most {most:,} can be, since some sources have several answers" if curves.reachable < 1 else ""
     return (
         f"{right:,} of {curves.sentences:,} held-out pairs exactly right ({100 * value:.1f} %, 95 % interval "
-        f"{math.floor(100 * low)} to {math.ceil(100 * high)} %)"
+        f"{math.floor(100 * low)} to {math.ceil(100 * high)} %{limit})"
     )

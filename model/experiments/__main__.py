@@ -61,8 +61,8 @@ def _missing_option(experiment: Experiment, options: argparse.Namespace) -> str:
 
 
 def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
+    from model.durations import clock
     from model.experiments.runner import Stopped, expected_seconds, jobs_of, make
-    from model.training.terminal import clock
 
     every = jobs_of(chosen, options.results, again=True)
     jobs = jobs_of(chosen, options.results, again=options.again)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Sequence
@@ -31,9 +32,9 @@ def estimate(setup: Setup) -> dict[str, Any]:
 
     Keys: name task preset parameters weight_bytes memory_bytes device device_name precision threads, examples (of each
     split), skipped (examples too long or empty), src_vocab_size tgt_vocab_size, steps updates_per_epoch epochs,
-    tokens_per_s (source and target, without padding), seconds (the whole run), busy_seconds (the same, if the machine
-    stays as busy as during the slower updates that were timed), schedule (pairs of step and rate),
-    model data training (the complete configuration).
+    tokens_per_s (source and target, without padding), seconds (the whole run on a machine that does nothing else),
+    busy_seconds (the same, if the machine stays as busy as it was while updates were timed), schedule (pairs of step
+    and rate), model data training (the complete configuration).
 
     Raises:
         TrainingError: memory or a compiler is missing, so the run would fail as well.
@@ -59,8 +60,9 @@ def estimate(setup: Setup) -> dict[str, Any]:
     updates = len(setup.corpus.updates(0))
     epochs = training.max_steps / updates
     starting = STARTUP_SECONDS + (starting if runtime.compile else 0)
-    seconds = starting + training.max_steps * per_update + evaluations * per_evaluation + epochs * per_epoch
-    busy_seconds = seconds + (times_slower - 1) * training.max_steps * per_update
+    updating = starting + training.max_steps * per_update
+    other = evaluations * per_evaluation + epochs * per_epoch  # timed as busy as the machine was
+    seconds, busy_seconds = updating + other / times_slower, updating * times_slower + other
     parameters = count_parameters(setup.model)
     return {
         "name": setup.name,
@@ -93,10 +95,10 @@ def estimate(setup: Setup) -> dict[str, Any]:
 def _time_updates(setup: Setup) -> tuple[float, float, float, float]:
     """Seconds of the first updates, then seconds per update and tokens per second over about MEASURE_SECONDS.
 
-    The last number is how many times as long all updates took, on average, as the faster ones.
+    The last number is how many times as long the updates took as they would on a machine that does nothing else.
 
-    Other programs slow down some updates more than others. Only the faster ones count, so that the estimate hardly
-    depends on what else is running.
+    Other programs slow down some updates more than others, so only the faster ones count; where a CPU computes, the
+    time that it has given to this process is shorter still, and hardly depends on what else is running.
     """
     quiet = replace(setup.settings.training, max_steps=10**9, log_every=10**9)
     trainer = Trainer(replace(setup, settings=replace(setup.settings, training=quiet)), World(), None)
@@ -105,11 +107,12 @@ def _time_updates(setup: Setup) -> tuple[float, float, float, float]:
         _timed_update(trainer)
     warm = time.monotonic() - began
     timed: list[tuple[int, float]] = []  # tokens and seconds of each update
-    began = time.monotonic()
+    began, cpu = time.monotonic(), time.process_time()
     while time.monotonic() - began < MEASURE_SECONDS or not timed:
         timed.append(_timed_update(trainer))
-    tokens_per_s = undisturbed_rate(timed)
-    return warm, statistics.mean(tokens for tokens, _ in timed) / tokens_per_s, tokens_per_s, slowdown(timed)
+    given = (time.process_time() - cpu) / setup.runtime.threads if trainer.device.type == "cpu" else math.inf
+    tokens_per_s = undisturbed_rate(timed, given)
+    return warm, statistics.mean(tokens for tokens, _ in timed) / tokens_per_s, tokens_per_s, slowdown(timed, given)
 
 
 def _timed_update(trainer: Trainer) -> tuple[int, float]:
@@ -121,16 +124,20 @@ def _timed_update(trainer: Trainer) -> tuple[int, float]:
     return trainer.progress.tokens - tokens, time.monotonic() - start
 
 
-def undisturbed_rate(timed: Sequence[tuple[int, float]]) -> float:
-    """Tokens per second of the faster half of some updates, each given as its tokens and seconds."""
+def undisturbed_rate(timed: Sequence[tuple[int, float]], given: float = math.inf) -> float:
+    """Tokens per second of the faster half of some updates, each given as its tokens and seconds.
+
+    If a processor has `given` fewer seconds to all of them, the rest was spent waiting for other programs.
+    """
     faster = sorted(timed, key=lambda update: update[1] / max(update[0], 1))[: (len(timed) + 1) // 2]
-    return sum(tokens for tokens, _ in faster) / max(sum(seconds for _, seconds in faster), 1e-9)
+    rate = sum(tokens for tokens, _ in faster) / max(sum(seconds for _, seconds in faster), 1e-9)
+    return max(rate, sum(tokens for tokens, _ in timed) / max(given, 1e-9))
 
 
-def slowdown(timed: Sequence[tuple[int, float]]) -> float:
-    """How many times as long some updates took, for the same tokens, as the faster half of them; at least 1."""
+def slowdown(timed: Sequence[tuple[int, float]], given: float = math.inf) -> float:
+    """How many times as long some updates took, for the same tokens, as undisturbed ones; at least 1."""
     rate = sum(tokens for tokens, _ in timed) / max(sum(seconds for _, seconds in timed), 1e-9)
-    return max(undisturbed_rate(timed) / max(rate, 1e-9), 1.0)
+    return max(undisturbed_rate(timed, given) / max(rate, 1e-9), 1.0)
 
 
 def _time_evaluation(setup: Setup) -> float:

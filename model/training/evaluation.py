@@ -10,7 +10,8 @@ from typing import Any
 from model.architectures import Model
 from model.config import DecodeConfig, TrainConfig
 from model.data.batching import EncodedPairs
-from model.data.task import Example, Task
+from model.data.checks import best_score
+from model.data.task import Example, Task, same_text
 from model.metrics import TokenScores
 from model.scoring import Scores, evenly_spaced, score_predictions, scoring_batches, teacher_forced, translate_pairs
 from model.text.tokenizer import Tokenizer
@@ -83,15 +84,21 @@ def _in_step(pairs: EncodedPairs, world: World, check: Callable[[], None]) -> It
         check()
 
 
-def eval_line(scores: Scores, examples: Sequence[Example], *, with_bleu: bool) -> dict[str, Any]:
-    """The values of an evaluation for metrics.jsonl: scores and a few sample translations."""
+def reachable(task: Task, data: ValidationSet) -> float:
+    """The largest share of decoded examples that can be right: less than 1 if a source has several answers."""
+    return best_score(data.decoded_examples) if task.equivalent is same_text else 1.0
+
+
+def eval_line(scores: Scores, examples: Sequence[Example], *, with_bleu: bool, most: float = 1.0) -> dict[str, Any]:
+    """The values of an evaluation for metrics.jsonl: scores, `most` if not all can be right, and a few samples."""
     flat = scores.flat(with_bleu=with_bleu)
     keys = ("loss", "exact_match", "token_accuracy", "bleu", "sentences")
     samples = [
         {"source": examples[i].source, "target": examples[i].target, "prediction": scores.predictions[i]}
         for i in evenly_spaced(len(examples), SAMPLES)
     ]
-    return {key: flat[key] for key in keys if key in flat} | {"samples": samples}
+    limit = {"reachable": most} if most < 1 else {}
+    return {key: flat[key] for key in keys if key in flat} | limit | {"samples": samples}
 
 
 def is_better(new: dict[str, Any], best: dict[str, Any], config: TrainConfig) -> bool:

@@ -192,7 +192,8 @@ class Launch:
             plan = estimate(replace(setup, model=copy.deepcopy(setup.model)))
         except TrainingError:
             return  # if it still applies, the run itself will report it
-        run.status("queued", eta_s=round((1 - done) * plan["seconds"], 1))
+        low, high = (round((1 - done) * plan[name], 1) for name in ("seconds", "busy_seconds"))
+        run.status("queued", eta_s=low, eta_low_s=low, eta_high_s=high)
         run.flush()
 
     def _settle_runtime(self, setup: Setup, run: RunFolder | None) -> Setup:

@@ -7,17 +7,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from model.durations import span
+
 _PRINTED = ("loss", "exact_match", "token_accuracy", "bleu", "lr", "tokens_per_s")
-
-
-def clock(seconds: float) -> str:
-    """A duration in words: "41 s", "3 min 20 s", "2 h 05 min"."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 class Terminal:
@@ -28,9 +20,9 @@ class Terminal:
         bar = "{bar:24} {n}/{total}{postfix}"
         self._bar = tqdm(total=max_steps, bar_format=bar, ascii="░█", leave=False, disable=not self.live)
 
-    def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
-        """Redraw the bar, at most ten times a second."""
-        self._bar.set_postfix_str(f"{clock(eta)} left, {tokens_per_s:,.0f} tokens/s", refresh=False)
+    def tick(self, step: int, left: tuple[float, float], tokens_per_s: float) -> None:
+        """Redraw the bar, at most ten times a second; `left` is the range of the remaining seconds."""
+        self._bar.set_postfix_str(f"{span(*left)} left, {tokens_per_s:,.0f} tokens/s", refresh=False)
         self._bar.update(step - self._bar.n)
 
     def log(self, kind: str, step: int, **values: Any) -> None:

@@ -27,7 +27,7 @@ from model.training.consistency import draw_cutoff
 from model.training.corpus import Inputs, Update
 from model.training.device import operations
 from model.training.distributed import World
-from model.training.evaluation import eval_line, evaluate, is_better
+from model.training.evaluation import eval_line, evaluate, is_better, reachable
 from model.training.failure import not_finite
 from model.training.loss import TrainingLoss
 from model.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
@@ -68,27 +68,38 @@ class Window:
 
 
 RECENT_SECONDS = 60.0
+SPELL_SECONDS, MOST_SPELLS = 5.0, 24
 FEWEST_RIGHT = 20  # held-out sentences; that fewer are all right may be chance, and is no reason to stop
 
 
 class Pace:
-    """Estimates the remaining time from the updates of the last minute, and at least two.
+    """Estimates the remaining time from the updates of the last minute, and at least two; its range from spells.
 
     The mean of the whole run would adapt too slowly to a machine that becomes busier or freer; a single update would
-    make the estimate jump.
+    make the estimate jump. A spell is the updates of about five seconds; the range is that of the spells of the last
+    two minutes, without the slowest and fastest tenth.
     """
 
     def __init__(self, now: float, step: int) -> None:
         self._updates = deque([(now, step)])
+        self._spell = now, step
+        self._paces: deque[float] = deque(maxlen=MOST_SPELLS)  # seconds per update
 
-    def remaining(self, now: float, step: int, max_steps: int) -> float:
-        """Seconds until `max_steps`, at the pace of about the last minute."""
+    def remaining(self, now: float, step: int, max_steps: int) -> tuple[float, float, float]:
+        """Seconds until `max_steps`: at the pace of about the last minute, and at a fast and a slow one."""
         if step > self._updates[-1][1]:
             self._updates.append((now, step))
         while len(self._updates) > 2 and now - self._updates[1][0] >= RECENT_SECONDS:
             self._updates.popleft()
+        began, first_step = self._spell
+        if step > first_step and now - began >= SPELL_SECONDS:
+            self._paces.append((now - began) / (step - first_step))
+            self._spell = now, step
         then, first_step = self._updates[0]
-        return (now - then) / max(step - first_step, 1) * (max_steps - step)
+        pace, left = (now - then) / max(step - first_step, 1), max_steps - step
+        paces = sorted(self._paces) or [pace]
+        cut = len(paces) // 10
+        return pace * left, min(paces[cut], pace) * left, max(paces[-1 - cut], pace) * left
 
 
 class StopRequested(Exception):
@@ -133,6 +144,7 @@ class Trainer:
         self.progress = Progress()
         self.n_snapshots = how_many(self.config, sum(p.numel() for p in self.model.parameters()))
         self.snapshot_steps = set(planned_steps(self.config.max_steps, self.n_snapshots))
+        self.reachable = reachable(setup.task, setup.valid)
         self._window = Window(self.device)
         self._pace = Pace(time.monotonic(), 0)
 
@@ -293,12 +305,12 @@ class Trainer:
         setup, progress = self.setup, self.progress
         model, averaged = self._averaged() if self.config.average_checkpoints else (self.model, None)
         scores = evaluate(model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
-        line = eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu)
+        line = eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu, most=self.reachable)
         progress.evaluated = progress.step
         better = is_better(line, progress.best, self.config)
         progress.waited = 0 if better else progress.waited + 1
         enough = len(setup.valid.decoded) >= FEWEST_RIGHT
-        progress.right = progress.right + 1 if enough and line["exact_match"] == 1 else 0
+        progress.right = progress.right + 1 if enough and line["exact_match"] >= self.reachable else 0
         latest = {key: value for key, value in line.items() if key != "samples"} | {"step": progress.step}
         if better:
             progress.best = latest
@@ -375,14 +387,16 @@ class Trainer:
         if self.run is None:
             return
         progress = self.progress
-        eta = self._pace.remaining(time.monotonic(), progress.step, self.config.max_steps)
+        eta, low, high = self._pace.remaining(time.monotonic(), progress.step, self.config.max_steps)
         speed = progress.tokens / max(progress.seconds, 1e-9)
         self.run.status(
             step=progress.step,
             max_steps=self.config.max_steps,
             epoch=progress.epoch,
             eta_s=round(eta, 1),
+            eta_low_s=round(low, 1),
+            eta_high_s=round(high, 1),
             tokens_per_s=round(speed),
         )
         if self.terminal is not None:
-            self.terminal.tick(progress.step, eta, speed)
+            self.terminal.tick(progress.step, (low, high), speed)

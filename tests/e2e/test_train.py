@@ -27,7 +27,7 @@ SETTINGS = {
     "Updates (steps)": 160,
     "Updates between evaluations": 20,
     "Tokens per batch": 512,
-    "Batches per update": 1,
+    "Warm-up updates": 20,
 }
 
 
@@ -113,7 +113,7 @@ def choose_own_pairs(page: Page, server: Server) -> Locator:
 
 def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: Path) -> None:
     page.goto(f"{server.url}/train")
-    page.get_by_text("Training settings").click()
+    page.get_by_text("Settings", exact=True).click()
     for label, value in SETTINGS.items():
         fill(page, "spinbutton", label, str(value))
         page.get_by_text("The command").scroll_into_view_if_needed()

@@ -26,10 +26,10 @@ from explorer.runs.listing import description, rows, summary
 from explorer.runs.metrics import load_metrics
 from explorer.runs.process import LAUNCHES
 from explorer.runs.progress import headline_numbers, sample_table
-from explorer.runs.status import clock
 from explorer.web import model_list
 from model.checkpoint import load_model
 from model.config import ConfigError, DecodeConfig
+from model.durations import span
 from model.folder import CONFIG, METRICS, SNAPSHOTS, STATUS, TOKENIZER, WEIGHTS, CheckpointError, list_models, summarize
 from model.text.pieces import TokenizerError
 from model.trace import AttentionTrace, TraceError
@@ -88,7 +88,7 @@ def shown(checkpoints: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if status is not None:
         headline_numbers(metrics, status, "exact_match")
         assert 0 <= status.share <= 1
-        clock(status.eta_s or 0.0)
+        span(*(status.left or (0.0, 0.0)))
     sample_table(metrics.samples)
     read_probe(checkpoints / "odd")
     return summaries, {row["name"]: row for row in rows(entries)}

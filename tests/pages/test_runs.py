@@ -15,7 +15,8 @@ from explorer.locale.text import plain
 from explorer.runs import wrong_answers
 from explorer.runs.archive import export, import_zip
 from explorer.runs.lifecycle import read_note
-from explorer.web import runtime
+from explorer.screens.runs import page as runs_page
+from explorer.web import figures, runtime
 from model.folder import CONFIG, METRICS, NOTE, SHIPPED, SNAPSHOTS, CheckpointError, read_config, write_json
 from model.importing.import_folder import import_folder
 from tests.explorer.sent import messages
@@ -48,12 +49,13 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     assert "The command ended before it could create the run's folder." in words(at)
     table = tables(at)[0].set_index("name")
     assert table.index[0] == "busy"
-    states = {"busy": "running (50 %)", "mine": "finished", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
-    assert dict(table["state"]) == states | {"ghost": "failed"}
-    assert table.loc["mine", "exact match (%)"] == 50.0
-    assert table.loc["mine", "score"] == "Exactly right 50.0 % of 8 sentences"
-    assert table.loc["mine", "verdict"] == "diverged", "finished, but not well"
+    verdicts = {"busy": "running (50 %)", "mine": "diverged", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
+    assert dict(table["verdict"]) == verdicts | {"ghost": "failed"}
+    assert table.loc["mine", "right (%)"] == 50.0
+    assert table.loc["mine", "±"] == pytest.approx(28.5, abs=0.05), "of 8 sentences"
     assert "BLEU" not in table.columns
+    assert not at.sidebar.selectbox, "neither model nor sentence has to do with this page"
+    assert not at.sidebar.text_input
     assert_says(at, "5 runs and models; busy is running.", "broken cannot be opened: broken/config.json")
 
 
@@ -106,6 +108,23 @@ def test_delete_asks_first(two: AppTest, checkpoints: Path) -> None:
     assert at.selectbox(key="entry").value == "other"
 
 
+def test_several_marked_runs_are_compared_or_deleted_at_once(
+    two: AppTest, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marked = {"selection": {"rows": [0, 1]}}  # the harness cannot click on a row
+
+    def draw(*args: Any, **options: Any) -> Any:
+        return figures.draw_table(*args, **options) if "selection_mode" not in options else marked
+
+    monkeypatch.setattr(runs_page, "draw_table", draw)
+    at = press(run(two), "Compare their curves")
+    assert sorted(at.multiselect[0].value) == ["mine", "other"]
+    at = press(at, "Delete them")
+    assert_says(at, "'mine', a model of", "'other', a model of", "This cannot be undone.")
+    assert "'mine' and 'other' have been deleted." in words(click(at, "runs_delete_go"))
+    assert list(checkpoints.iterdir()) == []
+
+
 def note(at: AppTest, text: str) -> AppTest:
     at.text_area(key="runs_note_mine").set_value(text)
     return press(at, "Save the note")
@@ -130,7 +149,7 @@ def test_a_damaged_note_concerns_itself_only(two: AppTest, checkpoints: Path) ->
     (folder / NOTE).write_text('{"text": 5}', encoding="utf-8")
     at = run(two)
     assert "mine/note.json" in words(at)
-    assert tables(at)[0].set_index("name").loc["mine", "state"] == "finished"
+    assert tables(at)[0].set_index("name").loc["mine", "verdict"] == "too few pairs to say"
     with pytest.raises(CheckpointError, match=r"note\.json"):
         import_zip(io.BytesIO(export(folder).read_bytes()), checkpoints, "copy")
     note(at, "mended")

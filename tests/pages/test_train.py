@@ -55,7 +55,7 @@ def started(training: Path, name: str) -> list[str]:
 @pytest.mark.usefixtures("training")
 def test_the_form_says_what_the_run_would_take() -> None:
     at = planned(visit("train"))
-    assert (metric(at, "Parameters"), metric(at, "Memory"), metric(at, "Takes about")) == ("1 k", "1 MB", "12 s")
+    assert (metric(at, "Parameters"), metric(at, "Memory"), metric(at, "Takes")) == ("1 k", "1 MB", "about 10 s")
     assert "On CPU, 2 cores (fp32): 100 updates at about 5,000 tokens/s" in words(at)
     assert "of 19,079 training pairs" in words(at)
     assert not button(at, "Start training").disabled
@@ -113,10 +113,11 @@ def test_changes_appear_in_the_command(training: Path) -> None:
         at,
         train_reverse_tiny_d_model=32,
         train_reverse_tiny_learning_rate=0.0123,
-        train_reverse_tiny_causal=False,
-        train_reverse_tiny_schedule="constant",
         train_name="mine",
     )
+    assert not has_key(at, "train_reverse_tiny_causal"), "one of those behind one more click"
+    choose(at, train_more=True)
+    choose(at, train_reverse_tiny_causal=False, train_reverse_tiny_schedule="constant")
     assert sorted(options(at).set) == ["causal=false", "d_model=32", "learning_rate=0.0123", "schedule=constant"]
     assert (options(at).name, options(at).preset, options(at).checkpoints) == ("mine", "tiny", training)
     choose(at, train_preset_reverse="small")
@@ -247,11 +248,11 @@ def test_a_run_says_how_it_stands(training: Path, state: str, more: dict[str, An
 
 def test_a_running_run_has_its_numbers_and_can_be_stopped(training: Path) -> None:
     folder = save_run(training / "mine", state="running")
-    write_status(folder, "running", eta_s=65.0, tokens_per_s=4200.0)
+    write_status(folder, "running", eta_s=45.0, eta_low_s=30, eta_high_s=70, tokens_per_s=4200.0)
     at = visit("train", run="mine")
-    assert "step 30 of 60, about 1 min 05 s left" in at.get("progress")[0].proto.text.replace("\\", "")
+    assert "step 30 of 60, 30 to 70 s left" in at.get("progress")[0].proto.text.replace("\\", "")
     labels = ("Training loss", "Validation loss", "Exactly right, of 8", "Tokens/s")
-    assert [metric(at, label) for label in labels] == ["1.000", "1.200", "50.0 %", "4.2 k"]
+    assert [metric(at, label) for label in labels] == ["1.000", "1.200", "50.0 ± 28.5 %", "4.2 k"]
     assert len(at.get("vega_lite_chart")) == 2
     press(at, "Stop")
     assert (folder / STOP).exists()
@@ -293,9 +294,9 @@ def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
     ]
     (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     at = visit("train", run="mine")
-    assert "Too few pairs to say: BLEU 66.9" in words(at)
+    assert "Too few pairs to say: BLEU 66.9 ± 45.0" in words(at)
     assert "Train it longer" not in words(at)
-    assert metric(at, "BLEU, of 1") == "66.9"
+    assert metric(at, "BLEU, of 1") == "66.9 ± 45.0"
     at.button(key="next_pairs").click()
     run(at)
     assert at.selectbox(key="train_task").value == "files"
@@ -315,6 +316,20 @@ def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(traini
 
 
 # A run that has ended
+
+
+def test_a_model_can_be_tried_where_its_training_was_watched(training: Path) -> None:
+    save_run(training / "mine")
+    runtime.models_changed()
+    at = visit("train", run="mine")
+    choose(at, try_mine="<b>abc</b>")
+    assert "It answers" in words(at)
+    links = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
+    assert links["See what it looks at"] == "model=mine&text=%3Cb%3Eabc%3C%2Fb%3E"
+    choose(at, try_mine="  ")
+    assert "It answers" not in words(at)
+    write_status(training / "mine", "running")
+    assert not has_key(run(at), "try_mine")
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from explorer.web import runtime
 from explorer.web.runs import fill_form, made_key
 from model import relabel
 from model.data.number_words import number_words
+from model.folder import CONFIG, read_config, write_json
 from tests.explorer.toy_runs import save_run
 from tests.model.data.test_people_files import workbook
 from tests.pages.page import assert_says, button, choose, press, run, tables, visit, words
@@ -194,6 +195,7 @@ def test_a_spreadsheet_can_be_uploaded() -> None:
 @pytest.mark.usefixtures("training")
 def test_the_longest_sentence_follows_the_data() -> None:
     at = own_data("".join(f"word {n} {'x' * 300}\tWort {n}\n" for n in range(150)))
+    choose(at, train_more=True)
     assert at.number_input(key="train_files_tiny_max_positions").value == 320
 
 
@@ -269,7 +271,7 @@ def test_pairs_are_made_watched_and_used_by_the_training(more: AppTest, training
 
     end(training, pairs=PAIRS)
     assert progress(run(at)) == progress(run(other)) == []
-    assert f"{NAME}: made. Training settings → More settings adds these pairs to the training." in words(other)
+    assert f"{NAME}: made. Settings → All settings adds these pairs to the training." in words(other)
     assert added(at) == [making.out]
     assert_says(
         at,
@@ -318,6 +320,11 @@ def test_stop_and_a_failure(more: AppTest, training: Path) -> None:
 def test_own_data_is_named_in_the_command(more: AppTest, training: Path) -> None:
     at = more
     choose(at, train_task="files", train_pasted=TWENTY)
+    assert "Train a model on these data first" in words(at), "what reverses letters has nothing to do with them"
+    config = read_config(training / "mine")
+    write_json(training / "mine" / CONFIG, config | {"data": config["data"] | {"task": "files"}})
+    runtime.models_changed()
+    run(at)
     assert button(at, "Make the pairs").disabled, "no model is proposed for data without a language"
     choose(at, train_files_writer_reverse="mine")
     press(at, "Make the pairs")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import streamlit as st
 
+from explorer.charts.training_curves import MAX_CURVES
 from explorer.decoding.examples import FILES, examples_of
 from explorer.locale.messages import t
-from explorer.locale.text import count, plain
+from explorer.locale.text import count, listed, plain
 from explorer.runs.archive import export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.viewer_mode import REASON, viewing
@@ -71,7 +72,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
                 help=f"{contents} {pairs}" if entry.summary.get("task") == FILES else contents,
             )
         if changes and st.button(t("Delete"), key="runs_delete", disabled=fixed):
-            _delete(runs, entry)
+            _delete(runs, [entry])
 
 
 def _draw_page(entry: Entry) -> None:
@@ -119,31 +120,59 @@ def _rename_now(runs: Runs, name: str) -> None:
 
 
 @st.dialog("Delete for good?")
-def _delete(runs: Runs, entry: Entry) -> None:
-    if size := entry.summary.get("parameters"):
-        warning = t(
-            "'{name}', a model of {size} parameters, will be deleted with its curves and snapshots. This cannot be "
-            "undone.",
-            name=entry.name,
-            size=count(size),
-        )
-    else:
-        warning = t(
-            "'{name}' will be deleted with its curves and snapshots. This cannot be undone.",
-            name=entry.name,
-        )
-    st.markdown(plain(warning))
+def _delete(runs: Runs, entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        if size := entry.summary.get("parameters"):
+            warning = t(
+                "'{name}', a model of {size} parameters, will be deleted with its curves and snapshots.",
+                name=entry.name,
+                size=count(size),
+            )
+        else:
+            warning = t("'{name}' will be deleted with its curves and snapshots.", name=entry.name)
+        st.markdown(plain(warning))
+    st.markdown(t("This cannot be undone."))
+    names = [entry.name for entry in entries]
     with st.container(horizontal=True):
-        delete = (_PLACE, _delete_now, runs, entry.name)
+        delete = (_PLACE, _delete_now, runs, names)
         if st.button(t("Delete"), key="runs_delete_go", type="primary", on_click=attempt, args=delete):
             st.rerun()  # closes the dialog
-        if st.button(t("Keep it"), key="runs_delete_no"):
+        if st.button(t("Keep it", "Keep them", n=len(names)), key="runs_delete_no"):
             st.rerun()
 
 
-def _delete_now(runs: Runs, name: str) -> None:
-    runs.delete(name)
-    _succeeded(t("'{name}' has been deleted.", name=name))
+def _delete_now(runs: Runs, names: Sequence[str]) -> None:
+    for name in names:
+        runs.delete(name)
+    _succeeded(t("{names} has been deleted.", "{names} have been deleted.", n=len(names), names=_quoted(names)))
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return listed(f"'{name}'" for name in names)
+
+
+def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
+    """Draw what can be done to several marked runs at once: compare their curves, and delete them."""
+    names = [entry.name for entry in entries]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        marked = t("{n} is marked: {names}", "{n} are marked: {names}", n=len(names), names=_quoted(names))
+        st.caption(plain(marked), width="content")
+        st.button(t("Compare their curves"), key="runs_compare", on_click=_compare, args=(names,))
+        fixed = any(entry.bundled or entry.busy for entry in entries)
+        if not viewing() and st.button(
+            t("Delete them"),
+            key="runs_delete_several",
+            disabled=fixed,
+            help=t("Models that came with Headlight and runs in training cannot be deleted.") if fixed else None,
+        ):
+            _delete(runs, entries)
+
+
+def _compare(names: Sequence[str]) -> None:
+    """Open the tab of curves with these runs."""
+    choose_run(names[0], ENTRY)
+    st.session_state[f"compare_{names[0]}"] = names[:MAX_CURVES]
+    st.session_state["runs_tab"] = t("Compare curves")
 
 
 def draw_note(entry: Entry) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -12,12 +13,19 @@ from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import description, rows, summary
 from explorer.runs.progress import diagnosis
 from explorer.runs.viewer_mode import viewing
-from explorer.screens.runs.actions import draw_actions, draw_import, draw_links, draw_note, draw_outcome
+from explorer.screens.runs.actions import (
+    draw_actions,
+    draw_import,
+    draw_links,
+    draw_note,
+    draw_outcome,
+    draw_several,
+)
 from explorer.screens.runs.comparison import draw_comparison
 from explorer.screens.runs.head_history import draw_heads
 from explorer.web import runtime
 from explorer.web.figures import draw_table
-from explorer.web.runs import ENTRY, draw_missing, draw_wrong_answers, metrics_of, run_box
+from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answers, metrics_of, run_box
 
 _MOST_ROWS = 8  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
@@ -29,11 +37,14 @@ def draw() -> None:
     entries = runs.entries()
     st.markdown(f"#### {t('Every run and model on this machine')}")
     if not entries:
+        draw_outcome()
         st.info(t("There is no run and no model here yet. Train one, or import a zip file."))
         draw_import(runs)
         return
     outcome = st.container()
-    _draw_list(runs, entries)
+    several = _draw_list(runs, entries)
+    if len(several) > 1:
+        draw_several(runs, several)
     by_name = {entry.name: entry for entry in entries}
     box, links = st.columns([1, 2], vertical_alignment="center")
     with box:
@@ -65,30 +76,55 @@ def draw() -> None:
             draw_import(runs)
 
 
-def _draw_list(runs: Runs, entries: Sequence[Entry]) -> None:
-    """Draw the table of runs and models, its summary, and a sentence for each folder that cannot be opened."""
+def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
+    """Draw the table of runs and models, its summary, and a sentence for each folder that cannot be opened.
+
+    Returns the entries whose rows are marked; a single marked one is opened below.
+    """
     courses = {entry.name: diagnosis(metrics_of(runs, entry.name), not entry.busy) for entry in entries}
     verdicts = {name: course.verdict for name, course in courses.items() if course.sentence}
-    number = st.column_config.NumberColumn
-    draw_table(
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    # Marks are kept by row: another list is another table.
+    key = f"runs_table_{hash(tuple(by_row := [entry.name for entry in entries]))}"
+    marked = draw_table(
         rows(entries, verdicts),
         t("Runs and models"),
         file="runs-and-models",
         height=_ROW_PIXELS * (min(len(entries), _MOST_ROWS) + 1) + 3,
+        key=key,
+        selection_mode="multi-row",
+        on_select=partial(_open_marked, key, by_row),
         column_config={
-            "note": st.column_config.TextColumn(width="medium"),
+            "name": text(pinned=True),
+            "data": text(width="medium"),
+            "right (%)": number(format="%.1f", help=t("Share of held-out sentences that are exactly right.")),
+            "BLEU": number(format="%.1f", help=t("Where answers are sentences.")),
+            "±": number(
+                format="%.1f",
+                help=t(
+                    "From the score (BLEU where there is one) to the farther end of its 95 % interval, which follows "
+                    "from the number of sentences held out."
+                ),
+            ),
+            "when": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+            "took (min)": number(format="%.1f", help=t("Training without evaluations.")),
+            "note": text(width="medium"),
             "parameters": number(format="compact"),
-            "exact match (%)": number(format="%.1f"),
-            "BLEU": number(format="%.1f"),
             "loss": number(format="%.3f"),
-            "weights (MB)": number(format="%.1f"),
-            "changed": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         },
     )
     st.caption(plain(summary(entries)))
     for entry in entries:
         if entry.problem:
             st.caption(plain(t("{name} cannot be opened: {problem}", name=entry.name, problem=entry.problem)))
+    return [entries[row] for row in marked["selection"]["rows"] if row < len(entries)]
+
+
+def _open_marked(key: str, names: Sequence[str]) -> None:
+    """Open the run whose row alone is marked."""
+    rows = st.session_state[key]["selection"]["rows"]
+    if len(rows) == 1:
+        choose_run(names[rows[0]], ENTRY)
 
 
 def _wrong_answers(entry: Entry) -> None:

@@ -201,9 +201,7 @@ def draw_unfinished(made_pairs: MadePairs, *, apart: bool = False) -> None:
     seen = st.session_state.setdefault(_SEEN, set())
     ended = [name for name in sorted(seen) if name in makings and makings[name].state == "finished"]
     if apart and ended:
-        sentence = t(
-            "{names}: made. Training settings → More settings adds these pairs to the training.", names=listed(ended)
-        )
+        sentence = t("{names}: made. Settings → All settings adds these pairs to the training.", names=listed(ended))
         st.caption(plain(sentence))
     seen.update(running)
     if all(making.state == "finished" for making in makings.values()):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.decoding.examples import FILES
 from explorer.locale.messages import t
 from explorer.locale.text import percent, plain, why
 from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
@@ -28,7 +29,6 @@ from model.data.text_files import MAX_BYTES, EncodingError
 from model.presets import Preset
 
 SHOWN = 5  # sample pairs on the page
-FILES = "files"
 _PREFERRED = "reverse"
 SHARES = (0.05, 0.1, 0.2, 0.3)
 OWN_FILE = "a file of your own"

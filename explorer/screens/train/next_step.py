@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.decoding.examples import FILES, examples_of
+from explorer.decoding.translator import InputError
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import plain, quoted
 from explorer.runs.command import like_command, longer_command
-from explorer.runs.lifecycle import Runs
+from explorer.runs.lifecycle import MAX_PROBE_TEXT, Entry, Runs
 from explorer.runs.next_step import changes_for
 from explorer.runs.origin import Repeatable, repeatable
 from explorer.runs.settings import label_of
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import viewing
-from explorer.screens.train.data import FILES
+from explorer.web import runtime
 from explorer.web.runs import NEW, choose_run, draw_start
 from model.analysis.run_diagnosis import Diagnosis, NextStep
+from model.config import DecodeConfig
+from model.folder import CheckpointError
 
 
 def draw_next_steps(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
@@ -24,23 +28,41 @@ def draw_next_steps(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
         return
     run = repeatable(runs.folder(status.name), status)
     entry = runs.entry(status.name)
-    has_model = entry is not None and bool(entry.summary.get("model")) and not entry.problem
     own = entry is not None and entry.summary.get("task") == FILES
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(t("Next:"), width="content")
         for step in course.next:
-            if step == "try":
-                if has_model:
-                    at = {"model": status.name}
-                    icon = ":material/translate:"
-                    st.page_link(
-                        "pages/translate.py", label=t("Try a sentence of your own"), icon=icon, query_params=at
-                    )
-            elif step == "more pairs":
+            if step == "more pairs":
                 if own:
                     st.button(t("Bring more pairs"), key="next_pairs", on_click=_new_pairs)
             elif run is not None and not run.missing:
                 _draw_run(runs, status.name, run, step)
+
+
+def draw_trial(entry: Entry, course: Diagnosis) -> None:
+    """Draw the field for a source of one's own, and what the model of a run that has ended answers."""
+    next_thing = course.next[:1] == ("try",)
+    text = st.text_input(
+        t("Next, try it: type a source and press Enter")
+        if next_thing
+        else t("Try it all the same: type a source and press Enter"),
+        key=f"try_{entry.name}",
+        persist_state="session",
+        max_chars=MAX_PROBE_TEXT,
+        placeholder=next((example.source for example in examples_of(entry.summary)), ""),
+    )
+    if not (text or "").strip():
+        return
+    try:
+        answer = runtime.translate(entry.name, text.strip(), DecodeConfig()).text
+    except (InputError, CheckpointError) as refused:
+        st.info(plain(str(refused)))
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        said = t("It answers {answer}.", answer=quoted(answer)) if answer else t("It answers with nothing.")
+        st.markdown(plain(said), width="content")
+        at = {"model": entry.name, "text": text.strip()}
+        label = t("See what it looks at")
+        st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)
 
 
 def _new_pairs() -> None:

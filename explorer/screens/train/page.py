@@ -16,7 +16,6 @@ from explorer.runs.lifecycle import Runs
 from explorer.runs.made_pairs import MadePairs
 from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
-from explorer.runs.status import clock
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.added_pairs import choose_added, draw_unfinished
 from explorer.screens.train.data import Data, choose_data
@@ -25,6 +24,8 @@ from explorer.screens.train.settings import (
     choose_kind,
     draw_tokens,
     further_fields,
+    main_fields,
+    part_fields,
     size_fields,
     time_field,
     training_fields,
@@ -93,24 +94,30 @@ def _draw_form(runs: Runs) -> None:
         with time:
             changes = time_field(preset, scope)
         panel = st.container()
-    sizes = st.expander(t("Model sizes"))
-    with st.expander(t("Training settings")):
+    order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
+    with st.expander(t("Settings")):
+        sizes = st.container()
+        changes += main_fields(preset, scope)
         schedule = st.container()
-        changes += training_fields(preset, scope)
-        order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
-        if st.toggle(t("More settings"), key="train_more", persist_state="session"):
+        if more := st.toggle(t("All settings"), key="train_more", persist_state="session"):
+            parts = st.container()
+            changes += training_fields(preset, scope)
             order = replace(order, **choose_computation())
             order = replace(order, added=choose_added(data, made_pairs, order.device))
             changes += further_fields(preset, data, scope, order.init)
         else:
             with making:
                 draw_unfinished(made_pairs, apart=True)
-    with sizes:
-        if order.init:
-            sentence = t("The sizes are those of '{init}', the model that the run starts from.", init=order.init)
-            st.caption(plain(sentence))
-        else:
-            changes = data.tokens + size_fields(preset, scope) + changes
+    if order.init:
+        sentence = t("The sizes are those of '{init}', the model that the run starts from.", init=order.init)
+        sizes.caption(plain(sentence))
+    else:
+        with sizes:
+            model = size_fields(preset, scope)
+        if more:
+            with parts:
+                model += part_fields(preset, scope)
+        changes = data.tokens + model + changes
     order = replace(order, changes=changes)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
@@ -199,7 +206,7 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
     parameters, memory, duration = st.columns(3)
     parameters.metric(t("Parameters"), count(plan.parameters) if plan else "…")
     memory.metric(t("Memory"), plan.memory_text if plan else "…")
-    duration.metric(t("Takes about"), clock(plan.seconds) if plan else "…")
+    duration.metric(t("Takes"), plan.duration_text if plan else "…")
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     if st.button(t("Start training"), type="primary", disabled=impossible, width="stretch"):
         _start(runs, order)

@@ -32,13 +32,17 @@ FAILS = 0.02  # share of unspellable answers above which a warning is shown
 
 
 def size_fields(preset: Preset, scope: str) -> Changes:
-    """Draw the fields for the sizes and parts of the model; return what differs from the preset.
+    """Draw the fields for sizes, dropout and positions of the model; return what differs from the preset.
 
     `scope` keeps the fields of different tasks apart.
     """
+    return _fields(settings.MODEL, preset.model, scope)
+
+
+def part_fields(preset: Preset, scope: str) -> Changes:
+    """Draw the fields for the parts of the model; return what differs from the preset."""
     groups = (
-        (t("Size"), settings.SIZES),
-        (t("Against memorising"), settings.REGULARISATION),
+        (t("Against memorising, and the longest sentence"), settings.REGULARISATION),
         (t("Construction"), settings.ARCHITECTURE),
         (t("Parts of the paper's model that can be removed, to see what they are for:"), settings.ABLATIONS),
     )
@@ -50,8 +54,13 @@ def time_field(preset: Preset, scope: str) -> Changes:
     return _fields(settings.TIME, preset.training, scope)
 
 
+def main_fields(preset: Preset, scope: str) -> Changes:
+    """Draw the fields of the training loop that matter most; return what differs from the preset."""
+    return _fields(settings.MAIN, preset.training, scope)
+
+
 def training_fields(preset: Preset, scope: str) -> Changes:
-    """Draw the fields of the training loop, such as the learning rate; return what differs from the preset."""
+    """Draw the other fields of the training loop; return what differs from the preset."""
     return _groups(settings.TRAINING, preset.training, scope)
 
 

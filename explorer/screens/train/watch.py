@@ -33,7 +33,7 @@ from explorer.runs.progress import (
 )
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import REASON, viewing
-from explorer.screens.train.next_step import draw_next_steps
+from explorer.screens.train.next_step import draw_next_steps, draw_trial
 from explorer.web import live_page
 from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
@@ -53,7 +53,7 @@ from explorer.web.security import closed
 # Seconds between updates of an active run. Only two parts update, because each update is expensive in Streamlit.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
 _RUN, _SENTENCE = "run", "sentence"  # where refusals are shown
-_METRIC_PIXELS = 170
+_METRIC_PIXELS = 180
 _FIGURES = {"score": score_figure, "learning rate": rate_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 
@@ -123,6 +123,9 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.warning(plain(course.sentence), icon=":material/monitoring:")
     elif course.sentence and (metrics.train or not status.busy):
         st.markdown(plain(course.sentence))
+    entry = None if status.busy else runs.entry(status.name)
+    if entry is not None and entry.summary.get("model") and not entry.problem:
+        draw_trial(entry, course)
     draw_next_steps(runs, status, course)
     _numbers(metrics, status)
 

@@ -173,6 +173,7 @@ def test_the_plan_in_numbers_and_words() -> None:
 
 
 def test_a_busy_machine_gets_a_second_time() -> None:
-    calm, busy = (read_plan(json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": long})) for long in (66.0, 150.0))
+    calm, busy = (read_plan(json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": long})) for long in (61.0, 150.0))
+    assert (calm.duration_text, busy.duration_text) == ("about 60 s", "1 to 2 min")
     assert "stays as busy" not in calm.summary()
-    assert busy.summary().endswith("If the machine stays as busy as it is now, it takes about 2 min 30 s.")
+    assert busy.summary().endswith("The longer time is for a machine that stays as busy as it is now.")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.decoding.model_summary import headline
 from explorer.runs.lifecycle import Entry
-from explorer.runs.listing import curve_rows, description, rows, state_label, summary
+from explorer.runs.listing import curve_rows, description, rows, summary, verdict_text
 from explorer.runs.metrics import Metrics, SampleTranslation
 from explorer.runs.progress import STATE_SENTENCES, headline_numbers, progress, queue_sentence, sample_table
 from explorer.runs.status import RunStatus
@@ -20,44 +19,44 @@ def entry(name: str, state: str | None = None, **summary: object) -> Entry:
 
 def test_columns_without_a_value_are_left_out() -> None:
     first, second = rows([entry("a", parameters=5, results={"test": {"exact_match": 0.25}}), entry("b")])
-    assert list(first) == list(second) == ["name", "score", "state", "parameters", "exact match (%)"]
-    assert list(first.values()) == ["a", "Exactly right 25.0 %", "untrained", 5, 25.0]
-    assert list(second.values()) == ["b", "", "untrained", None, None]
-    scored = entry("c", task="files", own_file="pairs.csv", results={"valid": {"exact_match": 0.5, "sentences": 8}})
-    [row] = rows([scored], {"c": "diverged"})
-    assert (row["data"], row["score"], row["verdict"]) == (
-        "pairs.csv",
-        "Exactly right 50.0 % of 8 sentences",
-        "diverged",
-    )
+    assert first == {"name": "a", "right (%)": 25.0, "verdict": "untrained", "parameters": 5}
+    assert second == {"name": "b", "right (%)": None, "verdict": "untrained", "parameters": None}
     assert rows([]) == []
     data = {"step": [20.0, 10.0, 10.0], "value": [0.5, 1.0, 2.00004], "curve": ["a", "a", "b"]}
     assert curve_rows(data) == [{"step": 10, "a": 1.0, "b": 2.0}, {"step": 20, "a": 0.5}]
 
 
-def test_the_score_follows_from_what_the_answers_are() -> None:
-    """BLEU of single words is 0, however many are right."""
-    sentences = entry("a", results={"test": {"exact_match": 0.07, "bleu": 39.45}})
-    words = entry("b", results={"test": {"exact_match": 0.97, "bleu": 0.0}})
-    table = rows([sentences, words])
-    assert [row["score"] for row in table] == ["BLEU 39.5", "Exactly right 97.0 %"]
-    assert [row["BLEU"] for row in table] == [39.45, None]
-    assert headline({"exact_match": True}) is None
-    assert headline({}) is None
+@pytest.mark.parametrize(
+    ("results", "exact", "bleu", "apart"),
+    [
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, 50.0, None, 28.5),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, 100.0, None, 11.4),
+        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, 7.0, 39.45, 1.4),
+        ({"test": {"exact_match": 0.97, "bleu": 0.0}}, 97.0, None, None),  # BLEU of single words says nothing
+        ({"test": {"exact_match": True, "sentences": True}}, None, None, None),
+    ],
+)
+def test_a_score_has_its_margin(results: object, exact: float | None, bleu: float | None, apart: float | None) -> None:
+    full = entry("b", task="files", own_file="pairs.csv", results={"valid": {"exact_match": 0.5, "bleu": 60.0}})
+    row, _ = rows([entry("a", task="dates", results={**results, "seconds": 90}), full])  # type: ignore[dict-item]
+    assert row["data"].startswith("Dates")
+    assert (row["right (%)"], row["BLEU"], row["took (min)"]) == (pytest.approx(exact), bleu, 1.5)
+    assert row.get("±") == (apart if apart is None else pytest.approx(apart, abs=0.05))
 
 
 @pytest.mark.parametrize(
-    ("run", "label", "said"),
+    ("run", "verdict", "said"),
     [
         (entry("a", "running"), "running (25 %)", "stop it before"),
         (entry("a", "queued"), "queued", ""),
-        (entry("a", trained=True, modified=1000.0), "finished", "Changed 3 days ago."),
-        (entry(SHIPPED[0], trained=True), "came with Headlight", "neither renamed nor deleted"),
+        (entry("a", trained=True, modified=1000.0), "diverged", "Changed 3 days ago."),
+        (entry("a", "finished"), "diverged", ""),
+        (entry(SHIPPED[0], trained=True), "diverged", "neither renamed nor deleted"),
         (entry("a", error="no weights"), "cannot be opened", ""),
     ],
 )
-def test_the_state_in_a_word_and_what_is_not_possible(run: Entry, label: str, said: str) -> None:
-    assert state_label(run) == label
+def test_the_verdict_in_a_word_and_what_is_not_possible(run: Entry, verdict: str, said: str) -> None:
+    assert verdict_text(run, "diverged") == verdict
     assert said in description(run, now=1000.0 + 3 * 86_400)
     assert "neither renamed" in description(run, read_only=True)
     assert summary([run]).startswith("1 run or model; ")
@@ -88,8 +87,8 @@ def test_numbers_that_are_not_known_yet() -> None:
     ("status", "said"),
     [
         (RunStatus("a", "starting"), "no step yet"),
-        (RunStatus("a", "running", 30, 100, eta_s=200.0), "step 30 of 100, about 3 min 20 s left"),
-        (RunStatus("a", "stopped", 30, 1000, eta_s=200.0), "step 30 of 1,000"),
+        (RunStatus("a", "running", 30, 100, left=(200.0, 330.0)), "step 30 of 100, 3 to 6 min left"),
+        (RunStatus("a", "stopped", 30, 1000, left=(200.0, 200.0)), "step 30 of 1,000"),
         (RunStatus("a", "finished", 1000, 1000), "Finished at step 1,000."),
     ],
 )
@@ -97,7 +96,11 @@ def test_progress(status: RunStatus, said: str) -> None:
     assert progress(status) == said
 
 
-A, B, C = RunStatus("a", "running", 5, 10, eta_s=60.0), RunStatus("b", "queued", eta_s=120.0), RunStatus("c", "failed")
+A, B, C = (
+    RunStatus("a", "running", 5, 10, left=(60.0, 80.0)),
+    RunStatus("b", "queued", left=(120.0, 300.0)),
+    RunStatus("c", "failed"),
+)
 UNKNOWN = RunStatus("a", "running")
 
 
@@ -105,14 +108,14 @@ UNKNOWN = RunStatus("a", "running")
     ("line", "name", "said"),
     [
         ([RunStatus("a", "finished")], "", ""),
-        ([A, C], "", "A new run waits until 'a' has ended. That takes about 1 min 00 s."),
-        ([A, B, C], "", "A new run waits until 'a' and 'b' have ended. That takes about 3 min 00 s."),
+        ([A, C], "", "A new run waits until 'a' has ended. That takes 60 to 80 s."),
+        ([A, B, C], "", "A new run waits until 'a' and 'b' have ended. That takes 3 to 6 min."),
         ([UNKNOWN, B, RunStatus("d", "starting")], "", "A new run waits until 'a', 'b' and 'd' have ended."),
-        ([A, B], "b", "It waits until 'a' has ended. That takes about 1 min 00 s."),
+        ([A, B], "b", "It waits until 'a' has ended. That takes 60 to 80 s."),
         (
-            [A, B, RunStatus("c", "queued", eta_s=20.0)],
+            [A, B, RunStatus("c", "queued", left=(20.0, 20.0))],
             "c",
-            "It waits until 'a' and 'b' have ended. That takes about 3 min 00 s.",
+            "It waits until 'a' and 'b' have ended. That takes 3 to 6 min.",
         ),
         ([UNKNOWN, B], "b", "It waits until 'a' has ended."),
         ([B], "b", STATE_SENTENCES["queued"]),

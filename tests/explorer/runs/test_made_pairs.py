@@ -218,10 +218,10 @@ def test_models_that_fit_are_offered_and_the_tasks_own_comes_first(
     assert bool(found.missing) is not bool(names)
 
 
-def test_own_data_without_a_language_fits_every_model_and_proposes_none() -> None:
-    known = [model["name"] for model in MODELS if model["name"] not in ("raw", "unmasked", "sort")]
-    own = writers(MODELS, DataConfig(task="files", src_lang="xx", tgt_lang="xx"), "source", busy=["sort"])
-    assert (list(own.names), own.proposed) == (known, "")
+def test_own_data_without_a_language_fit_models_of_own_data_and_none_is_proposed() -> None:
+    for language, names in (("xx", ("another",)), ("en", ())):
+        own = writers(MODELS, DataConfig(task="files", src_lang=language, tgt_lang=language), "source")
+        assert (own.names, own.proposed) == (names, "")
     half = DataConfig(task="files", src_lang="xx", tgt_lang="de")
     assert [writers(MODELS, half, side).names for side in ("target", "source")] == [("en-de", "phrases"), ("de-en",)]
 

@@ -65,7 +65,7 @@ def test_runs_take_turns_in_the_order_of_their_start_and_a_resumed_one_comes_las
     statuses = runs.statuses()
     assert [status.name for status in statuses] == ["first", "second", "third"]
     assert queue_sentence(statuses, "third").startswith("It waits until 'first' and 'second' have ended.")
-    wait_until(lambda: (runs.peek("third") or statuses[0]).eta_s is not None, PATIENCE)
+    wait_until(lambda: (runs.peek("third") or statuses[0]).left is not None, PATIENCE)
     assert not (runs.folder("second") / METRICS).exists()
 
     second = suspended(runs, "second")  # nobody overtakes it, although the turn is free

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from explorer.runs.process import LAUNCHES, NICENESS, Launch, RunError, exit_code, is_alive, last_lines, start_process
-from explorer.runs.status import RunStatus, age, clock, read_status
+from explorer.runs.status import RunStatus, age, read_status
 from model.folder import STATUS, STOP, CheckpointError
 from tests.explorer.toy_runs import write_status
 
@@ -42,7 +42,7 @@ def test_reads_what_the_run_says(tmp_path: Path) -> None:
     assert read_status(tmp_path, "run") is None
     later = time.time() + 86_400  # the clock was set back
     write_status(tmp_path / "run", "running", eta_s=12.5, tokens_per_s=900, epoch=2, probe_step=20, updated=later)
-    more = {"epoch": 2, "eta_s": 12.5, "tokens_per_s": 900.0, "updated": later, "probe_step": 20}
+    more = {"epoch": 2, "left": (12.5, 12.5), "tokens_per_s": 900.0, "updated": later, "probe_step": 20}
     found, me = read_status(tmp_path, "run"), psutil.Process().create_time()
     assert found == RunStatus("run", "running", 30, 60, started=me, **more)
     assert (found.busy, found.resumable, found.share) == (True, False, 0.5)
@@ -175,8 +175,14 @@ def test_a_started_process_yields_to_the_page_and_outlives_it(
         process.kill()
 
 
-def test_durations_and_ages() -> None:
-    durations = {0.4: "0 s", 59.6: "1 min 00 s", 200: "3 min 20 s", 7500: "2 h 05 min", 90_000: "1 day 1 h"}
-    assert {seconds: clock(seconds) for seconds in durations} == durations
+def test_the_range_of_the_remaining_time(tmp_path: Path) -> None:
+    for low, high, left in ((10, 20.5, (10.0, 20.5)), (13.5, "soon", (12.5, 12.5)), (None, -1, (12.5, 12.5))):
+        write_status(tmp_path / "run", "running", eta_s=12.5, eta_low_s=low, eta_high_s=high)
+        status = read_status(tmp_path, "run")
+        assert status is not None
+        assert status.left == left
+
+
+def test_ages() -> None:
     ages = {-5: "just now", 30: "just now", 90: "1 min ago", 7300: "2 h ago", 86_400: "1 day ago", 3e5: "3 days ago"}
     assert {passed: age(1e9, now=1e9 + passed) for passed in ages} == ages

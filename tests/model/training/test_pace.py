@@ -11,26 +11,28 @@ from model.training.trainer import RECENT_SECONDS, Pace
 def test_an_even_pace_is_continued() -> None:
     pace = Pace(100.0, 0)
     for step in range(1, 500):
-        assert pace.remaining(100.0 + 0.5 * step, step, 1000) == pytest.approx(0.5 * (1000 - step))
+        assert pace.remaining(100.0 + 0.5 * step, step, 1000) == pytest.approx([0.5 * (1000 - step)] * 3)
 
 
-def test_the_pace_of_the_last_minute_decides() -> None:
+def test_the_pace_of_the_last_minute_decides_and_the_range_follows_the_load() -> None:
     """After an hour at one update a second, the machine becomes four times as fast."""
     pace, now, step = Pace(0.0, 0), 0.0, 0
     for _ in range(3600):
         now, step = now + 1.0, step + 1
         pace.remaining(now, step, 10_000)
-    for _ in range(int(4 * RECENT_SECONDS)):
-        now, step = now + 0.25, step + 1
-        left = pace.remaining(now, step, 10_000)
-    assert left == pytest.approx(0.25 * (10_000 - step), rel=0.02)
+    for seconds, range_of_paces in ((RECENT_SECONDS, (0.25, 1.0)), (3 * RECENT_SECONDS, (0.25, 0.25))):
+        for _ in range(int(4 * seconds)):
+            now, step = now + 0.25, step + 1
+            about, *ends = pace.remaining(now, step, 10_000)
+        assert ends == pytest.approx([each * (10_000 - step) for each in range_of_paces])
+    assert about == pytest.approx(0.25 * (10_000 - step), rel=0.02)
 
 
 def test_a_long_update_counts_by_itself() -> None:
     pace = Pace(0.0, 10)
-    assert pace.remaining(300.0, 11, 13) == 600.0
-    assert pace.remaining(600.0, 12, 13) == 300.0
-    assert pace.remaining(900.0, 13, 13) == 0.0
+    assert pace.remaining(300.0, 11, 13) == (600.0,) * 3
+    assert pace.remaining(600.0, 12, 13) == (300.0,) * 3
+    assert pace.remaining(900.0, 13, 13) == (0.0,) * 3
 
 
 def test_interruptions_hardly_change_the_measured_rate() -> None:
@@ -40,3 +42,5 @@ def test_interruptions_hardly_change_the_measured_rate() -> None:
     assert undisturbed_rate(disturbed) == pytest.approx(10_000)
     assert (slowdown(calm), slowdown(disturbed)) == (pytest.approx(1.0), pytest.approx(5.0))
     assert undisturbed_rate([(500, 0.1)]) == pytest.approx(5_000)
+    always = [(1000, 0.4)] * 10  # other programs take three quarters of every update
+    assert (undisturbed_rate(always, 1.0), slowdown(always, 1.0)) == (pytest.approx(10_000), pytest.approx(4.0))

@@ -180,22 +180,33 @@ def test_early_stopping_and_its_resume(tmp_path: Path) -> None:
     assert_same_run(tmp_path / "whole" / "run", tmp_path / "cut" / "run")
 
 
-@pytest.mark.parametrize(("fewest", "steps"), [(1, [2, 4, 6, 8, 10, 12]), (10**6, list(range(2, 21, 2)))])
+EARLY, WHOLE = [2, 4, 6, 8, 10, 12], list(range(2, 21, 2))
+
+
+@pytest.mark.parametrize(
+    ("fewest", "most", "right", "steps"),
+    [(1, 1.0, 1.0, EARLY), (1, 0.75, 0.75, EARLY), (1, 1.0, 0.75, WHOLE), (10**6, 1.0, 1.0, WHOLE)],
+)
 def test_a_run_stops_at_once_when_everything_held_out_stays_right(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int, steps: list[int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int, most: float, right: float, steps: list[int]
 ) -> None:
-    """At three evaluations in a row, here all but the third; of few held-out sentences it does not count."""
+    """At three evaluations in a row, here all but the third; of few held-out sentences it does not count.
+
+    Everything is as much as can be right, where sources have several answers.
+    """
     evaluated = evaluation.eval_line
     number = itertools.count(1)
 
     def all_right(*arguments: Any, **more: Any) -> dict[str, Any]:
-        return evaluated(*arguments, **more) | {"exact_match": 0.5 if next(number) == 3 else 1.0}
+        return evaluated(*arguments, **more) | {"exact_match": 0.5 if next(number) == 3 else right}
 
     monkeypatch.setattr(trainer_module, "eval_line", all_right)
     monkeypatch.setattr(trainer_module, "FEWEST_RIGHT", fewest)
+    monkeypatch.setattr(trainer_module, "reachable", lambda task, valid: most)
     assert run(tmp_path, partial(string_setup, stop_when_right=3, eval_every=2, max_steps=20))
     lines = read_metrics(tmp_path / "run" / METRICS)
     assert [line["step"] for line in lines if line["kind"] == "eval"] == steps
+    assert all(line.get("reachable", 1.0) == most for line in lines if line["kind"] == "eval")
     assert read_json(tmp_path / "run" / STATUS)["state"] == "finished"
 
 

@@ -1,0 +1,30 @@
+"""Write durations: one number of seconds, or a range."""
+
+from __future__ import annotations
+
+from model.plurals import plural
+
+_IN_SECONDS, _IN_MINUTES = 90, 90 * 60  # ranges that end below these are written in seconds, in minutes
+_STEP = 5  # seconds: a range is not written more exactly
+
+
+def clock(seconds: float) -> str:
+    """Write a duration: "41 s", "3 min 20 s", "2 h 05 min", "3 days 4 h"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    days, rest = divmod(whole, 86_400)
+    return f"{plural(days, 'day')} {rest // 3600} h"
+
+
+def span(low: float, high: float) -> str:
+    """Write a range of seconds: "20 to 45 s", "3 to 5 min", "1.5 to 2 h"; "about 4 min" if both ends read the same."""
+    size, unit, step = (
+        (1, "s", _STEP) if high < _IN_SECONDS else (60, "min", 1) if high < _IN_MINUTES else (3600, "h", 0.5)
+    )
+    first, last = (f"{max(step * round(end / size / step), step):g}" for end in (low, high))
+    return f"about {last} {unit}" if first == last else f"{first} to {last} {unit}"
