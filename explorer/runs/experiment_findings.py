@@ -216,8 +216,8 @@ def _procedure(arms: Sequence[ArmRuns]) -> list[str]:
         f"scores are equal within {first.metric.text(MARGIN)}: {comparisons} comparisons. Something is claimed if it "
         f"passes an exact rank-sum test with Holm's correction over these {comparisons}, so that an experiment whose "
         f"variants do not differ claims a difference in at most {100 * LEVEL:.0f} % of cases. It must also be large "
-        f"enough: {first.metric.text(MARGIN)} of the score, {INTERVALS} evaluations of the updates, or a loss smaller by a "
-        f"factor of {LOSS_FACTOR:g}.{few} Other sizes and tasks may give other results."
+        f"enough: {first.metric.text(MARGIN)} of the score, {INTERVALS} evaluations of the updates, or a loss smaller "
+        f"by a factor of {LOSS_FACTOR:g}.{few} Other sizes and tasks may give other results."
     ]
 
 

@@ -257,6 +257,8 @@ def test_without_its_aligned_heads_reverse_fails_and_the_next_change_begins_anew
     assert log["before"].tolist() == ["thgildaeh"]
     assert log["after"][0] != "thgildaeh"
     assert log["exact match change (points)"][0] < -80
+    press(at, "Compare with as many random heads")
+    assert_says(at, "The change of the loss with as many random", "less every time")
     click(at, "surgery_undo")
     assert len(tables(at)[-1]) == 1, "the log keeps what was tried"
     for operation in ("uniform", "mean"):
