@@ -66,7 +66,8 @@ def findings(loaded: LoadedModel, measured: Measured) -> tuple[str, ...]:
 
 
 _LINKS: dict[Gold, str] = {
-    "words": "words, sure and possible links, annotated with a language model",
+    "scenes": "words, sure and possible links, written and annotated by a language model",
+    "words": "words, sure and possible links",
     "statistical": "words, statistical links",
     "tokens": "tokens",
 }
