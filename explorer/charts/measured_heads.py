@@ -176,9 +176,10 @@ def source_share_plot(sources: SentenceSources) -> Plot:
 
 def pruning_plot(curve: PruningCurve) -> Plot:
     """Plot the remaining quality, in percent of the whole model's, against the number of heads switched off."""
-    series = curve.remaining_quality()
+    series, by_chance = curve.remaining_quality(), curve.random_quality()
+    drawn = {**series, f"probability per token, {len(by_chance)} random orders": by_chance.mean(axis=0).tolist()}
     figure = curves(
-        {name: (np.array(curve.counts), np.array(values)) for name, values in series.items()},
+        {name: (np.array(curve.counts), np.array(values)) for name, values in drawn.items()},
         x_title="heads switched off, least important first",
         y_title="remaining quality (%)",
         dots=True,
@@ -192,8 +193,15 @@ def pruning_plot(curve: PruningCurve) -> Plot:
         "array": np.subtract(high, values),
         "arrayminus": np.subtract(values, low),
     }
+    figure.data[-1].error_y = {
+        "type": "data",
+        "symmetric": False,
+        "array": by_chance.max(axis=0) - by_chance.mean(axis=0),
+        "arrayminus": by_chance.mean(axis=0) - by_chance.min(axis=0),
+    }
     table: dict[str, list[Any]] = {"heads switched off": list(curve.counts)}
-    columns = {f"{first}, low": low, f"{first}, high": high, **series}
+    columns = {f"{first}, low": low, f"{first}, high": high, **drawn}
+    columns |= {"random orders, lowest": by_chance.min(axis=0), "random orders, highest": by_chance.max(axis=0)}
     table |= {f"{name} (%)": [rounded(value, 1) for value in column] for name, column in columns.items()}
     return Plot(figure, curve.summary(), "Quality with heads switched off", table)
 

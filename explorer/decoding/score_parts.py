@@ -18,6 +18,10 @@ from model.trace import AttentionTrace
 Floats = NDArray[np.float64]
 
 LARGEST = 3  # terms named in a sentence
+HELD_FIXED = (
+    "The terms are exact for the norms and the earlier attention of this run, which are held fixed: without one of the "
+    "parts, these would change as well."
+)
 
 
 def part_label(part: Part) -> str:
@@ -103,7 +107,7 @@ def mean_explanation(table: Floats, query_parts: Sequence[Part], key_parts: Sequ
         f"({_share(float(table[i, j]), table)})"
         for i, j in largest_terms(table)
     ]
-    return f"Over {plural(sentences, 'sentence')}. {_sum(table)} Largest: {'; '.join(parts)}."
+    return f"Over {plural(sentences, 'sentence')}. {_sum(table)} Largest: {'; '.join(parts)}. {HELD_FIXED}"
 
 
 def _sum(table: Floats) -> str:

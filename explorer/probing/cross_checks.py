@@ -129,11 +129,13 @@ def _read(translation: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:
 class KeptShares:
     """How often the predicted word stays the same under each counterfactual row, with intervals over sentences.
 
-    `by_tag` gives the number of words and the same shares by part of speech of the predicted word, or by word class;
-    it is empty if neither is known.
+    `change`: by how much the log-probability of the words that stay changes, in nats, with intervals. `by_tag` gives
+    the number of words and the same shares by part of speech of the predicted word, or by word class; it is empty if
+    neither is known.
     """
 
     shares: dict[Counterfactual, Estimate]
+    change: dict[Counterfactual, Estimate]
     by_tag: dict[str, tuple[int, dict[Counterfactual, Estimate]]]
     sentences: int
     words: int
@@ -141,7 +143,17 @@ class KeptShares:
     def caption(self) -> str:
         """State all shares in words."""
         parts = [f"{_percent(item)} with its row {name}" for name, item in self.shares.items()]
-        text = f"Of {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {listed(parts)} stay."
+        text = (
+            f"Of {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {listed(parts)} stay the "
+            f"likeliest."
+        )
+        changes = [f"{_nats(item)} ({name})" for name, item in self.change.items() if np.isfinite(item.value)]
+        if changes:
+            depend = any(bool(item.high < 0) for item in self.change.values())
+            text += (
+                f" Their log-probability changes by {listed(changes)} nats on average"
+                f"{': a word that stays may depend on the row all the same' if depend else ''}."
+            )
         if "content" in self.by_tag and "function" in self.by_tag:
             best_rows = []
             for name in ("function", "content"):
@@ -160,11 +172,18 @@ class KeptShares:
             for name in COUNTERFACTUALS:
                 line |= _columns(shares[name], name)
             lines.append(line)
+        for name, item in self.change.items():
+            lines[0] |= _columns(item, f"{name}, change of those that stay (nats)")
         return lines
 
 
 def _percent(item: Estimate) -> str:
     value, low, high = (percent(part) for part in item.at())
+    return f"{value} ({low} to {high})"
+
+
+def _nats(item: Estimate) -> str:
+    value, low, high = (fixed(part, 2, signed=True) for part in item.at())
     return f"{value} ({low} to {high})"
 
 
@@ -180,14 +199,17 @@ def _part(sample: Sample, classes: Classes, most: int) -> tuple[Sample, Classes]
 
 
 def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> KeptShares:
-    """Count over the sample how often each predicted word stays the same (<eos> does not count)."""
+    """Count over the sample how often each predicted word stays the likeliest (<eos> does not count)."""
     part, part_classes = _part(sample, classes, SENTENCES)
+    changes = np.zeros((len(part), len(COUNTERFACTUALS)))  # sums over the words that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
     for nth, (src, read) in enumerate(read_pairs(part, report, "Replacing rows")):
         counterfactuals = counterfactual_rows(loaded.transformer, src, read)
         stays = np.stack([counterfactuals.stays[name] for name in COUNTERFACTUALS], axis=1)[
             : len(read) - 1
         ]  # [tgt, kind]
+        change = np.stack([counterfactuals.change[name] for name in COUNTERFACTUALS], axis=1)[: len(stays)]
+        changes[nth] = (change * stays).sum(axis=0)
         line = np.concatenate([np.ones((len(stays), 1)), stays], axis=1)
         counted["all"][nth] = line.sum(axis=0)
         for tag, row in zip(part_classes[nth] if part_classes else (), line, strict=False):
@@ -201,8 +223,11 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
         )
         for name, sums in counted.items()
     }
+    change_of = {
+        row: bootstrap.of_ratio(changes[:, i], counted["all"][:, 1 + i]) for i, row in enumerate(COUNTERFACTUALS)
+    }
     words, shares = by_tag.pop("all", (0, {}))
-    return KeptShares(shares, by_tag, len(part), words)
+    return KeptShares(shares, change_of, by_tag, len(part), words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,8 +268,9 @@ class MapAgreement:
         return (
             f"Over {plural(self.sentences, 'sentence')}: the key with the largest weight is the one whose value is "
             f"missed most in {highest} of the rows of {most}, but only in {lowest} of {least}. Norms name that key "
-            f"clearly more often than weights in {closer} of {plural(len(comparable), 'layer')}. In brackets: 95 % "
-            f"intervals over sentences."
+            f"clearly more often than weights in {closer} of {plural(len(comparable), 'layer')}; the values enter "
+            f"norms and zeroed values alike, so the two are no independent evidence. In brackets: 95 % intervals over "
+            f"sentences."
         )
 
 
@@ -306,8 +332,9 @@ class SourceCounts:
             else "The weight on <eos> does not go together with this share"
         )
         return (
-            f"Over {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {_percent(self.mean)} "
-            f"of each comes from the source: {first} in the first third of a translation, {last} in the last. "
+            f"Over {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, "
+            f"{_percent(self.mean)} of a prediction comes from the source on average: {first} in the first third of a "
+            f"translation, {last} in the last. "
             f"{end}: correlation {value} ({low} to {high}). (Ferrando and Costa-jussà, 2021, say that such "
             f"weight regulates the two.) In brackets: 95 % intervals over sentences."
         )

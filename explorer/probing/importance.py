@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from explorer.locale.text import fixed, plural, rounded
 from explorer.probing.edit_effect import interval, reference_scores
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
-from model.analysis.bootstrap import Estimate
+from model.analysis.bootstrap import LEVEL, Estimate
 from model.analysis.importance import (
     Ablation,
     ByKind,
@@ -34,8 +35,10 @@ from model.checkpoint import LoadedModel
 from model.data import Task
 from model.points import Head
 from model.scoring import scoring_batches
+from model.transformer import Transformer
 
 SENTENCES = 100  # of the sample, at most
+ORDERS = 5  # random ones beside a pruning curve
 _STILL_GOOD = 90.0  # percent of the whole model's quality
 
 
@@ -123,9 +126,11 @@ class Importance:
         better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
         return (
             f"Over {plural(self.sentences, 'sentence')}. The loss changes most without {name_of(most)}, "
-            f"by {self.words(most)}, and least without {name_of(least)}, by {self.words(least)}. Of {len(order)} "
-            f"heads, {len(self.unclear())} cannot be distinguished from zero, and without {better} the model is "
-            f"better. In brackets: 95 % intervals over sentences."
+            f"by {self.words(most)}, and least without {name_of(least)}, by {self.words(least)}: the extremes of "
+            f"{plural(len(order), 'head')}, likely to be smaller on other sentences. {len(self.unclear())} cannot be "
+            f"distinguished from zero, and without {better} the model is better; if no head mattered, intervals of "
+            f"95 % would say that of about {fixed(len(order) * (1 - LEVEL) / 2, 1)}. In brackets: 95 % intervals over "
+            f"sentences."
         )
 
 
@@ -140,7 +145,8 @@ class PruningCurve:
     """Quality as heads are removed: their number, and loss (nats), exact match (0 to 1) and BLEU at each point.
 
     Exact match and BLEU are None if they are unknown. `changes`: the change of the loss at each point with its
-    interval over sentences, [point].
+    interval over sentences, [point]. `random`: the loss in random orders, [order, point]. The order was chosen on
+    `chosen_on` sentences, and everything is scored on `scored_on` others.
     """
 
     counts: tuple[int, ...]
@@ -148,6 +154,9 @@ class PruningCurve:
     exact: tuple[float | None, ...]
     bleu: tuple[float | None, ...]
     changes: Estimate
+    random: NDArray[np.float64]
+    chosen_on: int
+    scored_on: int
 
     def interval(self) -> tuple[list[float], list[float]]:
         """The interval of the remaining probability per token, in percent: low and high at each point."""
@@ -160,53 +169,103 @@ class PruningCurve:
         complete = {name: values for name, values in measures.items() if None not in values and values[0] > 0}
         return {name: [float(100 * v / values[0]) for v in values] for name, values in complete.items()}
 
+    def random_quality(self) -> NDArray[np.float64]:
+        """The remaining probability per token in random orders, in % of the whole model's: [order, point]."""
+        quality: NDArray[np.float64] = 100 * np.exp(self.random[:, :1] - self.random)
+        return quality
+
     def summary(self) -> str:
-        """State how many heads are off when the last of the measures falls below 90 % of the whole model's."""
-        name, values = list(self.remaining_quality().items())[-1]
-        fallen = next((n for n, value in zip(self.counts, values, strict=True) if value < _STILL_GOOD), None)
-        total = plural(self.counts[-1], "head")
-        outcome = (
-            f"stays above {_STILL_GOOD:g} % however many of {total} are switched off"
-            if fallen is None
-            else f"falls below {_STILL_GOOD:g} % of the whole model's with {fallen} of {total} switched off"
-        )
+        """State when the probability per token falls below 90 %, beside random orders, and the last other measure."""
+        quality = self.remaining_quality()
+        own, total = self._fallen(quality["probability per token"]), self.counts[-1]
+        by_chance = sorted(self._fallen(values.tolist()) or total + 1 for values in self.random_quality())
+        ends = [str(number) if number <= total else f"more than {total}" for number in (by_chance[0], by_chance[-1])]
+        later = (own or total + 1) > by_chance[-1]
+        last, values = list(quality.items())[-1]
+        other = "" if len(quality) == 1 else f" {last[0].upper()}{last[1:]} {self._outcome(self._fallen(values))}."
         return (
-            f"{name[0].upper()}{name[1:]} {outcome}. 'Probability per token' is that of the right token (geometric "
-            f"mean), with its 95 % interval over sentences. The order is that of the whole model: it is not "
-            f"recomputed as heads are removed."
+            f"Probability per token {self._outcome(own)}; in random order, drawn {len(by_chance)} times, "
+            f"with {' to '.join(dict.fromkeys(ends))}: "
+            f"{'later than each of them' if later else 'no later than some of them'}.{other} 'Probability per token' "
+            f"is that of the right token (geometric mean), with its 95 % interval over sentences. The order was chosen "
+            f"on {plural(self.chosen_on, 'sentence')} and scored on {self.scored_on} others; it is that of the whole "
+            f"model, not recomputed as heads are removed."
         )
+
+    def _fallen(self, values: Sequence[float]) -> int | None:
+        """The number of heads that are off when a measure falls below 90 %; None if it never does."""
+        return next((n for n, value in zip(self.counts, values, strict=True) if value < _STILL_GOOD), None)
+
+    def _outcome(self, fallen: int | None) -> str:
+        total = plural(self.counts[-1], "head")
+        if fallen is None:
+            return f"stays above {_STILL_GOOD:g} % however many of {total} are switched off"
+        return f"falls below {_STILL_GOOD:g} % of the whole model's with {fallen} of {total} switched off"
 
 
 def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> Importance:
     """Measure ablation and gradient scores on at most `SENTENCES` sentences of a sample."""
     part = subsample(sample, SENTENCES)
     model, pairs = loaded.transformer, part.pairs
-    n_batches, n_heads = len(batches_of(pairs)), len(heads_of(model.config))
-    check = progress_check(report, (n_heads + 1) * n_batches, f"Switching off {plural(n_heads, 'head')} one by one")
-    ablation = ablate_each(model, pairs, check=check)
+    ablation = ablate_each(model, pairs, check=_one_by_one(model, part, report))
     return Importance(ablation, gradient_scores(model, pairs), len(part))
 
 
-def measure_curve(
-    loaded: LoadedModel, sample: Sample, task: Task | None, order: Sequence[Head], report: Report
-) -> PruningCurve:
-    """Measure the pruning curve in a given order, with translations if all references are known."""
+def _one_by_one(model: Transformer, part: Sample, report: Report) -> Callable[[], None]:
+    """Reports progress of :func:`ablate_each`, which checks before each batch of the whole model and of each head."""
+    n_heads = len(heads_of(model.config))
+    total = (n_heads + 1) * len(batches_of(part.pairs))
+    return progress_check(report, total, f"Switching off {plural(n_heads, 'head')} one by one")
+
+
+def halves(sample: Sample) -> tuple[Sample, Sample]:
+    """Every other sentence of at most `SENTENCES`, to choose heads on, and the rest, to score that choice on.
+
+    A single sentence stands in both halves.
+    """
     part = subsample(sample, SENTENCES)
-    has_references = all(part.references)
+    return part.part(range(0, len(part), 2)), part.part(range(1, len(part), 2) or range(1))
+
+
+def measure_curve(
+    loaded: LoadedModel, sample: Sample, task: Task | None, report: Report, *, by_gradient: bool = False
+) -> PruningCurve:
+    """Measure the pruning curve on half of the sample, in the order of importance on the other half.
+
+    It comes with translations if all references are known, and with the loss in random orders.
+    """
+    choice, part = halves(sample)
+    model = loaded.transformer
+    if by_gradient:
+        report(0.0, "Computing gradients")
+        order = least_first(gradient_scores(model, choice.pairs))
+    else:
+        order = least_first(ablate_each(model, choice.pairs, check=_one_by_one(model, choice, report)).loss_change)
+    target = loaded.target if all(part.references) else None
     counts = pruning_counts(len(order))
-    label = "Switching heads off, the least important first"
-    n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if has_references else 0)
-    check = progress_check(report, len(counts) * n_batches, label)
+    n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if target else 0)
+    n_checks = len(counts) * n_batches + ORDERS * len(counts) * len(batches_of(part.pairs))
+    check = progress_check(report, n_checks, "Switching heads off, the least important first")
     losses, exacts, bleus, changes = [], [], [], []
     whole: SentenceLosses | None = None
-    for step in pruning_curve(
-        loaded.transformer, part.pairs, list(order), loaded.target if has_references else None, check=check
-    ):
+    for step in pruning_curve(model, part.pairs, order, target, check=check):
         whole = whole or step.scores
         losses.append(step.scores.loss)
         changes.append(whole.loss_change(step.scores))
-        right, bleu = reference_scores(loaded, part, task, step.translations) if has_references else (None, None)
+        right, bleu = reference_scores(loaded, part, task, step.translations) if target else (None, None)
         exacts.append(None if right is None else float(right.mean()))
         bleus.append(bleu)
+    generator = random.Random(0)
+    orders = [generator.sample(order, len(order)) for _ in range(ORDERS)]
+    by_chance = [[step.scores.loss for step in pruning_curve(model, part.pairs, each, check=check)] for each in orders]
     joined = Estimate(*(np.array([part.at()[nth] for part in changes]) for nth in range(3)))
-    return PruningCurve(tuple(counts), tuple(losses), tuple(exacts), tuple(bleus), joined)
+    return PruningCurve(
+        tuple(counts),
+        tuple(losses),
+        tuple(exacts),
+        tuple(bleus),
+        joined,
+        np.array(by_chance),
+        len(choice),
+        len(part),
+    )

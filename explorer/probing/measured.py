@@ -90,7 +90,7 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
     seeds = seeds_for(loaded)
     stored = None if again else load(loaded.folder, sample_hash(sample, seeds))
     if stored is not None:
-        return Measured(sample, stored.probe, about, task, stored.importance)
+        return Measured(sample, _annotated(stored.probe, choice), about, task, stored.importance)
     models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in seeds)]
     tally = Tally()
     for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
@@ -100,7 +100,13 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
     probe = tally.result()
     if sample.statistical:
         probe = dataclasses.replace(probe, gold="statistical")
-    return Measured(sample, probe, about, task)
+    return Measured(sample, _annotated(probe, choice), about, task)
+
+
+def _annotated(probe: Probe, choice: SampleChoice) -> Probe:
+    """The measurement with the name of its annotation; files do not tell scenes from other links between words."""
+    is_scenes = choice.origin == "scenes" and probe.gold == "words"
+    return dataclasses.replace(probe, gold="scenes") if is_scenes else probe
 
 
 def measured_before(choice: SampleChoice, translator: Translator) -> Measured | None:
@@ -114,7 +120,7 @@ def measured_before(choice: SampleChoice, translator: Translator) -> Measured | 
         return None
     sample, about, task = gather(choice, loaded, unheard)
     stored = load(loaded.folder, sample_hash(sample, seeds_for(loaded)))
-    return stored and Measured(sample, stored.probe, about, task, stored.importance)
+    return stored and Measured(sample, _annotated(stored.probe, choice), about, task, stored.importance)
 
 
 def read_again(sample: Sample, loaded: LoadedModel, report: Report) -> tuple[Observed, ...]:
@@ -181,7 +187,7 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
         sample=sample,
         sentences=probe.sentences,
         seeds=probe.seeds,
-        gold=probe.gold,
+        gold="words" if probe.gold == "scenes" else probe.gold,
         shapes={kind: (item.n_layers, item.n_heads) for kind, item in probe.kinds.items()},
         corpus={name: (item.uniform, item.sentences) for name, item in probe.kinds["cross"].corpus.items()},
     )

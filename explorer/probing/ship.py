@@ -15,14 +15,15 @@ from explorer.decoding.names import index_name, short_layer
 from explorer.locale.text import fixed, percent, plural
 from explorer.probing.cross_checks import kept_shares, map_agreement, source_counts
 from explorer.probing.edit_effect import Quality, interval, quality_of
-from explorer.probing.importance import SENTENCES, Importance, measure_importance, name_of
+from explorer.probing.importance import halves, measure_importance, name_of
 from explorer.probing.measured import Measured, measure, sample_hash, save, seeds_for
 from explorer.probing.measurement import Gold
+from explorer.probing.random_heads import measure_random
 from explorer.probing.reporting import unheard
-from explorer.probing.sample import default_choice, subsample
+from explorer.probing.sample import default_choice
 from explorer.probing.syntax import target_classes
 from explorer.probing.tables import roles, summary
-from model.analysis.importance import without
+from model.analysis.importance import ablate_each, least_first, without
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel, load_model
 from model.folder import find_model, list_models
@@ -31,33 +32,42 @@ from model.points import Head
 LEAST_IMPORTANT = 3  # heads that are switched off together
 
 
-def findings(loaded: LoadedModel, measured: Measured, importance: Importance) -> tuple[str, ...]:
-    """State roles, the best alignment, and the effect of removing heads by importance or role."""
-    part = subsample(measured.sample, SENTENCES)
-    order = importance.least_first()
+def findings(loaded: LoadedModel, measured: Measured) -> tuple[str, ...]:
+    """State roles, the best alignment, and the effect of removing heads by importance or role.
+
+    Heads are chosen by importance on one half of the sentences and scored on the other; beside each set stand as many
+    random heads.
+    """
+    choice, part = halves(measured.sample)
+    order = least_first(ablate_each(loaded.transformer, choice.pairs).loss_change)
     with_role = [head for head, role in roles(measured.probe).items() if role.clear]
+    whole = quality_of(loaded, part, measured.task, None)
 
-    def score(heads: list[Head]) -> Quality:
-        return quality_of(loaded, part, measured.task, without(heads) if heads else None)
+    def without_them(heads: list[Head]) -> str:
+        after = quality_of(loaded, part, measured.task, without(heads))
+        control = measure_random(loaded, part, heads)
+        return f"{_change(whole, after)} ({control.beside(after.loss - whole.loss)})"
 
-    whole = score([])
     lines = [f"{summary(measured.probe)} (Over {plural(measured.probe.sentences, 'sentence')}.)"]
     lines += _alignment(measured)
+    chosen_on = f"on {plural(len(choice), 'sentence')}"
     lines.append(
-        f"The head that matters most is {name_of(order[-1])}: without it, {_change(whole, score(order[-1:]))}."
+        f"The head that matters most {chosen_on} is {name_of(order[-1])}: without it, {without_them(order[-1:])}."
     )
     if len(order) > LEAST_IMPORTANT:
         named = ", ".join(name_of(head) for head in order[:LEAST_IMPORTANT])
-        change = _change(whole, score(order[:LEAST_IMPORTANT]))
-        lines.append(f"Without the {LEAST_IMPORTANT} that matter least ({named}) together, {change}.")
+        change = without_them(order[:LEAST_IMPORTANT])
+        lines.append(f"Without the {LEAST_IMPORTANT} that matter least there ({named}) together, {change}.")
     if 0 < len(with_role) < len(order):
         noun = "the head that has a role" if len(with_role) == 1 else f"the {len(with_role)} heads that have a role"
-        lines.append(f"Without {noun}, {_change(whole, score(with_role))}.")
+        lines.append(f"Without {noun}, {without_them(with_role)}.")
+    lines.append(f"All of these losses are those of {len(part)} other sentences.")
     return tuple(lines)
 
 
 _LINKS: dict[Gold, str] = {
-    "words": "words, sure and possible links, annotated with a language model",
+    "scenes": "words, sure and possible links, written and annotated by a language model",
+    "words": "words, sure and possible links",
     "statistical": "words, statistical links",
     "tokens": "tokens",
 }
@@ -118,11 +128,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if loaded.model_config.architecture != "transformer" or loaded.folder is None:
             continue
         measured = measure(default_choice(loaded.data_config), loaded, unheard, again=True)
-        importance = measure_importance(loaded, measured.sample, unheard)
         if options.card:
-            lines = (*findings(loaded, measured, importance), *check_lines(loaded, measured.sample))
+            lines = (*findings(loaded, measured), *check_lines(loaded, measured.sample))
             print("\n".join((f"# {name}", *(f"- {line}" for line in lines))), flush=True)
             continue
+        importance = measure_importance(loaded, measured.sample, unheard)
         hashed = sample_hash(measured.sample, seeds_for(loaded))
         path = save(loaded.folder, measured.probe, importance, hashed)
         print(f"{path}: {path.stat().st_size / 1e3:.0f} kB, {measured.about}")

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import attention_maps, merge
 from explorer.decoding.names import index_name
-from explorer.locale.text import listed, plural
+from explorer.locale.text import fixed, listed, plural
 from explorer.probing import pattern_shares as formulas
 from explorer.probing.sample import targets_of
+from model.analysis import bootstrap
+from model.analysis.bootstrap import Estimate
 from model.analysis.recorded_batches import Observed, Sample
 from model.config import AttentionKind, DataConfig
 from model.text.tokenizer import Encoding, Tokenizer
@@ -78,7 +80,7 @@ def _classes(sentence: Encoding, lang: str) -> tuple[WordClass, ...]:
 
 
 PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm"}
-LEAST_ROWS = 20  # words that a relation needs as evidence
+LEAST_ROWS = 20  # words, or sentences, that a claim about a kind of word needs as evidence
 OFFSET_MARGIN = 0.1  # above the offset baseline (Voita et al. 2019, §5.2)
 
 Scores = NDArray[np.float64]
@@ -160,9 +162,14 @@ def _padded(tags: tuple[str, ...], length: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class TagScores:
-    """Weight on each part of speech: mean [layer, head], that of uniform attention, and number of sentences."""
+    """Weight on each part of speech: mean [layer, head], that of uniform attention, and number of sentences.
+
+    `gain` [layer, head]: the mean minus that of uniform attention in the same sentences, with intervals that hold for
+    all heads and parts of speech at once.
+    """
 
     mean: dict[str, Scores]
+    gain: dict[str, Estimate]
     uniform: dict[str, float]
     sentences: dict[str, int]
 
@@ -192,8 +199,13 @@ def by_tag(observed: Sequence[Observed], tags: Sequence[Sequence[str]], kind: At
             )
             own[tag].append(weight)
             chance[tag].append(float(expected))
+    gains = {
+        tag: bootstrap.of_mean(np.stack(values) - np.array(chance[tag])[:, None, None]) for tag, values in own.items()
+    }
+    comparisons = sum(item.value.size for item in gains.values())
     return TagScores(
         {tag: np.mean(values, axis=0) for tag, values in own.items()},
+        {tag: bootstrap.widened(item, comparisons) for tag, item in gains.items()},
         {tag: float(np.mean(values)) for tag, values in chance.items()},
         {tag: len(values) for tag, values in own.items()},
     )
@@ -262,18 +274,23 @@ def tag_rows(scores: TagScores) -> list[dict[str, Any]]:
 
 def tag_sentence(scores: TagScores) -> str:
     """Name the head that exceeds uniform attention most, and on which part of speech."""
-    gains = [
-        (float(values[layer, head] - scores.uniform[tag]), tag, layer, head)
-        for tag, values in scores.mean.items()
-        for layer, head in np.ndindex(values.shape)
-    ]
-    if not gains:
+    if not scores.gain:
         return "No word of the sample has a part of speech."
-    _, tag, layer, head = max(gains)
+    gains = [
+        (float(item.low[layer, head]), tag, layer, head)
+        for tag, item in scores.gain.items()
+        if scores.sentences[tag] >= LEAST_ROWS
+        for layer, head in np.ndindex(item.value.shape)
+    ]
+    comparisons = sum(item.value.size for item in scores.gain.values())
+    low, tag, layer, head = max(gains, default=(0.0, "", 0, 0))
+    if low <= 0:
+        return f"No head is above uniform attention on any part of speech, beyond chance in {comparisons} comparisons."
+    gain, least, most = (fixed(part, 2, signed=True) for part in scores.gain[tag].at(layer, head))
     return (
-        f"Furthest above uniform attention, of all heads and parts of speech: {index_name(layer, head)} on {tag} "
-        f"({scores.mean[tag][layer, head]:.2f} instead of {scores.uniform[tag]:.2f}, over "
-        f"{plural(scores.sentences[tag], 'sentence')})."
+        f"Most clearly above uniform attention, of {comparisons} heads and parts of speech: {index_name(layer, head)} "
+        f"on {tag} ({scores.mean[tag][layer, head]:.2f} instead of {scores.uniform[tag]:.2f}, by {gain}, {least} to "
+        f"{most}, over {plural(scores.sentences[tag], 'sentence')}). The interval holds for all {comparisons} at once."
     )
 
 

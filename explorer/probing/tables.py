@@ -182,11 +182,16 @@ def _interval(name: str, item: Estimate | None, place: tuple[int, int]) -> dict[
 
 def gold_note(probe: Probe) -> str:
     """Explain which links the alignment error rate counts, or that alignment cannot be tested here."""
-    if probe.gold == "words":
-        return (
+    if probe.gold in ("words", "scenes"):
+        note = (
             "The alignment error rate compares words, by the sure and possible links of the annotation (Och & Ney "
             "2003); two words count as linked if any of their tokens are."
         )
+        written = (
+            " A language model wrote these sentences and made both of their annotations, so the rate is not "
+            "comparable with those on sets that people annotated."
+        )
+        return note + (written if probe.gold == "scenes" else "")
     if probe.gold == "tokens":
         return (
             "The alignment error rate compares tokens; a right token counts as a sure link if its row has no other, "

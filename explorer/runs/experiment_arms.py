@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from model.experiments.recipe import Arm, Experiment, Recipe
 from model.experiments.stored import RESULTS, StoredRun, read_runs
-
-ENOUGH = 5
-"""Number of seeds from which "ahead with every seed" counts: by chance alone, that happens in 1 of 16 cases."""
 
 Curves = dict[str, list[tuple[list[float], list[float]]]]
 """The curve (x, y) of each run, by the label of its arm."""
@@ -46,10 +43,6 @@ class MeanAndRange:
     low: float
     high: float
     n: int
-
-    def apart(self, other: MeanAndRange) -> bool:
-        """Whether the ranges do not overlap."""
-        return self.low > other.high or self.high < other.low
 
     def text(self, write: Callable[[float], str]) -> str:
         """Format mean and range: "57 (50 to 60)", or "57" if both ends are written alike."""
@@ -100,10 +93,6 @@ class ArmRuns:
         """The loss on the test sentences of each run, in nats per target token."""
         return [run.score("loss") for run in self.runs]
 
-    def by_seed(self, values: Sequence[float | None]) -> dict[int, float | None]:
-        """Values in the order of the runs, by the runs' seeds."""
-        return dict(zip([run.seed for run in self.runs], values, strict=True))
-
 
 def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, ...]:
     """Read the arms of an experiment with their stored runs.
@@ -113,17 +102,6 @@ def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, .
     """
     recipes = [(arm, experiment.recipe(arm)) for arm in experiment.arms]
     return tuple(ArmRuns(arm, recipe, read_runs(recipe, folder)) for arm, recipe in recipes)
-
-
-def seeds_ahead(first: Mapping[int, float | None], other: Mapping[int, float | None]) -> int:
-    """The number of common seeds, if one arm has the larger value with each of them; otherwise 0.
-
-    Runs with the same seed read the data in the same order. The result is 0, too, for fewer than `ENOUGH` seeds or if a
-    value is missing.
-    """
-    pairs = [(first[seed], other[seed]) for seed in first.keys() & other.keys()]
-    signs = {0 if old is None or new is None else (new > old) - (new < old) for old, new in pairs}
-    return len(pairs) if len(pairs) >= ENOUGH and signs in ({1}, {-1}) else 0
 
 
 def reached_at(run: StoredRun, target: float, metric: str = "exact_match") -> float | None:

@@ -1,93 +1,172 @@
 """State the results of an experiment in sentences, from the numbers of its stored runs; pure functions.
 
-Two arms differ if their ranges do not overlap, or if the same one is ahead with each of at least five seeds. By chance
-alone, the ranges of three runs each would not overlap in 1 of 10 cases, and five pairs would all favour one side in 1
-of 16. If neither holds but the means differ by a point or more, the arms are "not told apart": there may be a
-difference.
+Each arm is compared with the first one in four ways: by score, by the updates to the target, by the loss, and whether
+the scores are equal within a margin. Each comparison has an exact rank-sum test (:mod:`model.analysis.rank_test`), and
+Holm's correction over all comparisons of the experiment keeps the chance that it claims any false difference below
+`LEVEL`. A difference must also be large enough to matter. Three runs of each of two arms can never claim one: their
+smallest two-sided chance is 1 in 10.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from math import inf
 
 from explorer.locale.text import listed, plural
-from explorer.runs.experiment_arms import ENOUGH, ArmRuns, mean_and_range, seeds_ahead
+from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
+from model.analysis.rank_test import holm, rank_sum
 from model.experiments.recipe import Experiment
 
-_POINTS = 1.0  # if scores differ by less than this (in % or BLEU), speed and loss are compared instead
+LEVEL = 0.05
+MARGIN = 1.0  # scores closer than this (in % or BLEU) are called as good as each other
+INTERVALS = 2  # evaluations are so far apart that a smaller difference in updates may be one of them
+LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
+COMPARISONS = 4  # of each arm with the first one
 
-_BETTER, _WORSE = "better than {}", "worse than {}"
-_SOONER, _LATER = "as good as {} in the end, and sooner", "as good as {} in the end, but later"
-_AHEAD, _BEHIND = "ahead of {} in every run, by less than a point", "behind {} in every run, by less than a point"
-_UNDECIDED = "not told apart from {}"
-_SURER, _LESS_SURE = "as often right as {}, with a lower loss", "as often right as {}, but less sure"
+
+@dataclass(frozen=True)
+class Relation:
+    """One thing that may be said of an arm beside the first one.
+
+    `phrase` has a gap for the first arm's name; `difference`: whether it says that they differ. `own` and `first`: the
+    numbers that it rests on, None if there are none.
+    """
+
+    arm: ArmRuns
+    phrase: str
+    difference: bool
+    own: MeanAndRange | None
+    first: MeanAndRange | None
+    write: Callable[[float], str]
+
+
+def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
+    """State how each arm that has runs differs from the first one, or that these runs cannot tell."""
+    first, *others = [arm for arm in arms if arm.runs]
+    by_arm = [_comparisons(first, arm) for arm in others]
+    chances = holm([chance for comparisons in by_arm for chance in comparisons])
+    stated = []
+    for nth, arm in enumerate(others):
+        score, updates, loss, equal = (chance <= LEVEL for chance in chances[COMPARISONS * nth :][:COMPARISONS])
+        stated += _relations_of(first, arm, score=score, updates=updates, loss=loss, equal=equal)
+    return stated
+
+
+def differs(arms: Sequence[ArmRuns]) -> bool:
+    """Whether any arm differs from the first one by more than chance explains."""
+    return any(arm.runs for arm in arms) and any(relation.difference for relation in relations(arms))
+
+
+def _comparisons(first: ArmRuns, arm: ArmRuns) -> tuple[float, float, float, float]:
+    """The chance of each comparison: score, updates, loss, and scores that differ by the margin or more.
+
+    A run that failed has the lowest score and the highest loss. Updates are compared if all runs reached the target.
+    """
+    scores, base_scores = (_or(each.scores(), -inf) for each in (arm, first))
+    updates, base_updates = (_or(each.updates(), inf) for each in (arm, first))
+    losses, base_losses = (_or(each.losses(), inf) for each in (arm, first))
+    reached = inf not in (*updates, *base_updates)
+    lower, _ = rank_sum([score + MARGIN for score in base_scores], scores)
+    _, higher = rank_sum([score - MARGIN for score in base_scores], scores)
+    return (
+        _two_sided(base_scores, scores),
+        _two_sided(base_updates, updates) if reached else 1.0,
+        _two_sided(base_losses, losses),
+        max(lower, higher),  # two one-sided tests (Schuirmann 1987)
+    )
+
+
+def _or(values: Sequence[float | None], missing: float) -> list[float]:
+    return [missing if value is None else value for value in values]
+
+
+def _two_sided(first: Sequence[float], other: Sequence[float]) -> float:
+    return min(1.0, 2 * min(rank_sum(first, other)))
+
+
+def _relations_of(
+    first: ArmRuns, arm: ArmRuns, *, score: bool, updates: bool, loss: bool, equal: bool
+) -> list[Relation]:
+    """The relations of one arm; the arguments say which comparisons are significant."""
+    own, base = mean_and_range(arm.scores()), mean_and_range(first.scores())
+    scored = partial(Relation, arm, own=own, first=base, write=lambda value: arm.metric.text(round(value, 1)))
+    if base is None or own is None:
+        return [
+            scored(
+                "failed in every run" if own is None else "not comparable with {}, whose runs all failed",
+                difference=False,
+            )
+        ]
+    found = []
+    if score and abs(own.mean - base.mean) >= MARGIN:
+        found.append(scored(("better" if own.mean > base.mean else "worse") + " than {}", difference=True))
+    elif equal:
+        found.append(scored(f"as good as {{}}, within {arm.metric.text(MARGIN)}", difference=False))
+    steps, base_steps = mean_and_range(arm.updates()), mean_and_range(first.updates())
+    if updates and steps and base_steps and abs(steps.mean - base_steps.mean) >= INTERVALS * _interval(first, arm):
+        phrase = ("sooner" if steps.mean < base_steps.mean else "later") + f" than {{}} at {arm.target}, in updates"
+        found.append(Relation(arm, phrase, True, steps, base_steps, _whole))
+    nats, base_nats = mean_and_range(arm.losses()), mean_and_range(first.losses())
+    large = nats and base_nats and max(nats.mean, base_nats.mean) >= LOSS_FACTOR * min(nats.mean, base_nats.mean)
+    if loss and nats and base_nats and large and not any(each.phrase.endswith("than {}") for each in found):
+        phrase = f"{'surer' if nats.mean < base_nats.mean else 'less sure'} than {{}}, by the loss in nats"
+        found.append(Relation(arm, phrase, True, nats, base_nats, "{:.2g}".format))
+    return found or [scored("not told apart from {}", difference=False)]
+
+
+def _interval(*arms: ArmRuns) -> float:
+    """The largest number of updates between two evaluations."""
+    steps = [run.valid["step"] for arm in arms for run in arm.runs]
+    return max((later - sooner for each in steps for sooner, later in pairwise(each)), default=0.0)
 
 
 def verdict(arms: Sequence[ArmRuns]) -> str:
-    """State in one line which arms differ from the first arm by score, speed or loss, and which do not.
+    """State which arms differ from the first one, which are as good, and which these runs cannot tell apart.
 
-    Scores are compared first, then (if neither is better) the updates to the target, then the loss on test.
+    Each statement has the mean and the range over the runs, and their number.
     """
     first, *others = [arm for arm in arms if arm.runs] or arms
     if not others or not first.runs:
         return "There is nothing to compare yet."
     if min(len(arm.runs) for arm in (first, *others)) < 2:
         return f"Not decided: with one run of a variant, {_scored(first)} against {listed(map(_scored, others))}."
-    relations: dict[str, list[str]] = {}
-    for arm in others:
-        relation, numbers = _relation(first, arm)
-        relations.setdefault(relation, []).append(f"'{arm.label}' ({numbers})" if numbers else f"'{arm.label}'")
-    same = relations.pop("", [])
-    name = f"'{first.label}'"
-    parts = [
-        f"{listed(names)} {'is' if len(names) == 1 else 'are'} {relation.format(name)}"
-        for relation, names in relations.items()
-    ]
-    if same:
-        parts.append(f"{listed(same)} {'shows' if len(same) == 1 else 'show'} no difference from {name}")
-    return f"{'; '.join(parts)}."
+    grouped: dict[str, list[Relation]] = {}
+    for relation in relations(arms):
+        grouped.setdefault(relation.phrase, []).append(relation)
+    order = sorted(grouped, key=lambda phrase: not grouped[phrase][0].difference)
+    return " ".join(_sentence(first, phrase, grouped[phrase]) for phrase in order)
+
+
+def _sentence(first: ArmRuns, phrase: str, stated: Sequence[Relation]) -> str:
+    names, relation = listed(f"'{each.arm.label}'" for each in stated), stated[0]
+    verb = "" if phrase.startswith("failed") else "is " if len(stated) == 1 else "are "
+    beside = phrase.format(f"'{first.label}'")
+    if relation.own is None or relation.first is None:
+        return f"{names} {verb}{beside}."
+    values = listed(each.own.text(each.write) for each in stated if each.own)
+    counts = {len(each.arm.runs) for each in stated}
+    runs = (
+        f"{plural(len(first.runs), 'run')} each"
+        if counts == {len(first.runs)}
+        else f"{listed(str(len(each.arm.runs)) for each in stated)} against {plural(len(first.runs), 'run')}"
+    )
+    text = f"{names} {verb}{beside}: {values} against {relation.first.text(relation.write)}"
+    cannot = not relation.difference and _too_few(first, [each.arm for each in stated])
+    return f"{text}, {runs}{', too few to tell any difference' if cannot else ''}."
+
+
+def _too_few(first: ArmRuns, others: Sequence[ArmRuns]) -> bool:
+    """Whether even arms without any overlap could not be told apart."""
+    apart = [_two_sided([0.0] * len(first.runs), [1.0] * len(arm.runs)) for arm in others]
+    return bool(apart) and min(apart) > LEVEL
 
 
 def _scored(arm: ArmRuns) -> str:
     scores = mean_and_range(arm.scores())
     return f"'{arm.label}' {arm.metric.text(round(scores.mean, 1)) if scores else '(no score)'}"
-
-
-def _relation(first: ArmRuns, arm: ArmRuns) -> tuple[str, str]:
-    """How an arm differs from the first: a phrase with a gap for the first's name, and the numbers."""
-    score, base_score = mean_and_range(arm.scores()), mean_and_range(first.scores())
-    if score is None or base_score is None:
-        return (_WORSE, "its runs failed") if base_score is not None else ("", "")
-    numbers = " against ".join(arm.metric.text(round(score.mean, 1)) for score in (score, base_score))
-    seeds, apart = seeds_ahead(first.by_seed(first.scores()), arm.by_seed(arm.scores())), score.apart(base_score)
-    clear = abs(score.mean - base_score.mean) >= _POINTS
-    if (apart or seeds) and clear:
-        each = "" if apart else f", so with each of {seeds} seeds"
-        return (_BETTER if score.mean > base_score.mean else _WORSE), numbers + each
-    updates, base_updates = mean_and_range(arm.updates()), mean_and_range(first.updates())
-    reached = [updates.n if updates else 0 for updates in (updates, base_updates)]
-    if updates and base_updates and reached == [len(arm.runs), len(first.runs)] and updates.apart(base_updates):
-        sooner = updates.mean < base_updates.mean
-        return (_SOONER if sooner else _LATER), f"{updates.mean:.0f} against {base_updates.mean:.0f} updates"
-    loss, base_loss = mean_and_range(arm.losses()), mean_and_range(first.losses())
-    if (
-        loss
-        and base_loss
-        and loss.apart(base_loss)
-        and max(loss.mean, base_loss.mean) >= 2 * min(loss.mean, base_loss.mean)
-    ):
-        return (
-            _SURER if loss.mean < base_loss.mean else _LESS_SURE
-        ), f"loss {loss.mean:.2g} against {base_loss.mean:.2g}"
-    if apart:
-        return (_AHEAD if score.mean > base_score.mean else _BEHIND), numbers
-    if clear:
-        return _UNDECIDED, f"{numbers}, but the runs overlap"
-    if reached[0] * len(first.runs) != reached[1] * len(arm.runs):
-        counts = f"{reached[0]} of {len(arm.runs)} against {reached[1]} of {len(first.runs)}"
-        return _UNDECIDED, f"{counts} runs reached the target"
-    return "", ""
 
 
 def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
@@ -97,7 +176,7 @@ def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
     if reaching.runs:
         sentences.append(_target(reaching))
     sentences += [f"'{arm.label}', seed {run.seed}: {run.error}" for arm in arms for run in arm.runs if run.error]
-    return sentences + _chance([arm for arm in arms if arm.runs])
+    return sentences + _procedure([arm for arm in arms if arm.runs])
 
 
 def _missing(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
@@ -118,18 +197,27 @@ def _target(arm: ArmRuns) -> str:
     return f"The target is {arm.target} {arm.metric.name}: '{arm.label}' reaches it in {reached} of {runs}{when}."
 
 
-def _chance(arms: Sequence[ArmRuns]) -> list[str]:
-    """State how likely it is that so few runs differ completely by chance."""
-    counts = {len(arm.runs) for arm in arms}
-    if len(arms) > 1 and min(counts) == 1:
-        return ["One run of a variant cannot tell a difference from chance: another seed could reverse it."]
-    if len(arms) < 2 or len(counts) != 1:
+def _procedure(arms: Sequence[ArmRuns]) -> list[str]:
+    """State how differences are told from chance, over which comparisons."""
+    if len(arms) < 2:
         return []
-    (n,) = counts
-    pairs = f", and one is ahead with every seed in one case in {2 ** (n - 1):,}" if n >= ENOUGH else ""
+    if min(len(arm.runs) for arm in arms) == 1:
+        return ["One run of a variant cannot tell a difference from chance: another seed could reverse it."]
+    first, *others = arms
+    comparisons = COMPARISONS * len(others)
+    few = (
+        f" With {plural(len(first.runs), 'run')} of each, that cannot happen: all of one lie above all of the other "
+        f"too often by chance."
+        if _too_few(first, others)
+        else ""
+    )
     return [
-        f"With {plural(n, 'run')} of each variant, all of one lie above all of the other by chance alone in one case "
-        f"in {round(math.comb(2 * n, n) / 2):,}{pairs}. Other sizes and tasks may give other results."
+        f"Each variant is compared with '{first.label}' by score, updates to {first.target} and loss, and by whether "
+        f"scores are equal within {first.metric.text(MARGIN)}: {comparisons} comparisons. Something is claimed if it "
+        f"passes an exact rank-sum test with Holm's correction over these {comparisons}, so that an experiment whose "
+        f"variants do not differ claims a difference in at most {100 * LEVEL:.0f} % of cases. It must also be large "
+        f"enough: {first.metric.text(MARGIN)} of the score, {INTERVALS} evaluations of the updates, or a loss smaller "
+        f"by a factor of {LOSS_FACTOR:g}.{few} Other sizes and tasks may give other results."
     ]
 
 

@@ -31,10 +31,14 @@ COUNTERFACTUALS: tuple[Counterfactual, ...] = get_args(Counterfactual)
 
 @dataclass(frozen=True, eq=False)
 class Counterfactuals:
-    """The predicted ids [tgt], and whether each stays the same with each counterfactual row: bool [tgt] by name."""
+    """The predicted ids [tgt], whether each stays the likeliest with each counterfactual row, and how far it falls.
+
+    Shapes: `stays` and `change` [tgt] by name; `change` is that of its log-probability, in nats.
+    """
 
     predicted: NDArray[np.int64]
     stays: dict[Counterfactual, NDArray[np.bool_]]
+    change: dict[Counterfactual, Floats]
 
 
 @torch.inference_mode()
@@ -44,19 +48,17 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
     uniform: the same weight on every source token. shuffled: the row's weights in an order drawn for each head. largest
     removed: the largest weight is distributed to the others in proportion (Moradi et al. 2019, §3).
 
-    Shapes: src: ids with <eos>; read: target ids, <sos> first. A prediction stays if the likeliest token is the same.
+    Shapes: src: ids with <eos>; read: target ids, <sos> first. A prediction stays if the likeliest token is the same;
+    it may have become less likely all the same.
     """
     config = model.config
     source, target = torch.tensor([list(src)]), torch.tensor([list(read)])
     rules = output_rules(config)
     rows = torch.arange(target.size(1))
 
-    def likeliest(logits: Tensor) -> NDArray[np.int64]:
-        ids: NDArray[np.int64] = target_log_probs(logits, rules).argmax(dim=-1).numpy()
-        return ids
-
-    predicted = likeliest(model(source, target)[0])
-    stays = {}
+    before = target_log_probs(model(source, target)[0], rules)
+    predicted = before.argmax(dim=-1)
+    stays, change = {}, {}
     for name in COUNTERFACTUALS:
         generator = torch.Generator().manual_seed(0)
         changes = {
@@ -65,8 +67,10 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
         }
         n = len(rows)  # row t is changed in sentence t of the batch
         logits = model(source.expand(n, -1), target.expand(n, -1), tap=patch(config, changes))
-        stays[name] = likeliest(logits)[np.arange(n), np.arange(n)] == predicted
-    return Counterfactuals(predicted, stays)
+        after = target_log_probs(logits[rows, rows], rules)
+        stays[name] = (after.argmax(dim=-1) == predicted).numpy()
+        change[name] = (after - before)[rows, predicted].double().numpy()
+    return Counterfactuals(predicted.numpy(), stays, change)
 
 
 def _row_each(name: Counterfactual, rows: Tensor, generator: torch.Generator) -> Callable[[Tensor], Tensor]:

@@ -79,6 +79,11 @@ def test_one_score_against_another() -> None:
     assert "12 heads: effective keys and importance: loss without the head (nats) have a rank corr" in words(at)
 
 
+def test_the_note_says_who_wrote_the_alignments() -> None:
+    assert "A language model wrote these sentences" in words(probe(model="multi30k-en-de", text="A dog."))
+    assert "A language model wrote" not in words(probe())
+
+
 def test_words_can_be_aligned_statistically_where_no_alignment_is_known() -> None:
     at = probe()
     assert not [each for each in at.button if each.key == "probe_align"], "the strings of reverse are aligned"
@@ -168,7 +173,7 @@ def test_grammar_without_a_pipeline_says_what_to_install(monkeypatch: pytest.Mon
     choose(at, model="adjective-swap")
     assert "python -m spacy download no_such_pipeline_sm" in words(at)
     assert {"function", "content"} <= set(tables(at)[0].columns), "closed lists need no pipeline"
-    assert "Furthest above uniform attention" in words(at)
+    assert "Most clearly above uniform attention" in words(at)
 
 
 def test_grammar_with_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +181,7 @@ def test_grammar_with_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     nlp.add_pipe("toy_parser")
     monkeypatch.setattr(grammar, "load_pipeline", lambda lang: nlp)
     at = probe("Grammar", model="adjective-swap", text="I read red books")
-    assert_says(at, "Furthest above uniform attention", "relations have such a head")
+    assert_says(at, "Most clearly above uniform attention", "relations have such a head")
     assert "amod" in set(tables(at)[1]["relation"])
     assert tables(at)[0]["head"][0] == "uniform"
     run(at, probe_tab="Search")
@@ -257,6 +262,8 @@ def test_without_its_aligned_heads_reverse_fails_and_the_next_change_begins_anew
     assert log["before"].tolist() == ["thgildaeh"]
     assert log["after"][0] != "thgildaeh"
     assert log["exact match change (points)"][0] < -80
+    press(at, "Compare with as many random heads")
+    assert_says(at, "The change of the loss with as many random", "less every time")
     click(at, "surgery_undo")
     assert len(tables(at)[-1]) == 1, "the log keeps what was tried"
     for operation in ("uniform", "mean"):

@@ -100,8 +100,8 @@ def _checks(size: int) -> tuple[_Check, ...]:
             t("Does the word need this row?"),
             t(
                 "In every head of cross-attention, the row of one prediction is replaced: by equal weights, by its own "
-                "weights on other words, or without its largest weight. If the predicted word stays, it did not depend "
-                "on where the row looked."
+                "weights on other words, or without its largest weight. A word that stays the likeliest may have "
+                "become less likely all the same, so the change of its log-probability is counted as well."
             ),
             t("Put other rows in place in {n} sentences", n=min(SENTENCES, size)),
             kept_shares,

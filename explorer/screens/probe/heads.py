@@ -67,8 +67,7 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
             )
         )
     )
-    if probe.gold != "words":
-        st.caption(plain(gold_note(probe)))
+    st.caption(plain(gold_note(probe)))
     if not probe.gold:
         label = t("Align the words statistically")
         st.button(label, key="probe_align", on_click=align_words, args=(subject.name,))

@@ -56,7 +56,7 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     _draw_maps(importance.by_layer, t("gradient score"), (0.0, 1.0), "gradient", 2, {})
     draw_table(importance.rows(), t("Importance of every head"), file="importance", height=250)
     st.caption(explained(importance.summary()))
-    _draw_curve(subject, measured, importance)
+    _draw_curve(subject, measured)
 
 
 def _draw_maps(
@@ -68,7 +68,7 @@ def _draw_maps(
             page_parts.draw_plot(plot, f"importance_{key}_{kind}", numbers=False)
 
 
-def _draw_curve(subject: Subject, measured: Measured, importance: Importance) -> None:
+def _draw_curve(subject: Subject, measured: Measured) -> None:
     by = st.segmented_control(
         t("Switch off the least important heads first, by"),
         [_BY_LOSS, _BY_GRADIENT],
@@ -79,11 +79,12 @@ def _draw_curve(subject: Subject, measured: Measured, importance: Importance) ->
     )
     if not subject.asked(f"curve {by}", t("Measure the pruning curve"), by_link=_CURVE_BY in address.present()):
         return
-    order = importance.least_first(by_gradient=by == _BY_GRADIENT)
     curve = subject.measure(
         f"curve {by}",
         t("Switching heads off"),
-        lambda loaded, report: measure_curve(loaded, measured.sample, measured.task, order, report),
+        lambda loaded, report: measure_curve(
+            loaded, measured.sample, measured.task, report, by_gradient=by == _BY_GRADIENT
+        ),
     )
     if curve is not None:
         page_parts.draw_plot(pruning_plot(curve), "probe_curve")

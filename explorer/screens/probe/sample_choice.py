@@ -14,6 +14,7 @@ from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
+from explorer.probing.annotated import annotated_lines, in_order
 from explorer.probing.measured import Measured, measure, measured_before, read_again
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import (
@@ -173,6 +174,11 @@ def draw_choice(model: str) -> None:
                     "with each other, and the second source word with the third target word."
                 ),
             )
+            st.file_uploader(
+                t("Or a set that people aligned: source, target and links, in the format of Pharaoh or NAACL"),
+                accept_multiple_files=True,
+                key=f"probe_files_{model}",
+            )
         if origin == "scenes":
             st.caption(
                 t(
@@ -221,7 +227,13 @@ def _choose(model: str) -> None:
     lines: tuple[str, ...] = ()
     try:
         if origin == "own":
-            lines = lines_of(state[f"probe_lines_{model}"])
+            files = {file.name: file.getvalue() for file in state.get(f"probe_files_{model}") or ()}
+            data = runtime.describe(model).data_config
+            lines = (
+                lines_of("\n".join(annotated_lines(*in_order(files, data.src_lang, data.tgt_lang))))
+                if files
+                else lines_of(state[f"probe_lines_{model}"])
+            )
     except SampleError as problem:
         state[_PROBLEM] = str(problem)
         return

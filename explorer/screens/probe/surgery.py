@@ -39,12 +39,14 @@ from explorer.probing.edit_effect import (
 from explorer.probing.importance import SENTENCES
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import Probe
+from explorer.probing.random_heads import measure_random
 from explorer.probing.role_grid import Place, role_grids
 from explorer.probing.sample import subsample
 from explorer.screens.probe.heads import choose_head
 from explorer.screens.probe.sample_choice import Subject
 from explorer.web import changes_in_force, runtime
 from explorer.web.figures import draw_table
+from model.analysis.recorded_batches import Sample
 from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig, ModelConfig
 from model.edits import EditError, HeadEdits
 from model.points import Head
@@ -214,8 +216,22 @@ def _draw_sample(subject: Subject, changes: Changes, edit: HeadEdits, measured: 
             )
         )
     )
+    switched_off = [item.place for item in whole if item.op == "zero"]
+    if len(switched_off) == len(whole):
+        _draw_random(subject, part, switched_off, after.loss - before.loss)
     if whole == changes:
         changes_in_force.log_attempt(subject.name, subject.text, changes, **quality_changes(before, after))
+
+
+def _draw_random(subject: Subject, part: Sample, heads: Sequence[Head], change: float) -> None:
+    """Draw the control beside heads that are switched off: as many random ones, once its button has been pressed."""
+    what, label = f"random {sorted(heads)}", t("Compare with as many random heads")
+    if subject.asked(what, label):
+        control = subject.measure(
+            what, label, lambda loaded, report: measure_random(loaded, part, heads, report, label)
+        )
+        if control is not None:
+            st.caption(plain(t("The change of the loss with {random}.", random=control.beside(change))))
 
 
 def _draw_tools(config: ModelConfig, translation: Translation, measured: Measured | None) -> None:

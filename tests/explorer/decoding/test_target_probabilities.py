@@ -72,6 +72,7 @@ def test_the_mean_and_the_table() -> None:
     said = mean_explanation(TABLE, QUERY, KEY, 12)
     assert said.startswith("Over 12 sentences. 6 terms that sum to +4.00")
     assert "word as key and position as query (+3.00, 60 % of what raises it)" in said
+    assert "the norms and the earlier attention of this run, which are held fixed" in said
     assert "no" in mean_explanation(np.full((2, 3), np.nan), QUERY, KEY, 1).lower()
     plot = terms_plot(TABLE, QUERY, KEY, said)
     terms = [row["term"] for row in term_rows(TABLE, QUERY, KEY)]

@@ -9,9 +9,18 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.probing.cross_checks import SENTENCES, THIRDS, agreement, kept_shares, map_agreement, source_counts
+from explorer.probing.cross_checks import (
+    SENTENCES,
+    THIRDS,
+    KeptShares,
+    agreement,
+    kept_shares,
+    map_agreement,
+    source_counts,
+)
 from explorer.probing.measured import Measured
 from model.analysis import bootstrap
+from model.analysis.bootstrap import Estimate
 from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, value_zeroing
 from model.analysis.recorded_batches import Sample
 from model.analysis.source_share import source_shares
@@ -36,6 +45,10 @@ def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: Lo
         hits, counts = (np.array([f(mark) for mark in nouns], dtype=np.float64) for f in (np.sum, len))
         expected = bootstrap.of_ratio(hits, counts)
         assert (of_nouns.low, of_nouns.high) == (expected.low, expected.high), "an interval over sentences"
+        changes = np.concatenate([rows.change[name][:-1][rows.stays[name][:-1]] for rows in single])
+        assert float(found.change[name].value) == pytest.approx(
+            changes.mean() if changes.size else np.nan, nan_ok=True
+        ), "of the words that stay"
     assert found.by_tag["content"][0] == found.by_tag["NOUN"][0] == sum(len(target) // 2 for target in sample.targets)
     assert found.words == found.rows()[0]["words"] == sum(len(target) for target in sample.targets)
     assert "68 % of function words" in found.caption()
@@ -46,6 +59,23 @@ def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: Lo
     classes = [["function" if i == 0 else "content" for i in range(len(target))] for target in sample.targets]
     by_class = kept_shares(reverse, sample, classes, quiet).by_tag
     assert {name: count for name, (count, _) in by_class.items()} == {"function": 6, "content": found.words - 6}
+
+
+def certain(value: float) -> Estimate:
+    """A value whose interval has no width."""
+    return Estimate(*(np.array(value) for _ in range(3)))
+
+
+@pytest.mark.parametrize(("change", "depends"), [(-0.6, True), (0.0, False), (0.4, False)])
+def test_a_word_that_stays_may_have_become_less_likely(change: float, *, depends: bool) -> None:
+    shares, changes = (dict.fromkeys(COUNTERFACTUALS, certain(value)) for value in (0.5, change))
+    said = KeptShares(shares, changes, {}, 3, 9).caption()
+    assert ("may depend on the row all the same" in said) is depends
+    assert f"changes by {change:+.2f} (".replace("+0.00", "0.00") in said
+    nothing = KeptShares(
+        dict.fromkeys(COUNTERFACTUALS, certain(0)), dict.fromkeys(COUNTERFACTUALS, certain(np.nan)), {}, 3, 9
+    )
+    assert "log-probability" not in nothing.caption(), "no word stays"
 
 
 def pairs_of(sample: Sample) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -84,6 +114,7 @@ def test_maps_are_compared_row_by_row(measured: Measured, reverse: LoadedModel) 
         assert found.chance[kind, layer] == pytest.approx(np.mean(chance))
     assert len(found.rows()) == len(found.same) == sum(map(reverse.model_config.n_layers, ATTENTION_KINDS))
     assert "Over 5 sentences: the key with the largest weight" in found.caption()
+    assert "so the two are no independent evidence" in found.caption()
 
 
 def test_shares_of_the_source_by_place_and_class(measured: Measured, reverse: LoadedModel) -> None:
@@ -103,6 +134,7 @@ def test_shares_of_the_source_by_place_and_class(measured: Measured, reverse: Lo
     for name, values in groups.items():
         count, item = found.groups[name]
         assert (count, float(item.value)) == (len(values), pytest.approx(np.mean(values)))
+    assert "of a prediction comes from the source on average" in found.caption()
     assert float(found.on_end.value) == pytest.approx(np.corrcoef(everything, ends)[0, 1], abs=1e-5)
     assert found.on_end.low < found.on_end.value < found.on_end.high
     assert [row["predictions"] for row in found.rows()][:4] == ["all", *THIRDS]

@@ -5,24 +5,23 @@ from __future__ import annotations
 import re
 from functools import cache
 
+import numpy as np
 import pytest
 
-from explorer.probing.importance import Importance, measure_curve, measure_importance
+from explorer.probing.importance import halves, measure_curve
 from explorer.probing.measured import Measured, measure
 from explorer.probing.sample import SampleChoice, default_choice, gather
 from explorer.probing.ship import check_lines, findings
-from model.analysis.importance import least_first
 from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import quiet
 from tests.paths import CHECKPOINTS
 
 
 @cache
-def measured(name: str) -> tuple[LoadedModel, Measured, Importance]:
-    """A bundled model, with what is measured of it on its default sample and what each head is worth."""
+def measured(name: str) -> tuple[LoadedModel, Measured]:
+    """A bundled model, with what is measured of it on its default sample."""
     loaded = load_model(CHECKPOINTS / name)
-    found = measure(SampleChoice(), loaded, quiet)
-    return loaded, found, measure_importance(loaded, found.sample, quiet)
+    return loaded, measure(SampleChoice(), loaded, quiet)
 
 
 NAMES = ("reverse", "adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de")
@@ -31,8 +30,8 @@ NAMES = ("reverse", "adjective-swap", "adjective-swap-unmasked", "dates", "phras
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_card_quotes_what_is_found(name: str) -> None:
-    loaded, found, importance = measured(name)
-    lines = findings(loaded, found, importance)
+    loaded, found = measured(name)
+    lines = findings(loaded, found)
     for line in lines:
         assert f"- {line}\n" in loaded.card
     # Without heads that are called important, the loss rises, and more than without the others.
@@ -45,14 +44,18 @@ def test_the_card_quotes_what_is_found(name: str) -> None:
 
 
 def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
-    loaded, found, importance = measured("adjective-swap")
-    curve = measure_curve(loaded, found.sample, found.task, least_first(importance.ablation.loss_change), quiet)
+    loaded, found = measured("adjective-swap")
+    curve = measure_curve(loaded, found.sample, found.task, quiet)
+    choice, scored = halves(found.sample)
+    assert (curve.chosen_on, curve.scored_on) == (len(choice), len(scored))
+    assert not {source.text for source in choice.sources} & {source.text for source in scored.sources}
     assert (curve.counts[0], curve.counts[-1]) == (0, 24)
     assert (curve.exact[0], curve.exact[1], curve.exact[-1]) == (1.0, 1.0, 0.0), "the least important heads can go"
     quality = curve.remaining_quality()
     assert set(quality) == {"probability per token", "exact match", "BLEU"}
     assert all(values[0] == 100.0 and len(values) == len(curve.counts) for values in quality.values())
-    assert re.match(r"BLEU falls below 90 % of the whole model's with \d+ of 24 heads switched off\.", curve.summary())
+    assert np.allclose(curve.random[:, 0], curve.loss[0])
+    assert np.allclose(curve.random[:, -1], curve.loss[-1]), "every order ends with all heads off"
 
 
 SLOW = (*NAMES[1:], "multi30k-en-de", "multi30k-de-en")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from explorer.probing.importance import Importance, PruningCurve
+from explorer.probing.random_heads import DRAWS, RandomHeads, random_sets
 from explorer.probing.reporting import progress_check
 from model.analysis.bootstrap import Estimate
-from model.analysis.importance import Ablation
+from model.analysis.importance import Ablation, heads_of
 from model.config import AttentionKind
+from model.points import Head
+from tests.tiny import tiny_config
 
 LOSS: dict[AttentionKind, list[list[float]]] = {"encoder": [[0.5, -0.0004]], "decoder": [[0.1]], "cross": [[2.0]]}
 
@@ -45,25 +50,84 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
     for said, numbers in (
         (summary, "most without cross L1 H1, by +2.000 (+1.950 to +2.050)"),
         (summary, "least without encoder L1 H2, by 0.000 (-0.050 to +0.050, not distinguishable from zero)"),
-        (summary, "Of 4 heads, 1 cannot be distinguished from zero, and without 0 the model is better."),
+        (summary, "the extremes of 4 heads, likely to be smaller on other sentences. 1 cannot be distinguished from"),
+        (summary, "without 0 the model is better; if no head mattered, intervals of 95 % would say that of about 0.1."),
         (one, "from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)"),
         (one, "by -5.0 (-6.0 to -4.0) percentage points: rank 2 of 4."),
     ):
         assert numbers in said
 
 
+NOTHING = (None, None, None)
+
+
+def curve(*factors: float, random: list[list[float]], exact: tuple[float | None, ...] = NOTHING) -> PruningCurve:
+    """A curve whose perplexity is multiplied by these factors, beside random orders, each by its own."""
+    losses, by_chance = np.log([1.0, *factors]), np.log([[1.0, *line] for line in random])
+    changes = around(losses, np.log(1.25))
+    return PruningCurve((0, 1, 2), tuple(losses), exact, NOTHING, changes, by_chance, 4, 5)
+
+
 def test_the_curve_is_in_percent_of_the_whole_model() -> None:
-    losses, nothing = (0.0, np.log(2), np.log(4)), (None, None, None)
-    changes = around(np.log([1.0, 2.0, 4.0]), np.log(1.25))
-    curve = PruningCurve((0, 1, 2), losses, (0.8, 0.76, 0.2), nothing, changes)
-    quality = curve.remaining_quality()
+    falling = curve(2, 4, random=[[2, 4], [4, 8]], exact=(0.8, 0.76, 0.2))
+    quality = falling.remaining_quality()
     assert set(quality) == {"probability per token", "exact match"}
     assert quality["probability per token"] == pytest.approx([100, 50, 25])
     assert quality["exact match"] == pytest.approx([100, 95, 25])
-    assert np.allclose(curve.interval(), ([80, 40, 20], [125, 62.5, 31.25]))
-    assert curve.summary().startswith("Exact match falls below 90 % of the whole model's with 2 of 2 heads")
-    whole = PruningCurve((0, 1), (0.5, 0.5), (None, None), (None, None), around(np.zeros(2), 0.1))
-    assert whole.summary().startswith("Probability per token stays above 90 % however many of 1 head are switched off.")
+    assert np.allclose(falling.interval(), ([80, 40, 20], [125, 62.5, 31.25]))
+    assert np.allclose(falling.random_quality(), [[100, 50, 25], [100, 25, 12.5]])
+    for said in (
+        "Probability per token falls below 90 % of the whole model's with 1 of 2 heads switched off",
+        "Exact match falls below 90 % of the whole model's with 2 of 2 heads switched off.",
+        "The order was chosen on 4 sentences and scored on 5 others",
+    ):
+        assert said in falling.summary()
+
+
+@pytest.mark.parametrize(
+    ("factors", "random", "said"),
+    [
+        ((1, 2), [[2, 2], [3, 4]], "drawn 2 times, with 1: later than each of them."),
+        ((1, 2), [[2, 2], [1, 4]], "drawn 2 times, with 1 to 2: no later than some of them."),
+        ((2, 2), [[2, 2], [1, 1]], "drawn 2 times, with 1 to more than 2: no later than some of them."),
+        ((1, 1), [[1, 2], [1, 2]], "stays above 90 % however many of 2 heads are switched off; in random order, "),
+    ],
+)
+def test_an_order_is_compared_with_random_ones(
+    factors: tuple[float, ...], random: list[list[float]], said: str
+) -> None:
+    assert said in curve(*factors, random=random).summary()
+
+
+def test_a_set_stands_out_beside_random_ones_in_one_of_twenty_cases() -> None:
+    values = [round(0.1 * nth, 1) for nth in range(DRAWS + 1)]
+    said = [
+        RandomHeads(tuple({*values} - {value}), "random other heads of the same kinds").beside(value)
+        for value in values
+    ]
+    claims = [words.rpartition(", ")[2] for words in said]
+    assert len(values) == 20
+    assert claims[0] == "more every time", "a head that matters less than all of the random ones"
+    assert claims[-1] == "less every time"
+    assert set(claims[1:-1]) == {"so this set does not stand out"}
+    assert said[-1] == "as many random other heads of the same kinds, drawn 19 times: 0.000 to +1.800, less every time"
+
+
+def test_random_sets_have_as_many_heads_of_each_kind() -> None:
+    config = tiny_config()  # four heads in the encoder, twelve in the decoder and in cross-attention
+    chosen: list[Head] = [("encoder", 0, 0), ("encoder", 0, 1), ("cross", 0, 1), ("cross", 2, 3)]
+    sets = random_sets(chosen, config)
+    assert sets == random_sets(chosen, config)
+    assert len({tuple(heads) for heads in sets}) > DRAWS // 2
+    for heads in sets:
+        assert Counter(kind for kind, *_ in heads) == {"encoder": 2, "cross": 2}
+        assert not set(heads) & set(chosen)
+    whole_kind: list[Head] = [("encoder", layer, head) for layer in range(2) for head in range(2)]
+    for heads in random_sets(whole_kind, config, draws=3):
+        assert len(set(heads)) == 4
+        assert not set(heads) & set(whole_kind), "a kind without other heads is filled up from other kinds"
+    most = random_sets([*heads_of(config)[1:]], config, draws=3)
+    assert all(len(set(heads)) == 27 for heads in most), "with too few others, the set itself takes part"
 
 
 def test_each_check_reports_one_part_more() -> None:

@@ -89,6 +89,22 @@ def test_a_head_that_knows_grammar_differs_from_one_with_a_fixed_distance(nlp: L
     assert (row["relation"], row["best head"], row["best distance"]) == ("det", "L1 H1", "+1")
 
 
+def test_noise_is_not_called_above_uniform_attention(nlp: Language) -> None:
+    parsed = parse(nlp, sample().sources) * 10
+    tags = [sentence.tags for sentence in parsed]
+    claims = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+
+        def noise(_: int, n: int, rng: np.random.Generator = rng) -> np.ndarray:
+            return rng.dirichlet(np.ones(n)).astype(np.float32)
+
+        items = [observed(len(p.tags), 4, encoder=(noise,) * 8) for p in parsed]
+        claims.append(syntax.tag_sentence(by_tag(items, tags, "encoder")))
+    said = "No head is above uniform attention on any part of speech, beyond chance in 32 comparisons."
+    assert claims.count(said) >= 8, "of ten samples, more than two by chance alone would be too many"
+
+
 def test_weight_by_part_of_speech(nlp: Language) -> None:
     parsed = parse(nlp, sample().sources)
     found = by_tag(planted(parsed), [sentence.tags for sentence in parsed], "encoder")
@@ -103,7 +119,11 @@ def test_weight_by_part_of_speech(nlp: Language) -> None:
     rows = syntax.tag_rows(cross)
     assert rows[0]["head"] == "uniform"
     assert rows[1]["DET"] == 1.0
-    assert "L1 H1 on DET (1.00 instead of" in syntax.tag_sentence(cross)
+    assert syntax.tag_sentence(cross).startswith("No head is above"), "three sentences show nothing"
+    many = parsed * 10
+    clear = syntax.tag_sentence(by_tag(planted(many), [sentence.tags for sentence in many], "cross"))
+    assert clear.startswith("Most clearly above uniform attention, of 4 heads and parts of speech: L1 H1 on DET (")
+    assert "The interval holds for all 4 at once." in clear
     with pytest.raises(ValueError, match="target words"):
         by_tag(planted(parsed), [sentence.tags for sentence in parsed], "decoder")
 

@@ -44,6 +44,11 @@ def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(seed: int) ->
             )
             logits = model(src, read, tap=uniform.tap(model.config))[0, row]
             assert found.stays["uniform"][row] == (best(logits, model.config) == found.predicted[row])
+            after, before = (
+                allowed_log_probs(rows, output_rules(model.config))[found.predicted[row]]
+                for rows in (logits, plain[row])
+            )
+            assert found.change["uniform"][row] == pytest.approx(float(after - before), abs=1e-5)
 
             def removed(weights: torch.Tensor, row: int = row) -> torch.Tensor:
                 copy = weights.clone()

@@ -1,0 +1,73 @@
+"""The control beside every finding about a set of heads: as many random heads, switched off in their place."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from explorer.locale.text import fixed
+from explorer.probing.reporting import Report, progress_check, unheard
+from model.analysis.importance import batches_of, edited_loss, heads_of, without
+from model.analysis.recorded_batches import Sample
+from model.checkpoint import LoadedModel
+from model.config import ATTENTION_KINDS, ModelConfig
+from model.points import Head
+
+DRAWS = 19  # a set beats all of them by chance in 1 of 20 cases
+
+
+@dataclass(frozen=True)
+class RandomHeads:
+    """The change of the loss, in nats per token, without random heads: one value for each draw.
+
+    `noun` says from which heads they are drawn, beside the set that they stand beside.
+    """
+
+    changes: tuple[float, ...]
+    noun: str
+
+    def beside(self, change: float) -> str:
+        """Compare the change without a set with that without as many random heads."""
+        low, high = (fixed(end, 3, signed=True) for end in (min(self.changes), max(self.changes)))
+        if change > max(self.changes):
+            outcome = "less every time"
+        elif change < min(self.changes):
+            outcome = "more every time"
+        else:
+            outcome = "so this set does not stand out"
+        return f"as many {self.noun}, drawn {len(self.changes)} times: {low} to {high}, {outcome}"
+
+
+def random_sets(chosen: Sequence[Head], config: ModelConfig, draws: int = DRAWS) -> list[list[Head]]:
+    """Draw sets of as many heads outside `chosen`, always the same ones, with as many of each kind of attention.
+
+    Where a kind has too few other heads, other kinds fill up; where there are too few in all, `chosen` does.
+    """
+    generator, sets, every = random.Random(0), [], heads_of(config)
+    others = [head for head in every if head not in chosen]
+    for _ in range(draws):
+        drawn: list[Head] = []
+        for kind in ATTENTION_KINDS:
+            alike = [head for head in others if head[0] == kind]
+            drawn += generator.sample(alike, min(len(alike), sum(head[0] == kind for head in chosen)))
+        missing = len(chosen) - len(drawn)
+        rest = [head for head in others if head not in drawn]
+        rest = rest if len(rest) >= missing else [head for head in every if head not in drawn]
+        sets.append([*drawn, *generator.sample(rest, missing)])
+    return sets
+
+
+def measure_random(
+    loaded: LoadedModel, sample: Sample, chosen: Sequence[Head], report: Report = unheard, label: str = ""
+) -> RandomHeads:
+    """Measure the loss without random heads, beside `chosen`, on a whole sample."""
+    model, pairs = loaded.transformer, sample.pairs
+    sets = random_sets(chosen, model.config)
+    check = progress_check(report, (len(sets) + 1) * len(batches_of(pairs)), label)
+    whole = edited_loss(model, pairs, None, check=check).loss
+    changes = tuple(edited_loss(model, pairs, without(heads), check=check).loss - whole for heads in sets)
+    others = "" if any(set(heads) & set(chosen) for heads in sets) else " other"
+    alike = all(Counter(head[0] for head in heads) == Counter(head[0] for head in chosen) for heads in sets)
+    return RandomHeads(changes, f"random{others} heads{' of the same kinds' if alike else ''}")
