@@ -70,6 +70,14 @@ def test_a_click_on_a_source_word_is_a_guess(stage: Bench, chip: int, answer: st
     assert marked == [i == chip for i in range(5)]
 
 
+def test_by_touch_one_taps_and_with_a_mouse_one_clicks(stage: Bench) -> None:
+    guessing(stage)
+    assert "or click the source word" in stage.text(".says")
+    stage.page.context.new_cdp_session(stage.page).send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    guessing(stage)
+    assert "or tap the source word" in stage.text(".says")
+
+
 @pytest.mark.parametrize(
     ("word", "answer"),
     [

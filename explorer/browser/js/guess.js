@@ -1,7 +1,7 @@
 // Predict first: the next word, its probabilities and what is looked at stay hidden until the class has guessed: aloud,
 // by a click on a word of the source, or by typing the next word. Then the guess stands beside what the model does.
 
-import { sayAll } from "./dom.js";
+import { press, sayAll } from "./dom.js";
 import { percent, wholePercent } from "./numbers.js";
 import { frontier, rowOf, tokenSpans } from "./stepper_state.js";
 import { update } from "./view.js";
@@ -58,9 +58,9 @@ export function drawGuess(S) {
   if (guess) sayAll(answer, ...answerTo(S, guess));
 }
 
-/** The sentence that asks. @type {Content[]} */
-export const QUESTION = [
-  "What comes next? Say it, type it, or click the source word that it comes from; then see what the model does.",
+/** The sentence that asks. @returns {Content[]} */
+export const question = () => [
+  `What comes next? Say it, type it, or ${press()} the source word that it comes from; then see what the model does.`,
 ];
 
 /** The guess beside what the model does. @param {StepperState} S @param {Guess} guess @returns {Content[]} */

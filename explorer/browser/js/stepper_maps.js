@@ -2,7 +2,7 @@
 // readout, table.
 
 import { cellUnder, paper, windowHeight } from "./canvas.js";
-import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
+import { buttonsOf, children, isTouch, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
 import { drawCells, holdsNumbers, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
@@ -288,7 +288,11 @@ export function drawReadout(S) {
       mask
         ? make("div", "", WHY_MASKED[mask])
         : line("weight", make("b", "", decimals(weight)), ` · rank ${rank} of ${seen.length}`),
-      make("div", "hint", c.locked ? "locked · Esc to unlock" : "click or Enter to lock"),
+      make(
+        "div",
+        "hint",
+        c.locked ? `locked · ${isTouch() ? "tap again" : "Esc"} to unlock` : "click or Enter to lock",
+      ),
     );
     const { left, top, cell } = f.plot;
     const { scrollLeft: scrolled, scrollTop } = /** @type {Element} */ (f.canvas.parentNode);
