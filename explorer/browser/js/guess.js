@@ -8,12 +8,22 @@ import { update } from "./view.js";
 import { spanWith } from "./weights.js";
 import { numbered, tokenName } from "./wording.js";
 
-/** @import { Content, StepperState } from "./types" */
+/** @import { Content, Decoding, StepperState } from "./types" */
 
 /** A guess at a step: a word, the index of a source token, or neither if it was said aloud. @typedef {{ word?: string, source?: number }} Guess */
 
-/** Whether the step waits for a guess. @param {StepperState} S */
-export const isHidden = (S) => S.guess && !S.guesses.has(S.step);
+/** Whether the step waits for a guess; a word that somebody chose needs none. @param {StepperState} S */
+export function isHidden(S) {
+  const { by, chosen } = S.data.target;
+  return S.guess && !S.guesses.has(S.step) && !(by === "chosen" && chosen.includes(S.step));
+}
+
+/** Forgets the guesses that another decoding does not share. @param {StepperState} S @param {Decoding} data the other one */
+export function keepGuesses(S, { source, target }) {
+  const before = S.data?.source.tokens.join() === source.tokens.join() ? S.data.target.predicted_ids : [];
+  const parting = target.predicted_ids.findIndex((id, i) => id !== before[i]);
+  for (const step of S.guesses.keys()) if (parting >= 0 && step >= parting) S.guesses.delete(step);
+}
 
 /** @param {StepperState} S @param {Guess} guess */
 export function takeGuess(S, guess) {
@@ -49,6 +59,7 @@ export function listenToGuess(S) {
 export function drawGuess(S) {
   const hidden = isHidden(S);
   S.box.classList.toggle("unseen", hidden);
+  S.box.classList.toggle("guessing", S.guess);
   S.find("button.predict").setAttribute("aria-pressed", `${S.guess}`);
   S.find(".predicting").hidden = !S.guess;
   S.find(".guess").hidden = !hidden;
