@@ -157,9 +157,8 @@ function drawMethod(D) {
   for (const part of /** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll(".method [data-for]")))
     part.hidden = part.dataset.for !== method.method;
   find(".hypotheses").replaceChildren(
-    ...(isGuessed(D) ? [] : (own?.hypotheses ?? [])).map(({ path, text, score, logProb, finished }, rank) => {
-      const sums = `score ${score.toFixed(3)} · log-probability ${logProb.toFixed(3)} nats`;
-      const button = makeButton("", `${rank + 1}. ${text} · ${sums}${finished ? "" : " · cut off"}`);
+    ...(isGuessed(D) ? [] : (own?.hypotheses ?? [])).map(({ path, text, score, finished }, rank) => {
+      const button = makeButton("", `${rank + 1}. ${text} · score ${score.toFixed(3)}${finished ? "" : " · cut off"}`);
       button.setAttribute("aria-pressed", `${path.join() === opened?.path.join()}`);
       button.onclick = () => choosePath(D, rank ? path : null);
       return make("li", "", button);

@@ -251,9 +251,7 @@ export function drawCaption(S, kind) {
   sayKind(f.title, kind, TITLES[kind]);
   say(
     f.about,
-    `${layerName(layer)} · ${which} · ${S.data.model}` +
-      (encoder ? "" : ` · step ${S.step + 1}`) +
-      (holdsNumbers(f.canvas, f.plot.cell) ? " · no number: below 0.005" : ""),
+    `${layerName(layer)} · ${which}${holdsNumbers(f.canvas, f.plot.cell) ? " · no number: below 0.005" : ""}`,
   );
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
@@ -261,6 +259,9 @@ export function drawCaption(S, kind) {
   const query = currentRow(S, kind);
   const [side, keySide] = SIDES[kind];
   const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];
+  // The sentence below the words says the same of the row in view.
+  const other = S.look ?? (S.cell?.locked && S.cell.kind === kind);
+  if (kind === S.kind && !S.mapped && !other) return sayAll(f.caption);
   // At most two lines, so that nothing below moves.
   const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3);
   const last = encoder ? 0 : lastRead(S, query);

@@ -109,7 +109,11 @@ def _next_word(opened: OpenTranslation) -> None:
         decoding_choice.draw(opened.summary.get("search") or {})
         for number, other in enumerate(() if is_guessed(opened) else hypotheses(opened.own), start=1):
             if number == 1:
-                st.markdown(f"##### {t('Hypotheses of beam search')}")
+                about = t(
+                    "The score is the summed log-probability of a hypothesis, divided as the length penalty says. The "
+                    "highest one wins."
+                )
+                st.markdown(f"##### {t('Hypotheses of beam search')}", help=about)
             text, detail = f"**{plain(other.text)}**", plain(other.detail)
             current = t("{text} · {detail} · shown", text=text, detail=detail)
             _draw_path_button(
