@@ -46,8 +46,7 @@ def hypotheses(own: Translation) -> tuple[OtherPath, ...]:
     return tuple(
         OtherPath(
             text=f"{rank}. {text}",
-            detail=f"score {hypothesis.score:.3f} · log-probability {hypothesis.log_prob:.3f} nats"
-            + ("" if hypothesis.finished else " · cut off"),
+            detail=f"score {hypothesis.score:.3f}{'' if hypothesis.finished else ' · cut off'}",
             path=None if hypothesis.path == own.path else hypothesis.path,
         )
         for rank, (text, hypothesis) in enumerate(own.hypotheses, start=1)

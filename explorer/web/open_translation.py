@@ -9,6 +9,7 @@ import streamlit as st
 
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import InputError, Translation
+from explorer.decoding.view_options import parse_view
 from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
 from explorer.web import changes_in_force, runtime, session, sidebar
@@ -107,6 +108,18 @@ def _edit_of(selection: Selection) -> HeadEdits | None:
 def along(selection: Selection, edit: HeadEdits | None) -> Translation:
     """The translation along the selection's path, chosen by hand or given by a link; greedy after the path ends."""
     return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path or (), edit)
+
+
+def is_guessed(opened: OpenTranslation) -> bool:
+    """Whether the words are to be guessed first: then nothing on the page may tell them."""
+    return parse_view(opened.selection.view).guess
+
+
+def draw_translation(opened: OpenTranslation) -> None:
+    """Draw the translation in large type, or that it is to be guessed."""
+    text = opened.translation.text or t("(nothing: the model ended at once)")
+    hidden = t("What does the model write? Predict it first.")
+    st.markdown(f"#### {plain(hidden if is_guessed(opened) else text)}")
 
 
 def draw_way_back(opened: OpenTranslation) -> None:

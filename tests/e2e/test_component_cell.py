@@ -205,6 +205,16 @@ def test_the_table_and_the_file_have_the_numbers_on_screen(shown: Bench) -> None
 
 
 @pytest.mark.parametrize("width", [1000, 358])
+def test_all_keys_of_an_ordinary_sentence_are_in_the_list_without_scrolling(cell: Bench, width: int) -> None:
+    cell.prepare(width=width)
+    cell.show(planted([f"token{i}" for i in range(11)]))
+    assert cell(".rows").evaluate("(e) => e.scrollHeight <= e.clientHeight")
+    assert "Scroll" not in cell.text(".how")
+    cell.show(planted([f"token{i}" for i in range(40)]))
+    assert cell.text(".how").startswith("Scroll the list to see all 40 keys. Choose a product")
+
+
+@pytest.mark.parametrize("width", [1000, 358])
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_hundred_strange_keys_scroll_with_their_labels(cell: Bench, width: int, dark: bool) -> None:
     tokens = (NASTY * 10)[:100]
@@ -216,6 +226,7 @@ def test_a_hundred_strange_keys_scroll_with_their_labels(cell: Bench, width: int
     assert list_box["y"] < chosen["y"] < list_box["y"] + list_box["height"] - 20, "the chosen key is in view"
     rows.focus()
     cell.press("End")
+    list_box = box(cell, ".rows")  # the page scrolls to what has the focus
     heads, sums, last = box(cell, ".heads"), box(cell, ".sums"), box(cell, ".key:last-child")
     assert abs(heads["y"] - list_box["y"]) < 3, "the names of the columns stay"
     assert heads["y"] + heads["height"] <= last["y"] + 1 <= sums["y"] - last["height"] + 2

@@ -10,6 +10,7 @@ import pytest
 from tests.browser import box_of
 from tests.e2e.bench import Bench
 from tests.e2e.stage import CURVES, settled, shares
+from tests.explorer.planted import planted_trace
 
 VISIBLE = """() => [...root.querySelectorAll(".stepper *")].filter((element) =>
   element.checkVisibility({ visibilityProperty: true })).flatMap((element) => [
@@ -70,6 +71,14 @@ def test_a_click_on_a_source_word_is_a_guess(stage: Bench, chip: int, answer: st
     assert marked == [i == chip for i in range(5)]
 
 
+def test_by_touch_one_taps_and_with_a_mouse_one_clicks(stage: Bench) -> None:
+    guessing(stage)
+    assert "or click the source word" in stage.text(".says")
+    stage.page.context.new_cdp_session(stage.page).send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    guessing(stage)
+    assert "or tap the source word" in stage.text(".says")
+
+
 @pytest.mark.parametrize(
     ("word", "answer"),
     [
@@ -103,6 +112,39 @@ def test_a_key_and_a_button_switch_it_and_the_address_says_so(stage: Bench) -> N
     settled(stage)
     assert not is_hidden(stage)
     assert stage.reported_view() == "lines.log"
+
+
+def test_a_word_that_somebody_chose_needs_no_guess_and_earlier_guesses_stay(stage: Bench) -> None:
+    guessing(stage)
+    stage.click(".guess button")
+    path = tuple(int(i) for i in planted_trace().top_ids[:, 0])
+    other = (*path[:3], path[3] + 1, *path[4:])  # another word at step 4
+    stage.send(view="guess", step=4, seq="second", path=other, chosen=(3,))
+    settled(stage)
+    assert not stage(".guess").is_visible()
+    for step, waits in ((3, True), (2, False), (1, True)):
+        stage.press("ArrowLeft")
+        assert stage(".guess").is_visible() == waits, step
+
+
+def test_the_other_views_are_closed_until_somebody_asks_for_them(heads: Bench) -> None:
+    heads.mount(view="heads.guess", step=2)
+    assert heads.text(".explorer").startswith("Predict first is on: these views would tell the next words")
+    assert "lis" not in heads.text(".explorer")
+    heads.click(".sealed button")
+    assert not heads(".sealed").is_visible()
+    assert "To write lis" in heads.text(".lead")
+    assert heads.reported_view() == "heads"
+
+
+def test_on_a_phone_there_is_a_button_and_a_lesson_that_hides_the_bars_asks_all_the_same(stage: Bench) -> None:
+    stage.mount(width=358, step=2, layer=1, head=2)
+    stage.click(".predict")
+    settled(stage)
+    assert is_hidden(stage)
+    assert stage(".controls").evaluate("(e) => e.scrollWidth <= e.clientWidth")
+    stage.page.add_style_tag(content="#host { --bars: none }")
+    assert stage(".guess button").is_visible()
 
 
 def test_nothing_moves_when_the_answer_appears(stage: Bench) -> None:

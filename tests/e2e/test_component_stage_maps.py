@@ -33,23 +33,23 @@ def test_subwords_are_attached_and_merged_by_sums_over_keys_and_means_over_queri
         return [[i for i, slot in enumerate(row) if name in (slot.get_attribute("class") or "")] for row in slots]
 
     assert marked("joined") == [[1], [2, 3]]
-    assert stage.text(".cross p") == "3 bekannt → e looks at 3 words 55 %, 2 known 25 %, 1 un 10 %."
+    assert "3 bekannt, cross-attention looks at 3 words 55 %, 2 known 25 %, 1 un 10 %." in stage.text(".says")
     stage.click(".words")
     assert stage(".words").get_attribute("aria-pressed") == "true"
     # Words are numbered alike on the stage and on the maps.
     assert stage(".source .chip .place").all_inner_texts() == ["1", "", "2", "3"]
     assert stage(".target .chip .place").all_text_contents() == ["1", "2", "", "", "3"]
     # "un" and "bekannt" are read, "e" is not: (0.75 + 0.35) / 2 and (0.25 + 0.55) / 2
-    assert stage.text(".cross p") == "2 unbekannt → e looks at 1 unknown 55 %, 2 words 40 %."
+    assert "2 unbekannt, cross-attention looks at 1 unknown 55 %, 2 words 40 %." in stage.text(".says")
     assert stage.plot("cross")[3:] == (2, 3)
     stage.press("ArrowRight")
-    assert stage.text(".cross p") == "2 unbekannte → <eos> looks at 1 unknown 43 %, 3 <eos> 30 %, 2 words 27 %."
+    assert "2 unbekannte, cross-attention looks at 1 unknown 43 %, 3 <eos> 30 %, 2 words 27 %" in stage.text(".says")
     assert stage.step() == "step 4 of 4"
     stage.click("figure.cross canvas", position=stage.point("cross", 1, 0))
     assert "weight0.433" in stage.text(".cross .readout").replace(" ", "")
     assert marked("touched") == [[0, 1], [1, 2, 3]]
     stage.click(".words")
-    assert stage.text(".cross p") == "4 e → <eos> looks at 4 <eos> 80 %, 2 known 20 %."
+    assert "4 e, cross-attention looks at 4 <eos> 80 %, 2 known 20 %." in stage.text(".says")
 
 
 def test_curves_start_below_their_words_when_whole_words_give_the_tokens_other_numbers(stage: Bench) -> None:
@@ -126,7 +126,7 @@ def test_a_model_without_self_attention_has_no_maps_of_it(stage: Bench) -> None:
     visible = [stage(f"figure.{kind}").is_visible() for kind in ("encoder", "decoder", "cross")]
     assert visible == [tab.is_visible() for tab in stage(".kinds button").all()] == [False, False, True]
     stage.press("ArrowRight")
-    assert stage.text(".cross p") == "3 lis → livres looks at 4 books 100 %."
+    assert "3 lis, cross-attention looks at 4 books 100 %." in stage.text(".says")
     stage.send(seq="second")
     assert stage("figure.encoder").is_visible()
 
@@ -178,7 +178,15 @@ def test_caption_and_table_say_what_the_payload_says(stage: Bench) -> None:
     trace = planted_trace()
     trace.cross[1, 0, 2] = (0.02, 0.62, 0.21, 0.15, 0.0)
     stage.mount(trace, step=3, layer=2, head=1)
+    assert "looks at 2 read 62 %, 3 red 21 %, 4 books 15 %." in stage.text(".says")
+    assert stage.text(".cross p") == "", "what the sentence says of this row"
+    stage("figure.cross canvas").focus()
+    stage.press("ArrowDown", "ArrowUp", "Enter")
+    assert stage.text(".cross p").startswith("2 je → lis looks at")
+    stage.press("Escape")
+    stage.click(".kinds [value=encoder]")
     assert stage.text(".cross p") == "3 lis → livres looks at 2 read 62 %, 3 red 21 %, 4 books 15 %."
+    stage.click(".kinds [value=cross]")
     stage("summary").click()
     stage.page.get_by_role("button", name="weight", exact=True).click()
     rows = [[" ".join(cell.split()) for cell in row.split("\t")] for row in stage("tbody tr").all_inner_texts()]

@@ -47,8 +47,7 @@ def traces() -> tuple[AttentionTrace, AttentionTrace]:
     return trace_of(["die", "katze", "saß"], OWN, 8, 1), trace_of(["die", "kater"], OTHER, 6, 2)
 
 
-@pytest.fixture(scope="module")
-def file(traces: tuple[AttentionTrace, AttentionTrace], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(traces: tuple[AttentionTrace, AttentionTrace], path: Path, options: str = "") -> Path:
     """A page with a translation and one fork."""
     recordings = [
         Recording(
@@ -56,9 +55,14 @@ def file(traces: tuple[AttentionTrace, AttentionTrace], tmp_path_factory: pytest
         )
         for trace, name, path in zip(traces, ("own", "fork"), (OWN, OTHER), strict=True)
     ]  # fmt: skip
-    path = tmp_path_factory.mktemp("pages") / "page.html"
-    path.write_bytes(page_of(recordings, place_in(traces[0], step=1), title="The cat sat", facts=["Model planted."]))
+    place, facts = place_in(traces[0], step=1), ["Model planted."]
+    path.write_bytes(page_of(recordings, place, title="The cat sat", facts=facts, options=options))
     return path
+
+
+@pytest.fixture(scope="module")
+def file(traces: tuple[AttentionTrace, AttentionTrace], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(traces, tmp_path_factory.mktemp("pages") / "page.html")
 
 
 def test_a_translation_steps_and_its_forks_are_one_click_away(page: Page, file: Path) -> None:
@@ -88,6 +92,19 @@ def test_a_translation_steps_and_its_forks_are_one_click_away(page: Page, file: 
     term = page.locator("figure.focus a.term")
     term.click()
     expect(page.locator("#tip")).to_contain_text("(")
+
+
+def test_what_is_to_be_guessed_is_not_listed(
+    page: Page, traces: tuple[AttentionTrace, AttentionTrace], tmp_path: Path
+) -> None:
+    page.goto(written(traces, tmp_path / "page.html", "guess").as_uri())
+    expect(page.locator("#text")).to_have_text("What does the model write? Predict it first.")
+    for view in ("Step by step", "Heads"):
+        page.locator("#views button", has_text=view).click()
+        expect(page.locator("body")).not_to_contain_text(re.compile("katze|kater"), use_inner_text=True)
+    page.get_by_role("button", name="Show them").click()
+    expect(page.locator("#text")).to_have_text("die katze saß <eos>")
+    expect(page.locator("#paths button")).to_have_count(2)
 
 
 def test_the_heads_are_at_the_same_place_and_their_numbers_are_exact(

@@ -61,8 +61,8 @@ def test_open_and_see_a_translation(visit: Visit) -> None:
     not_the_last = re.compile(r"^step (\d+) of (?!\1$)\d+$")  # the last step predicts <eos>
     expect(page.locator(".controls output")).to_have_text(not_the_last)
     expect(page.locator("figure")).to_have_count(3)
-    for kind in ("encoder", "decoder", "cross"):
-        expect(page.locator(f"figure.{kind} p")).to_contain_text("looks at")
+    for said in ("figure.encoder p", "figure.decoder p", ".says"):
+        expect(page.locator(said)).to_contain_text("looks at")
     expect(page.locator(".checks")).to_contain_text("rows sum to 1")
     assert box_of(page.locator("figure.cross canvas"))["y"] <= 520, "on a laptop, in sight without scrolling"
     # A term explains itself to the pointer, to a click and to the keyboard.

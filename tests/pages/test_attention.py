@@ -95,6 +95,19 @@ def test_a_link_restores_the_view_and_the_address_says_the_same() -> None:
     assert [beyond[name] for name in ("kind", "layer", "head", "row", "column")] == ["encoder", 1, 2, 5, 5]
 
 
+def test_while_words_are_to_be_guessed_neither_text_nor_panels_tell_them(toys: Path) -> None:
+    told = translation(toys).text
+    at = attention(view="heads.guess", panel="compare", cell="2-3", path="5")
+    assert "Predict it first" in words(at)
+    assert told not in words(at)
+    assert "by itself" not in words(at)
+    assert not maps(at)
+    report(at, view="heads")
+    assert "Predict it first" not in words(at)
+    assert len(maps(at)) == 3
+    assert "view" not in address(at)
+
+
 def test_a_move_is_written_to_the_address_and_kept_on_the_way_to_other_pages_and_sentences() -> None:
     at = attention()
     before = mount(at, "heads")

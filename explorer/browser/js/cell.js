@@ -230,7 +230,10 @@ function draw(S) {
   );
   const where = dimension === null ? "" : `, dimension ${dimension + 1} of ${numbers.size}`;
   const about = `Key ${key + 1} of ${numbers.keys.length}, ${header.tokens[key]}${where}. Arrow up and down: key; left and right: dimension.`;
-  find(".rows").setAttribute("aria-label", about);
+  const rows = find(".rows");
+  rows.setAttribute("aria-label", about);
+  const scrolls = rows.scrollHeight > rows.clientHeight;
+  say(find(".how span"), scrolls ? `Scroll the list to see all ${numbers.keys.length} keys. ` : "");
 }
 
 /** @param {number[][]} rows */

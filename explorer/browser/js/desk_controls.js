@@ -123,7 +123,7 @@ export function drawControls(D) {
   );
   drawMethod(D);
   if (!own || !opened) return;
-  const guessing = D.page === "translate" && parseView(D.view).guess;
+  const guessing = isGuessed(D);
   const written = opened.text || "(nothing: the model ended at once)";
   say(find(".text"), guessing ? "What does the model write? Predict it first." : written);
   find(".back").hidden = !D.path;
@@ -138,6 +138,9 @@ export function drawControls(D) {
   drawPaths(D);
   find(".paths").hidden ||= guessing;
 }
+
+/** Whether the words are to be guessed, and nothing may tell them. @param {DeskState} D */
+const isGuessed = (D) => D.page !== "inside" && parseView(D.view).guess;
 
 /** A sentence on the model's own translation beside a chosen path. @param {string} own @param {string} chosen */
 function byItself(own, chosen) {
@@ -154,9 +157,8 @@ function drawMethod(D) {
   for (const part of /** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll(".method [data-for]")))
     part.hidden = part.dataset.for !== method.method;
   find(".hypotheses").replaceChildren(
-    ...(own?.hypotheses ?? []).map(({ path, text, score, logProb, finished }, rank) => {
-      const sums = `score ${score.toFixed(3)} · log-probability ${logProb.toFixed(3)} nats`;
-      const button = makeButton("", `${rank + 1}. ${text} · ${sums}${finished ? "" : " · cut off"}`);
+    ...(isGuessed(D) ? [] : (own?.hypotheses ?? [])).map(({ path, text, score, finished }, rank) => {
+      const button = makeButton("", `${rank + 1}. ${text} · score ${score.toFixed(3)}${finished ? "" : " · cut off"}`);
       button.setAttribute("aria-pressed", `${path.join() === opened?.path.join()}`);
       button.onclick = () => choosePath(D, rank ? path : null);
       return make("li", "", button);

@@ -92,10 +92,7 @@ export async function drawCell(D, moved) {
   if (asked === D.cell) return;
   D.cell = asked;
   if (!key)
-    return void sayOrHide(
-      box,
-      "Choose a cell first: click one in the map of a head, or move to it with the arrow keys.",
-    );
+    return void sayOrHide(box, "Choose a cell first: one in the map of a head, by a click or with the arrow keys.");
   try {
     const { drawOneCell } = await D.more();
     const answer = await D.engine.part("cell", card.name, text, { path: opened.path, edits: editsOf(changes) }, at);

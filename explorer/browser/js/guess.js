@@ -1,19 +1,29 @@
 // Predict first: the next word, its probabilities and what is looked at stay hidden until the class has guessed: aloud,
 // by a click on a word of the source, or by typing the next word. Then the guess stands beside what the model does.
 
-import { sayAll } from "./dom.js";
+import { press, sayAll } from "./dom.js";
 import { percent, wholePercent } from "./numbers.js";
 import { frontier, rowOf, tokenSpans } from "./stepper_state.js";
 import { update } from "./view.js";
 import { spanWith } from "./weights.js";
 import { numbered, tokenName } from "./wording.js";
 
-/** @import { Content, StepperState } from "./types" */
+/** @import { Content, Decoding, StepperState } from "./types" */
 
 /** A guess at a step: a word, the index of a source token, or neither if it was said aloud. @typedef {{ word?: string, source?: number }} Guess */
 
-/** Whether the step waits for a guess. @param {StepperState} S */
-export const isHidden = (S) => S.guess && !S.guesses.has(S.step);
+/** Whether the step waits for a guess; a word that somebody chose needs none. @param {StepperState} S */
+export function isHidden(S) {
+  const { by, chosen } = S.data.target;
+  return S.guess && !S.guesses.has(S.step) && !(by === "chosen" && chosen.includes(S.step));
+}
+
+/** Forgets the guesses that another decoding does not share. @param {StepperState} S @param {Decoding} data the other one */
+export function keepGuesses(S, { source, target }) {
+  const before = S.data?.source.tokens.join() === source.tokens.join() ? S.data.target.predicted_ids : [];
+  const parting = target.predicted_ids.findIndex((id, i) => id !== before[i]);
+  for (const step of S.guesses.keys()) if (parting >= 0 && step >= parting) S.guesses.delete(step);
+}
 
 /** @param {StepperState} S @param {Guess} guess */
 export function takeGuess(S, guess) {
@@ -49,6 +59,7 @@ export function listenToGuess(S) {
 export function drawGuess(S) {
   const hidden = isHidden(S);
   S.box.classList.toggle("unseen", hidden);
+  S.box.classList.toggle("guessing", S.guess);
   S.find("button.predict").setAttribute("aria-pressed", `${S.guess}`);
   S.find(".predicting").hidden = !S.guess;
   S.find(".guess").hidden = !hidden;
@@ -58,9 +69,9 @@ export function drawGuess(S) {
   if (guess) sayAll(answer, ...answerTo(S, guess));
 }
 
-/** The sentence that asks. @type {Content[]} */
-export const QUESTION = [
-  "What comes next? Say it, type it, or click the source word that it comes from; then see what the model does.",
+/** The sentence that asks. @returns {Content[]} */
+export const question = () => [
+  `What comes next? Say it, type it, or ${press()} the source word that it comes from; then see what the model does.`,
 ];
 
 /** The guess beside what the model does. @param {StepperState} S @param {Guess} guess @returns {Content[]} */

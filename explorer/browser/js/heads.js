@@ -163,6 +163,7 @@ function create(root) {
   grids.addEventListener("focusin", (event) => {
     if (/** @type {Element} */ (event.target).matches(":focus-visible")) peekAtTile(S, event);
   });
+  find(".sealed button").onclick = () => change(S, { guess: false });
   find(".why").onclick = () => {
     clearTimeout(S.reporting);
     S.source.report(reportOf(S));
@@ -220,6 +221,9 @@ function draw(S) {
   S.frame = 0;
   clearTimeout(S.waiting);
   S.box.hidden = false;
+  S.box.classList.toggle("unseen", S.guess);
+  S.find(".sealed").hidden = !S.guess;
+  if (S.guess) return;
   drawControls(S);
   drawPlace(S, S.mount.compact ? null : S.data.diagram, S.box.clientWidth, (kind, layer) => goToLayer(S, kind, layer));
   drawHeadChoice(S);

@@ -4,7 +4,7 @@
 
 import { paper } from "./canvas.js";
 import { inkOn } from "./ink.js";
-import { children, make, makeButton, say } from "./dom.js";
+import { children, isTouch, make, makeButton, say } from "./dom.js";
 import { fitType } from "./heads_layout.js";
 import { nameOfRow, rowTitle } from "./heads_map.js";
 import { colourOf, dashesOf, scaleOf } from "./heads_colours.js";
@@ -239,11 +239,9 @@ export function drawSentence(S) {
   const letters = [...tokens.query, ...tokens.key].map((token) => [...token].length);
   const room = roomBelow(box, presenting(S.box)) - 96;
   box.style.setProperty("--type", `${fitType(letters, box.clientWidth, room, heads.length > 1 ? 50 : 30)}px`);
-  say(
-    box.firstElementChild?.firstElementChild ?? null,
-    `${rowTitle(S, S.kind)}: point at a token to see what it looks at`,
-  );
-  say(box.lastElementChild?.firstElementChild ?? null, `${AXES[S.kind][1]}: point at a token to see what looks at it`);
+  const choose = isTouch() ? "tap a token" : "point at a token";
+  say(box.firstElementChild?.firstElementChild ?? null, `${rowTitle(S, S.kind)}: ${choose} to see what it looks at`);
+  say(box.lastElementChild?.firstElementChild ?? null, `${AXES[S.kind][1]}: ${choose} to see what looks at it`);
   drawTokens(S, look, queryBox, "query");
   drawTokens(S, look, keyBox, "key");
 }

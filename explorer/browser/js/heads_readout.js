@@ -131,8 +131,8 @@ export function drawCaption(S) {
 }
 
 /**
- * Draws the text above the pictures of all heads (what the head in view looks at, how to read a picture, what to do
- * next) and beside the large map (what the head favours).
+ * Draws the text around the pictures of all heads: above them what the head in view looks at, below them how to read a
+ * picture and what to do next, and beside the large map what the head favours.
  * @param {HeadsState} S
  */
 export function drawLead(S) {
@@ -140,8 +140,9 @@ export function drawLead(S) {
   const m = S.view === "heads" ? mapOf(S, kind) : undefined;
   const box = S.find(".lead");
   box.hidden = !m;
+  if (!m) for (const line of S.box.querySelectorAll(".how")) say(line, "");
   if (!m) return;
-  const [sentence, legend, next] = box.children;
+  const [legend, next] = S.box.querySelectorAll(".how");
   const { layer, head } = headInView(S, kind);
   const query = S.hover?.query ?? rowInView(S, m);
   const [side, keySide] = SIDES[kind];
@@ -151,16 +152,8 @@ export function drawLead(S) {
   const whose = `${layerName(layer)} (${which})`;
   const name = numbered(m.rows, query, side);
   if (m.predicted.length)
-    sayAll(
-      sentence,
-      "To write ",
-      tokenName(m.predicted[query], "target"),
-      ", having read ",
-      name,
-      `, ${whose}`,
-      ...keys,
-    );
-  else sayAll(sentence, "In ", whose, ", ", name, ...keys);
+    sayAll(box, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
+  else sayAll(box, "In ", whose, ", ", name, ...keys);
   const [rows, columns] = WORDS[kind];
   say(legend, `Each picture is one head. Rows: ${rows}. Columns: ${columns}.`);
   // A lesson may hide the buttons of the steps; the text then does not mention them.

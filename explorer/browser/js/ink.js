@@ -2,7 +2,7 @@
 
 /** @import { Rgb } from "./types" */
 
-const EQUAL = 0.215; // relative luminance on which white and the dark ink have the same contrast
+const EQUAL = 0.179; // relative luminance on which white and black have the same contrast, 4.58
 
 /** The relative luminance of a colour (WCAG 2). @param {Rgb} colour */
 function luminance(colour) {
@@ -11,4 +11,4 @@ function luminance(colour) {
 }
 
 /** The text colour with the higher contrast on this colour. @param {Rgb} colour */
-export const inkOn = (colour) => (luminance(colour) > EQUAL ? "#10243d" : "#fff");
+export const inkOn = (colour) => (luminance(colour) > EQUAL ? "#000" : "#fff");

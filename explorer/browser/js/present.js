@@ -48,7 +48,7 @@ export function listenToPresent(box, button, redraw) {
   return toggle;
 }
 
-const BELOW = 116; // height of the caption, the title of the table, and the row that opens panels, in pixels
+const BELOW = 140; // height of the caption and the diagram, the title of the table, and the row that opens panels, in pixels
 
 /**
  * The height of the screen below the upper edge of an element, minus that of the elements below the views. It does not

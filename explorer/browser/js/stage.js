@@ -4,7 +4,7 @@
 import { contextOf, paper } from "./canvas.js";
 import { rgb } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
-import { QUESTION, UNKNOWN, isGuessed, isHidden, takeGuess } from "./guess.js";
+import { UNKNOWN, isGuessed, isHidden, question, takeGuess } from "./guess.js";
 import { SIDES } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { presenting } from "./present.js";
@@ -113,7 +113,7 @@ export function drawStage(S) {
   if (S.scrolls || S.guess || S.guessed) measureStage(S);
   S.guessed = S.guess;
   moveTo(S, curvesOf(S, view));
-  sayAll(S.find(".says"), ...(isHidden(S) ? QUESTION : sentenceOf(S, view)));
+  sayAll(S.find(".says"), ...(isHidden(S) ? question() : sentenceOf(S, view)));
 }
 
 /** @param {StepperState} S @param {StageView} view */

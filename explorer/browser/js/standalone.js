@@ -167,7 +167,9 @@ function show(P) {
 
 /** Stores the options of the views of heads, when they report their place. @param {StandaloneState} P @param {import("./structs").Position} at */
 function storeOptions(P, at) {
-  if (at.options) P.place = { ...P.place, options: at.options };
+  if (!at.options) return;
+  P.place = { ...P.place, options: at.options };
+  drawPaths(P);
 }
 
 /** Shows another recording. @param {StandaloneState} P @param {number} at @param {number} step */
@@ -185,8 +187,9 @@ function open(P, at, step) {
 function drawPaths(P) {
   const { recordings } = P.data;
   const box = byId("paths");
-  say(byId("text"), recordingOf(P).text);
-  box.hidden = recordings.length < 2;
+  const hidden = P.place.options?.guess;
+  say(byId("text"), hidden ? "What does the model write? Predict it first." : recordingOf(P).text);
+  box.hidden = recordings.length < 2 || !!hidden;
   if (box.hidden) return;
   if (!box.children.length) {
     box.append(

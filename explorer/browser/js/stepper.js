@@ -4,7 +4,7 @@ import { magnification } from "./canvas.js";
 import { readTheme } from "./colours.js";
 import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, say } from "./dom.js";
-import { drawGuess, isHidden, listenToGuess, toggleGuess } from "./guess.js";
+import { drawGuess, isHidden, keepGuesses, listenToGuess, toggleGuess } from "./guess.js";
 import { hub } from "./hub.js";
 import { NOWHERE } from "./maps.js";
 import { KINDS } from "./names.js";
@@ -198,7 +198,7 @@ function create(root) {
 function load(S, data) {
   const { order, source, target, alternatives } = data;
   const { step, kind, layer, head, options } = S.mount.start;
-  if (data !== S.data) S.guesses.clear();
+  if (data !== S.data) keepGuesses(S, data);
   Object.assign(S, {
     data,
     cell: null,

@@ -2,7 +2,7 @@
 // readout, table.
 
 import { cellUnder, paper, windowHeight } from "./canvas.js";
-import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
+import { buttonsOf, children, isTouch, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
 import { drawCells, holdsNumbers, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
@@ -251,9 +251,7 @@ export function drawCaption(S, kind) {
   sayKind(f.title, kind, TITLES[kind]);
   say(
     f.about,
-    `${layerName(layer)} · ${which} · ${S.data.model}` +
-      (encoder ? "" : ` · step ${S.step + 1}`) +
-      (holdsNumbers(f.canvas, f.plot.cell) ? " · no number: below 0.005" : ""),
+    `${layerName(layer)} · ${which}${holdsNumbers(f.canvas, f.plot.cell) ? " · no number: below 0.005" : ""}`,
   );
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
@@ -261,6 +259,9 @@ export function drawCaption(S, kind) {
   const query = currentRow(S, kind);
   const [side, keySide] = SIDES[kind];
   const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];
+  // The sentence below the words says the same of the row in view.
+  const other = S.look ?? (S.cell?.locked && S.cell.kind === kind);
+  if (kind === S.kind && !S.mapped && !other) return sayAll(f.caption);
   // At most two lines, so that nothing below moves.
   const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3);
   const last = encoder ? 0 : lastRead(S, query);
@@ -288,7 +289,11 @@ export function drawReadout(S) {
       mask
         ? make("div", "", WHY_MASKED[mask])
         : line("weight", make("b", "", decimals(weight)), ` · rank ${rank} of ${seen.length}`),
-      make("div", "hint", c.locked ? "locked · Esc to unlock" : "click or Enter to lock"),
+      make(
+        "div",
+        "hint",
+        c.locked ? `locked · ${isTouch() ? "tap again" : "Esc"} to unlock` : "click or Enter to lock",
+      ),
     );
     const { left, top, cell } = f.plot;
     const { scrollLeft: scrolled, scrollTop } = /** @type {Element} */ (f.canvas.parentNode);

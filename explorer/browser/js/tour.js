@@ -1,7 +1,7 @@
 // A tour of the page: at each stop, a frame around an element, and a card that describes its current content.
 
 import { readTheme } from "./colours.js";
-import { buttonsOf, finder, make, say, sayAll } from "./dom.js";
+import { buttonsOf, finder, isTouch, make, press, say, sayAll } from "./dom.js";
 import { hub } from "./hub.js";
 import { store } from "./memory.js";
 import { SIDES, TITLES } from "./names.js";
@@ -264,13 +264,17 @@ export const STOPS = [
       written(S),
       " and looks at ",
       ...keysNow(S, 2),
-      ". After the tour, ",
-      key("←"),
-      " and ",
-      key("→"),
-      " step and ",
-      key("Space"),
-      " plays the whole sentence.",
+      ...(isTouch()
+        ? [". After the tour, ◂ and ▸ step, and the button between them plays the whole sentence."]
+        : [
+            ". After the tour, ",
+            key("←"),
+            " and ",
+            key("→"),
+            " step and ",
+            key("Space"),
+            " plays the whole sentence.",
+          ]),
     ],
   },
   {
@@ -287,7 +291,7 @@ export const STOPS = [
       return [
         "Every word that it knows gets a probability: ",
         ...list,
-        ". Click another one: the translation goes on from there, and a button takes you back.",
+        `. ${isTouch() ? "Tap" : "Click"} another one: the translation goes on from there, and a button takes you back.`,
       ];
     },
   },
@@ -315,7 +319,7 @@ export const STOPS = [
           ? " Words of the source look at each other in the encoder, words of the translation at each other in the decoder, and cross-attention connects the two."
           : "";
       return [
-        `This model has ${NUMBERS[n]} kind${n > 1 ? "s" : ""} of attention.${all} You are at ${TITLES.cross.toLowerCase()}, layer ${layer} of ${S.maps.cross.layers}; click a block to go elsewhere.`,
+        `This model has ${NUMBERS[n]} kind${n > 1 ? "s" : ""} of attention.${all} You are at ${TITLES.cross.toLowerCase()}, layer ${layer} of ${S.maps.cross.layers}; ${press()} a block to go elsewhere.`,
       ];
     },
   },
@@ -327,7 +331,7 @@ export const STOPS = [
       numbered(S.maps.cross.rows, frontier(S), SIDES.cross[0]),
       " and predicts ",
       written(S),
-      ". Each row sums to 1. Point at a cell for its number.",
+      `. Each row sums to 1. ${isTouch() ? "Tap" : "Point at"} a cell for its number.`,
     ],
   },
   {
@@ -343,8 +347,8 @@ export const STOPS = [
       " shows all heads at once, ",
       make("b", "", "Inside"),
       " every operation. ",
-      key("?"),
-      " lists the keys. Have fun.",
+      ...(isTouch() ? [] : [key("?"), " lists the keys. "]),
+      "Have fun.",
     ],
   },
 ];

@@ -23,7 +23,7 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     del selection
     st.markdown(f"##### {t('Where does this weight come from?')}")
     if at.column is None:
-        st.info(t("Choose a cell first: click one in the map of a head, or move to it with the arrow keys."))
+        st.info(t("Choose a cell first: one in the map of a head, by a click or with the arrow keys."))
         return
     try:
         layer, head = at.index

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.decoding.selection import Selection, to_query
+from explorer.decoding.view_options import parse_view
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
-from explorer.locale.text import plain
 from explorer.screens.attention import panels as attention_panels
 from explorer.web import changes_in_force, frame, sentence_page, session, sidebar
 from explorer.web.attention_views import draw_heads
@@ -15,7 +15,9 @@ from explorer.web.faults import contained
 from explorer.web.open_translation import (
     OpenTranslation,
     address_of,
+    draw_translation,
     draw_way_back,
+    is_guessed,
     leave_lost_model,
     open_translation,
     own_choice,
@@ -45,11 +47,12 @@ def _attend() -> None:
         return
     with st.container(key="answer", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"#### {plain(opened.translation.text or t('(nothing: the model ended at once)'))}")
+            draw_translation(opened)
             draw_way_back(opened)
             _draw_way_to_machine(opened)
         changes_in_force.draw_edited(opened.translation)
-        if lines := [*filter(None, [own_choice(opened)]), *opened.translation.notes]:
+        choice = None if is_guessed(opened) else own_choice(opened)
+        if lines := [*filter(None, [choice]), *opened.translation.notes]:
             st.caption(explained(" ".join(lines)))
     attention_panels.arrive()
     _explore(opened)
@@ -72,6 +75,11 @@ def _explore(opened: OpenTranslation) -> None:
     leave_lost_model(opened)
     attention_panels.follow()
     result = draw_heads(opened, key="heads", explains=True)
+    if parse_view(result.view).guess != is_guessed(opened):
+        st.rerun()  # what is around the views appears or disappears
+    if is_guessed(opened):
+        session.write_address(address_of(opened))
+        return  # panels tell the words to be guessed, as the views do
     panel = attention_panels.choose("cell" if result.explain else "export" if sidebar.asked("export") else None)
     here = address_of(opened)
     with contained("panel"):

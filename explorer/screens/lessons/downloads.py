@@ -12,6 +12,7 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import Selection
 from explorer.decoding.shown_maps import shown_maps
 from explorer.decoding.translator import InputError
+from explorer.decoding.view_options import format_view, parse_view
 from explorer.files.picture_drawing import draw as draw_figure
 from explorer.lessons.answers import solve
 from explorer.lessons.expressions import TermError
@@ -92,6 +93,7 @@ def _drawn(step: Step, start: Selection) -> Selection | None:
     if step.link is None or step.link.page not in IN_PLACE:
         return None
     view = start.view or ("head" if start.head and start.layer else "heads")
+    view = format_view(dataclasses.replace(parse_view(view), guess=False))  # on paper, figures come last
     layer, head = (0, 0) if view == "heads" else (start.layer, start.head)
     return Selection(start.model, start.text, start.path, kind=start.kind, layer=layer, head=head, view=view)
 

@@ -28,7 +28,9 @@ from explorer.web.open_translation import (
     OpenTranslation,
     address_of,
     along,
+    draw_translation,
     draw_way_back,
+    is_guessed,
     leave_lost_model,
     open_translation,
     own_choice,
@@ -61,7 +63,7 @@ def _translate() -> None:
         return
     _headline(opened)
     _explore(opened)
-    if not parse_view(opened.selection.view).guess:
+    if not is_guessed(opened):
         _other_paths(opened)
 
 
@@ -69,9 +71,7 @@ def _headline(opened: OpenTranslation) -> None:
     """Draw the translation with its buttons, and below it hints and warnings in small type."""
     with st.container(key="answer", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            text = opened.translation.text or t("(nothing: the model ended at once)")
-            hidden = t("What does the model write? Predict it first.")
-            st.markdown(f"#### {plain(hidden if parse_view(opened.selection.view).guess else text)}")
+            draw_translation(opened)
             draw_way_back(opened)
             _next_word(opened)
         _remarks(opened)
@@ -88,7 +88,7 @@ def _remarks(opened: OpenTranslation) -> None:
         short = t("Far from its training data: do not trust the answer.")
         with st.container(key="phone_doubt"), st.expander(short, icon=icon):  # in its place on a phone: frame.css
             st.caption(plain(doubt))
-    if parse_view(selection.view).guess:
+    if is_guessed(opened):
         return  # hints name the words to be guessed
     prompts = examples_of(summary)
     hint = hint_for(selection.text, prompts, translation)
@@ -107,9 +107,13 @@ def _next_word(opened: OpenTranslation) -> None:
     label = t("Next word: {choice}", choice=decoding_choice.summary())
     with st.popover(label, key="next_word", help=t("How the next word is chosen")):
         decoding_choice.draw(opened.summary.get("search") or {})
-        for number, other in enumerate(hypotheses(opened.own), start=1):
+        for number, other in enumerate(() if is_guessed(opened) else hypotheses(opened.own), start=1):
             if number == 1:
-                st.markdown(f"##### {t('Hypotheses of beam search')}")
+                about = t(
+                    "The score is the summed log-probability of a hypothesis, divided as the length penalty says. The "
+                    "highest one wins."
+                )
+                st.markdown(f"##### {t('Hypotheses of beam search')}", help=about)
             text, detail = f"**{plain(other.text)}**", plain(other.detail)
             current = t("{text} · {detail} · shown", text=text, detail=detail)
             _draw_path_button(
@@ -137,7 +141,7 @@ def _explore(opened: OpenTranslation) -> None:
     if result.fork is not None:
         _fork(opened, result.fork.step, result.fork.token_id)
         st.rerun()
-    if parse_view(result.view).guess != parse_view(opened.selection.view).guess:
+    if parse_view(result.view).guess != is_guessed(opened):
         st.rerun()  # what is above the stepper appears or disappears
     _write_address(opened)
     if way_out is not None:
