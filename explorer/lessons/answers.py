@@ -121,16 +121,19 @@ def feedback(
         return tuple(messages)
     explanation = filled(question.right, solution.text)
     if right and answer is not None:
-        messages.append(Feedback("right", with_answer("Right", answer.text, explanation)))
+        messages.append(Feedback("right", with_answer("Right", answer.text, explanation, solution.text)))
     else:
         lead = "The answer" if record.outcome == Outcome.SHOWN else "You had it right"
         messages.append(Feedback("neutral", with_answer(lead, solution.text, explanation)))
     return tuple(messages)
 
 
-def with_answer(lead: str, answer: str, explanation: str) -> str:
-    """Join lead, answer and explanation so that the answer occurs once: "Right: 16." and not "Right: 16. 16."."""
-    if opens_with(explanation, answer):
+def with_answer(lead: str, answer: str, explanation: str, right: str = "") -> str:
+    """Join lead, answer and explanation so that the answer occurs once: "Right: 16." and not "Right: 16. 16.".
+
+    `right` is the right answer as it is computed, which may be written differently: "1.00" for a typed 1.
+    """
+    if any(opens_with(explanation, each) for each in (answer, right)):
         return f"{lead}: {explanation}"
     return f"{lead}: {plain(answer)}. {explanation}"
 

@@ -19,7 +19,7 @@ class ReaderState:
     """The state against which an exercise is checked: the selections of reader and step, and the reader's actions.
 
     `widgets` are the values of switches and tabs by key; `own` the summaries of models that are not shipped with the
-    app; `edits` the number of head edits in force.
+    app; `edits` the number of head edits in force; `block` what is open in the machine ("" = nothing).
     """
 
     selection: Selection
@@ -27,6 +27,7 @@ class ReaderState:
     widgets: Mapping[str, object] = field(default_factory=dict)
     own: tuple[Mapping[str, Any], ...] = ()
     edits: int = 0
+    block: str = ""
 
 
 def is_done(term: Term, state: ReaderState) -> bool:
@@ -54,13 +55,21 @@ def is_exercise(term: Term) -> bool:
 
 @exercise
 def at(
-    state: ReaderState, kind: str = "", layer: str = "", head: str = "", step: str = "", row: str = "", key: str = ""
+    state: ReaderState,
+    kind: str = "",
+    layer: str = "",
+    head: str = "",
+    step: str = "",
+    row: str = "",
+    key: str = "",
+    block: str = "",
 ) -> bool:
-    """The reader looks at this kind, layer, head, step or cell."""
+    """The reader looks at this kind, layer, head, step or cell, or at this block of the machine or a part of it."""
     here = state.selection
     places = (here.kind, here.layer, here.head, here.step, *(here.cell or (0, 0)))
     wanted = (kind, layer, head, step, row, key)
-    return all(each in ("", str(place)) for each, place in zip(wanted, places, strict=True))
+    inside = not block or f"{state.block}.".startswith(f"{block}.")
+    return inside and all(each in ("", str(place)) for each, place in zip(wanted, places, strict=True))
 
 
 @exercise

@@ -130,6 +130,15 @@ def compare(left: Value, op: str, right: Value) -> bool:
     return {"<": below, "<=": below or same, ">": not below and not same, ">=": not below}[op]
 
 
+def _percent(share: float) -> str:
+    """Write a share in whole percent; near 0 % and 100 % with the decimals that keep it apart from them."""
+    for digits in range(4):
+        text = f"{100 * share:.{digits}f}"
+        if float(text) not in (0, 100) or share in (0, 1):
+            return f"{text} %"
+    return "< 0.001 %" if share < 0.5 else "> 99.999 %"
+
+
 def value_text(value: Value, style: str = "") -> str:
     """Write a value as text: `style` is "percent", a number of decimals, or empty for three significant digits."""
     if isinstance(value, bool):
@@ -137,7 +146,7 @@ def value_text(value: Value, style: str = "") -> str:
     if isinstance(value, str):
         return value
     if style == "percent":
-        return f"{100 * value:.0f} %"
+        return _percent(float(value))
     if style.isdecimal():
         return f"{value:.{style}f}"
     if float(value).is_integer() and abs(value) < 1e15:

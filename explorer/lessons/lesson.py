@@ -11,7 +11,8 @@ from explorer.lessons.expressions import Expression
 from model.user_error import UserError
 
 PAGES = ("translate", "attention", "positions", "masks", "inside", "probe", "train", "runs", "experiments")
-IN_PLACE = ("translate", "attention")  # pages whose views can be shown inside a lesson
+OF_HEADS = ("translate", "attention")  # pages that are one view of attention
+IN_PLACE = (*OF_HEADS, "inside", "masks", "positions")  # pages whose views and tabs can be shown inside a lesson
 # Controls of these views that a step may request; views in lessons have no others.
 Control = Literal["views", "kinds", "steps", "bars", "temperature"]
 CONTROLS: tuple[Control, ...] = get_args(Control)

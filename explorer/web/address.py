@@ -123,7 +123,7 @@ _SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")
 PAGES: dict[str, tuple[str, ...]] = {
     "translate": (*_SENTENCE, "step", *_HEAD, "view", "edit", "panel"),
     "attention": SELECTION.names,
-    "lessons": SELECTION.names,
+    "lessons": (*SELECTION.names, *BLOCK.names),
     "positions": _SENTENCE,
     "masks": _SENTENCE,
     "probe": (*_SENTENCE, "step", *_HEAD, "edit", *SAMPLE.names),

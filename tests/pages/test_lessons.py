@@ -47,12 +47,37 @@ def test_a_step_opens_its_own_model_and_sentence_and_says_when_the_reader_went_e
     at = lesson(at=7)
     assert at.selectbox(key="model").value == "reverse"
     assert at.text_input(key="text").value == "hello"
-    assert "Not yet" in words(click(at, "lesson_do_attention_7"))
+    assert "Done." not in words(at)
     choose(at, text="letters")
-    assert "a sentence or model of your own" in words(at)
-    assert "Done." in words(click(at, "lesson_do_attention_7"))
-    assert "Right: `s`: it begins" in feedback(answer(at, "attention", 7, "s"))
+    assert_says(at, "a sentence or model of your own", "Done.")
+    assert "Right: `s`, since it begins" in feedback(answer(at, "attention", 7, "s"))
     assert click(at, "lesson_back_to_start").text_input(key="text").value == "hello"
+
+
+def test_a_tab_of_another_page_is_drawn_beside_the_text_and_ticks_what_was_done_in_it() -> None:
+    at = lesson("masks", 4)
+    assert_says(at, "Decoder self-attention, masked", "Why close anything?")
+    assert "Done." not in words(at)
+    at.toggle(key="lift_mask").set_value(True).run()
+    assert_says(at, "Decoder self-attention, mask lifted", "Done.")
+    assert address(at)["done"] == "masks.0004"
+
+
+def test_a_step_opens_its_block_of_the_machine_and_the_next_step_its_own() -> None:
+    at = lesson("machine", 4)
+    assert address(at)["block"] == "decoder.0.cross_attn.h2"
+    click(at, "lesson_next")
+    assert address(at)["block"] == "decoder.1.self_attn.h1.scores"
+    assert "block" not in address(click(at, "lesson_leave"))
+
+
+def test_the_end_names_what_is_open_and_nothing_else() -> None:
+    at = lesson("machine", 6, done="machine.515501")
+    parts = "the exercise of step 2, the question of step 5, the exercise of step 5 and the exercise of step 6"
+    assert_says(at, f"Still open: {parts}.")
+    whole = lesson("machine", 6, done="machine.555555")
+    assert "Still open" not in words(whole)
+    assert_says(whole, "Nothing is open: every question is answered")
 
 
 def test_progress_is_read_from_the_link() -> None:

@@ -25,12 +25,16 @@ const MOST_TEXT = 4000; // characters of a sentence in a link
 
 /**
  * @param {HTMLElement} root
- * @param {{ engine: LiveEngine, models: SiteModel[], more: () => Promise<typeof import("./desk_more.js")>, query: Query, page?: string, idle?: boolean, moved?: (query: Query, page: string, isNew: boolean) => void }} options
- *   `more` loads the rest of the program; with `idle`, nothing is opened yet; `moved` is called after every change; `isNew`: of more than the place
+ * @param {{ engine: LiveEngine, models: SiteModel[], more: () => Promise<typeof import("./desk_more.js")>, query: Query, page?: string, idle?: boolean, compact?: boolean, moved?: (query: Query, page: string, isNew: boolean) => void }} options
+ *   `more` loads the rest of the program; with `idle`, nothing is opened yet; with `compact`, views have as few controls and numbers as they can;
+ *   `moved` is called after every change; `isNew`: of more than the place
  */
-export function mountDesk(root, { engine, models, more, query, page = "translate", idle = false, moved = () => {} }) {
+export function mountDesk(
+  root,
+  { engine, models, more, query, page = "translate", idle = false, compact = false, moved = () => {} },
+) {
   root.append(templateOf("desk"));
-  const D = stateOf(finder(root), engine, models, more, moved);
+  const D = Object.assign(stateOf(finder(root), engine, models, more, moved), { compact });
   listenToControls(D, {
     show: () => show(D, true),
     open: (model, text) => begin(D, model, text),
@@ -57,6 +61,7 @@ const stateOf = (find, engine, models, more, moved) => ({
   more,
   moved,
   page: "translate",
+  compact: false,
   card: models[0],
   text: "",
   written: "", // into the field of the sentence

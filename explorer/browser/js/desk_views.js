@@ -65,7 +65,7 @@ export function mountView(D, opened, desk) {
       else if (value === "cell") desk.explain();
     },
   });
-  const data = { seq: opened.seq, turn: D.turn, start, explains: true, compact: false };
+  const data = { seq: opened.seq, turn: D.turn, start, explains: true, compact: D.compact };
   D.unmount = (name === "stepper" ? mountStepper : mountHeads)({ data, parentElement, source });
   return start;
 }

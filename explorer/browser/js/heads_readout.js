@@ -51,11 +51,12 @@ export function drawReadout(S) {
       lines.push(entry("rank", `${cell.rank} of ${seen.length}`));
     }
   }
-  if (seen.length) {
+  // In a lesson, neither term has been explained.
+  if (seen.length && !S.mount.compact) {
     const uniform = `would be ${fourDecimals(1 / seen.length)} for each of ${seen.length} keys`;
     lines.push(entry("uniform", seen.length > 1 ? uniform : "the only visible key"));
     lines.push(entry("row", `looks at ${Math.exp(entropy).toFixed(2)} keys (entropy ${entropy.toFixed(3)} nats)`));
-  } else lines.push(entry("row", "sees nothing: every key is masked"));
+  } else if (!seen.length) lines.push(entry("row", "sees nothing: every key is masked"));
   if (S.brush?.kind === kind) lines.push(entry("marked", describeBrush(S, S.brush, m)));
   S.find(".cell").replaceChildren(...lines);
   S.find(".why").hidden = !S.mount.explains || !cell || !!cell.mask || !head;

@@ -69,7 +69,9 @@ const EXERCISES = {
     const [row = "0", key = "0"] = (here.cell ?? "0-0").split("-");
     /** @type {Query} */
     const place = { kind: "cross", layer: "0", head: "0", step: "0", ...here, row, key };
-    return Object.entries(values).every(([name, wanted]) => wanted === "" || place[name] === wanted);
+    const { block = "", ...rest } = values;
+    const inside = !block || `${here.block ?? ""}.`.startsWith(`${block}.`); // it, or a part of it
+    return inside && Object.entries(rest).every(([name, wanted]) => wanted === "" || place[name] === wanted);
   },
   own_sentence: (here, start) => textOf(here) !== "" && textOf(here) !== textOf(start),
   other_path: (here, start) => here.path !== undefined && here.path !== start.path,

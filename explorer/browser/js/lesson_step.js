@@ -87,7 +87,15 @@ export function createStep({
   const heading = make("h2", "", step.title);
   heading.tabIndex = -1;
   const text = make("div", "prose", fragment(step.text));
-  const body = make("div", "lesson-text", heading, ...(step.needs ? [make("p", "note", step.needs)] : []), text);
+  // On a narrow screen the text is a sheet over the picture, which this button folds (lesson.css).
+  const fold = makeButton("fold", "");
+  const foldTo = (/** @type {boolean} */ folded) => {
+    body.dataset.folded = `${folded}`;
+    fold.setAttribute("aria-expanded", `${!folded}`);
+    say(fold, folded ? "Text" : "Fold");
+  };
+  fold.onclick = () => foldTo(body.dataset.folded !== "true");
+  const body = make("div", "lesson-text", fold, heading, ...(step.needs ? [make("p", "note", step.needs)] : []), text);
   body.lang = lesson.language;
 
   // The exercise.
@@ -128,6 +136,7 @@ export function createStep({
     if (picture) picture.hidden = !shown;
     slot.dataset.page = step.page;
     const full = slot.dataset.full === "yes";
+    body.classList.toggle("sheet", shown && !full);
     for (const name of CONTROLS)
       slot.style.setProperty(`--${name}`, full || step.controls.includes(name) ? "" : "none");
     for (const name of ["settings", "maps"]) slot.style.setProperty(`--${name}`, full ? "" : "none");
@@ -238,6 +247,7 @@ export function createStep({
         ? make("ul", "", ...lesson.recap.map((sentence) => make("li", "", fragment(sentence))))
         : make("p", "small", "What there was to learn is summed up here once you have answered the last question."),
       make("p", "", `${questions}: ${score}.`),
+      make("p", "", stillOpen(progress(), lesson)),
       ...drawCopy(),
     );
     if (!following) return;
@@ -262,6 +272,7 @@ export function createStep({
     drawFeedback();
   };
 
+  foldTo(false);
   words.replaceChildren(bar, body);
   drawFigure();
   refresh();
@@ -282,6 +293,16 @@ export function createStep({
       ended = true;
     },
   };
+}
+
+/** A sentence that names each question without an answer and each checked exercise that was not done. @param {Progress} progress @param {LessonOnSite} lesson */
+function stillOpen(progress, lesson) {
+  const parts = lesson.steps.flatMap(({ question, done }, i) => [
+    ...(question && outcomeOf(progress, lesson.name, i + 1) === UNANSWERED ? [`the question of step ${i + 1}`] : []),
+    ...(done && !isExerciseDone(progress, lesson.name, i + 1) ? [`the exercise of step ${i + 1}`] : []),
+  ]);
+  if (parts.length) return `Still open: ${new Intl.ListFormat("en-GB").format(parts)}.`;
+  return "Nothing is open: every question is answered, and every exercise that the page can check is done.";
 }
 
 /** The field of a question: choices, or a line to type. @param {NonNullable<import("./structs").LessonStep["question"]>} question */

@@ -94,6 +94,7 @@ async function startLessons(about) {
     query: { ...header.query, ...first.query },
     page: first.query.at_page,
     idle: !("text" in first.query), // the step opens its figure
+    compact: true,
     moved: (query, page, isNew) => {
       write(query, page, isNew);
       drawNavigation(header, places, query, "lessons");

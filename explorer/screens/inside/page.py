@@ -22,7 +22,7 @@ def draw() -> None:
         "inside",
         "What happens between the text and the prediction?",
         "The whole model with the numbers of this sentence, from the tokens to the next word; each block opens.",
-        _tabs,
+        tabs_of,
         lstm_tabs=_machine_tab,
     )
 
@@ -42,7 +42,8 @@ def _machine_tab(translation: Translation, model: ModelDescription) -> Tabs:
     return {"The machine": lambda: draw_machine_tab(translation, model)}
 
 
-def _tabs(translation: Translation, model: ModelDescription) -> Tabs:
+def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
+    """The tabs of the page, by title; a lesson draws one of them beside its text."""
     return {
         **_machine_tab(translation, model),
         LEDGER: lambda: draw_computation_tab(translation, model),

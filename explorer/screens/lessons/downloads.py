@@ -17,7 +17,7 @@ from explorer.files.picture_drawing import draw as draw_figure
 from explorer.lessons.answers import solve
 from explorer.lessons.expressions import TermError
 from explorer.lessons.handout import Figure, Paper, handout, paper_of, summary
-from explorer.lessons.lesson import IN_PLACE, Lesson, Step
+from explorer.lessons.lesson import OF_HEADS, Lesson, Step
 from explorer.lessons.progress import StepRecord
 from explorer.locale.messages import t
 from explorer.locale.text import quoted
@@ -90,7 +90,7 @@ def _solution(step: Step, start: Selection) -> str:
 
 def _drawn(step: Step, start: Selection) -> Selection | None:
     """The part of a step's selection that its figure shows; no step and no cell, which would give answers away."""
-    if step.link is None or step.link.page not in IN_PLACE:
+    if step.link is None or step.link.page not in OF_HEADS:
         return None
     view = start.view or ("head" if start.head and start.layer else "heads")
     view = format_view(dataclasses.replace(parse_view(view), guess=False))  # on paper, figures come last

@@ -128,6 +128,7 @@ def go(name: str, step: int = 1) -> None:
 
 def _open_start(lesson: Lesson, step: int) -> None:
     link = lesson.step(step).link
+    address.BLOCK.write({"block": dict(link.query).get("block", "") if link is not None else ""})
     if link is not None and link.models and not lesson.step(step).missing(runtime.models()):
         session.open_selection(start_of(lesson.step(step)))
         if "decode_method" in st.session_state:  # answers are those of greedy search
@@ -136,6 +137,8 @@ def _open_start(lesson: Lesson, step: int) -> None:
 
 def leave() -> None:
     """Close the lesson; progress is kept."""
+    if address.page() == "lessons":  # the list shows no machine
+        address.BLOCK.write({})
     st.session_state[_POSITION] = LessonPosition(progress=position().progress)
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from explorer.lessons.handout import OUTCOMES
-from explorer.lessons.lesson import CONTROLS, Lesson
+from explorer.lessons.lesson import CONTROLS, OF_HEADS, Lesson, Step
 from explorer.lessons.library import Library
+from explorer.lessons.progress import Outcome
 from explorer.locale.messages import t
 from explorer.locale.text import listed, plain
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.downloads import draw_downloads
 from explorer.screens.lessons.running_models import library, start_of
-from explorer.screens.lessons.step import draw_exercise, draw_question, draw_text, draw_view
-from explorer.web.page_parts import heading
+from explorer.screens.lessons.step import draw_exercise, draw_question, draw_text, draw_view, shows_view
+from explorer.web.page_parts import TabsOf, heading
 
 # Presentation mode: larger type for the projector, and nothing but the lesson. Streamlit's elements are sized in rem
 # and grow with the type; our own components are sized in pixels, so they are magnified by the same factor (23 / 16).
@@ -41,8 +44,32 @@ _LEAN = """<style>
 </style>"""
 
 
-def draw() -> None:
-    """Draw the whole page."""
+# The step's text stays in sight beside a long picture. On a phone it is a sheet over the picture's lower part, which a
+# switch folds; the bar above the picture then has no room for more than turning the step.
+_BESIDE = """<style>
+.st-key-lesson_fold { display: none; }
+@media (min-width: 769px) {
+  .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 0.5rem; align-self: flex-start; }
+  .st-key-lesson_sheet { max-height: calc(100dvh - 7.5rem); overflow: auto; scrollbar-width: thin; }
+}
+@media (max-width: 768px) {
+  .stMainBlockContainer { padding-bottom: 46dvh; }
+  .st-key-lesson_bar { gap: 0.4rem; }
+  .st-key-lesson_bar :is(.st-key-lesson_present, .st-key-lesson_leave) { display: none; }
+  .st-key-lesson_bar button { min-height: 2rem; padding: 0 0.6rem; }
+  .st-key-lesson_sheet {
+    position: fixed; z-index: 90; inset: auto 0 0 0; max-height: 44dvh; overflow: auto; overscroll-behavior: contain;
+    padding: 0.6rem 0.9rem 1rem; border-top: 2px solid var(--st-primary-color, #0f5e7d); border-radius: 12px 12px 0 0;
+    background: light-dark(#ffffff, #0f151b); box-shadow: 0 -4px 18px rgb(0 0 0 / 18%); }
+  .st-key-lesson_sheet h4 { padding: 0 6.5rem 0 0; font-size: 1.1rem; }
+  .st-key-lesson_fold { display: block; position: absolute; top: 0.4rem; right: 0.9rem; width: auto; }
+  .st-key-lesson_sheet:has(.st-key-lesson_fold input:checked) { max-height: 3.2rem; overflow: hidden; }
+}
+</style>"""
+
+
+def draw(tabs: Callable[[str], TabsOf]) -> None:
+    """Draw the whole page; `tabs` are those of another page, of which a step shows one."""
     for problem in lesson_session.problems():
         st.warning(plain(problem))
     lessons = library()
@@ -50,7 +77,7 @@ def draw() -> None:
     if lesson is None:
         _draw_list(lessons)
     else:
-        _draw_step(lesson, lesson_session.position().step)
+        _draw_step(lesson, lesson_session.position().step, tabs)
     lesson_session.keep()
 
 
@@ -122,7 +149,7 @@ def _draw_entry(number: int, lesson: Lesson) -> None:
         st.markdown(f"**{number}. {plain(lesson.title)}** · {plain(length)}  \n{plain(lesson.about)}")
 
 
-def _draw_step(lesson: Lesson, at: int) -> None:
+def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
     step, presenting = lesson.step(at), lesson_session.position().presenting
     if presenting:
         st.html(_PRESENTING)
@@ -131,27 +158,44 @@ def _draw_step(lesson: Lesson, at: int) -> None:
     says = "--reads: block; " if "views" in left_out else ""
     st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
     _draw_bar(lesson, at, presenting)
-    st.markdown(f"#### {plain(step.title)}")
     start = start_of(step)
     if step.link is not None and step.link.page:
-        text, view = st.columns([1, 2] if presenting else [2, 3], gap="medium")
+        text, view = st.columns(_widths(step, presenting), gap="medium")
     else:
         text, view = st.container(), st.container()
-    with text:
+    beside = shows_view(lesson, at)
+    if beside:
+        st.html(_BESIDE)
+    with text, st.container(key="lesson_sheet" if beside else "lesson_text"):
+        st.markdown(f"#### {plain(step.title)}")
+        if beside:
+            _draw_fold()
         draw_text(step, start)
         draw_exercise(lesson, at, start)
         draw_question(lesson, at, start)
     with view:
-        draw_view(lesson, at)
+        draw_view(lesson, at, tabs)
     if at == len(lesson.steps):
         _draw_ending(lesson)
         if not presenting:
             draw_downloads((lesson,))
 
 
+def _widths(step: Step, presenting: bool) -> list[int]:
+    """The widths of text and view: the machine and the tabs of other pages need most of the page."""
+    if step.link is not None and step.link.page not in OF_HEADS:
+        return [2, 5]
+    return [1, 2] if presenting else [2, 3]
+
+
+@st.fragment
+def _draw_fold() -> None:
+    st.toggle(t("Fold"), key="lesson_fold", help=t("Fold the text, to see the whole picture."))
+
+
 def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
     """Draw lesson, step, and buttons to change the step, which Page Up, Page Down and presenter remotes press."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(t("**{lesson}** · step {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
         _draw_turn_button(t("Back"), "lesson_previous", "PageUp", lesson, at - 1)
         _draw_turn_button(t("Next"), "lesson_next", "PageDown", lesson, at + 1)
@@ -189,6 +233,7 @@ def _draw_ending(lesson: Lesson) -> None:
         else:
             st.caption(t("What there was to learn is summed up here once you have answered the last question."))
         st.markdown(_score(lesson))
+        st.markdown(_still_open(lesson))
         following = library().after(lesson.name)
         if following is None:
             st.markdown(t("This was the last lesson. Every page of the app is now yours to explore."))
@@ -201,6 +246,20 @@ def _draw_ending(lesson: Lesson) -> None:
             args=(following.name,),
         )
         st.caption(plain(following.about))
+
+
+def _still_open(lesson: Lesson) -> str:
+    """Name each question without an answer and each exercise that the app has not seen done."""
+    progress = lesson_session.position().progress
+    parts = []
+    for at, step in enumerate(lesson.steps, start=1):
+        if step.question is not None and progress.outcome(lesson.name, at) == Outcome.UNANSWERED:
+            parts.append(t("the question of step {at}", at=at))
+        if step.done is not None and not progress.is_done(lesson.name, at):
+            parts.append(t("the exercise of step {at}", at=at))
+    if not parts:
+        return t("Nothing is open: every question is answered, and every exercise that the app can check is done.")
+    return t("Still open: {parts}.", parts=listed(parts))
 
 
 def _score(lesson: Lesson) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 OPEN = "_lesson_open"  # in the session: whether a lesson has been open in it
 PAGE = "pages/lessons.py"
+LOOK_SECONDS = 3
 
 
 def draw(page: str) -> None:
@@ -46,7 +47,9 @@ def _draw_step(lesson: Lesson) -> None:
     with st.sidebar, st.container(border=True):
         st.markdown(f"**{plain(step.title)}**")
         st.caption(plain(t("{lesson}, step {at} of {n}", lesson=lesson.title, at=at, n=len(lesson.steps))))
-        draw_exercise(lesson, at, start)
+        # The page's own fragments do not run the sidebar, so an open exercise looks for itself whether it is done.
+        waiting = step.done is not None and not lesson_session.record(lesson.name, at).done
+        st.fragment(draw_exercise, run_every=LOOK_SECONDS if waiting else None)(lesson, at, start)
         draw_question(lesson, at, start)
         with st.container(horizontal=True, gap="small"):
             _draw_buttons(lesson, at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Literal
 
 import streamlit as st
@@ -11,16 +12,17 @@ from explorer.decoding.selection import Selection
 from explorer.lessons import exercises
 from explorer.lessons.answers import MAX_ANSWER, Solution, feedback, is_right, solve
 from explorer.lessons.expressions import TermError
-from explorer.lessons.lesson import IN_PLACE, Lesson, Link, Question, Step
+from explorer.lessons.lesson import IN_PLACE, OF_HEADS, Lesson, Link, Question, Step
 from explorer.lessons.progress import Outcome
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import broken_claims, evaluate, fill, start_of
-from explorer.web import changes_in_force, runtime, session
+from explorer.web import address, changes_in_force, runtime, session
 from explorer.web.attention_views import draw_heads, draw_stepper
 from explorer.web.faults import contained
 from explorer.web.open_translation import address_of, open_translation
+from explorer.web.page_parts import TabsOf
 from model.folder import SHIPPED
 
 
@@ -45,8 +47,16 @@ def draw_text(step: Step, start: Selection) -> None:
         st.warning(_mismatch(f"{error}."))
 
 
-def draw_view(lesson: Lesson, at: int) -> None:
-    """Draw the step's view, if it can be drawn in place, and a button that opens its page."""
+def shows_view(lesson: Lesson, at: int) -> bool:
+    """Whether the step's view stands beside its text: it has one, which does not wait for an answer."""
+    step = lesson.step(at)
+    if step.link is None or step.link.page not in IN_PLACE or step.missing(runtime.models()):
+        return False
+    return not step.after or lesson_session.has_answered(lesson.name, at)
+
+
+def draw_view(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
+    """Draw the step's view, if it can be drawn in place, and a button that opens its page; `tabs` are other pages'."""
     step = lesson.step(at)
     link = step.link
     if link is None or not link.page or step.missing(runtime.models()):
@@ -60,7 +70,7 @@ def draw_view(lesson: Lesson, at: int) -> None:
         return
     if link.page in IN_PLACE:
         _draw_detour(step, lesson, at)
-        _draw_in_place(f"lesson_{lesson.name}_{at}", link.page)
+        _draw_in_place(lesson, at, tabs)
     _draw_open_button(lesson, at, link)
 
 
@@ -80,13 +90,24 @@ def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:
 
 @st.fragment
 @contained("lesson_view")
-def _draw_in_place(key: str, page: str) -> None:
-    """Draw the view; its messages rerun only this part of the page."""
-    opened = open_translation(edited=True)
+def _draw_in_place(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
+    """Draw the view; its messages rerun only this part of the page, and the whole page once the exercise is done."""
+    step = lesson.step(at)
+    link = step.link
+    if link is None:
+        return
+    opened = open_translation(edited=link.page in OF_HEADS)
     if opened is None:
         return
+    key = f"lesson_{lesson.name}_{at}"
+    if link.page not in OF_HEADS:
+        named = tabs(link.page)(opened.translation, runtime.describe(opened.translation.model))
+        named[link.tab or next(iter(named))]()
+        session.write_address(address_of(opened))
+        _take_exercise(lesson, at, start_of(step))
+        return
     changes_in_force.draw_edited(opened.translation)
-    if page == "translate":
+    if link.page == "translate":
         result = draw_stepper(opened, key=key)
         if result.fork is not None:
             path = (*opened.translation.path[: result.fork.step - 1], result.fork.token_id)
@@ -95,6 +116,7 @@ def _draw_in_place(key: str, page: str) -> None:
     else:
         draw_heads(opened, key=key, explains=False)
     session.write_address(address_of(opened))
+    _take_exercise(lesson, at, start_of(step))
 
 
 def _draw_open_button(lesson: Lesson, at: int, link: Link) -> None:
@@ -109,10 +131,10 @@ def _draw_open_button(lesson: Lesson, at: int, link: Link) -> None:
     if st.button(label, key="lesson_open", type=kind, help=t("The lesson stays open in the sidebar.")):
         if link.tab:
             st.session_state[f"{link.page}_tab"] = link.tab
-        st.switch_page(f"pages/{link.page}.py", query_params=address(link))
+        st.switch_page(f"pages/{link.page}.py", query_params=address_of_link(link))
 
 
-def address(link: Link) -> dict[str, str]:
+def address_of_link(link: Link) -> dict[str, str]:
     """The URL parameters of a step's page, the lesson's included."""
     query = dict(link.query) | lesson_session.link()
     if link.models:
@@ -128,26 +150,23 @@ def reader() -> Selection:
 
 
 def draw_exercise(lesson: Lesson, at: int, start: Selection) -> None:
-    """Draw the step's exercise and, if the app can check it, whether it was done."""
+    """Draw the step's exercise and, if the app can check it, whether it was done: what the reader does ticks itself."""
     step = lesson.step(at)
     if not step.do:
         return
     st.markdown(t("**Do:** {exercise}", exercise=_filled(step.do, start)))
     if step.done is None:
         return
+    _take_exercise(lesson, at, start)
     if lesson_session.record(lesson.name, at).done:
         st.markdown(f":material/check: {t('Done.')}")
-        return
-    key = f"lesson_do_{lesson.name}_{at}"
-    if not st.button(t("Check what I did"), key=key, on_click=_check_exercise, args=(lesson.name, at, step, start)):
-        return
-    if not lesson_session.record(lesson.name, at).done:
-        st.caption(t("Not yet. Views report a moment after your last move: wait a second, then check again."))
 
 
-def _check_exercise(name: str, at: int, step: Step, start: Selection) -> None:
-    if has_done(step, start):
-        lesson_session.set_done(name, at)
+def _take_exercise(lesson: Lesson, at: int, start: Selection) -> None:
+    """Record that the exercise was done, if it just was, and run the whole page: text and address then show it."""
+    if not lesson_session.record(lesson.name, at).done and has_done(lesson.step(at), start):
+        lesson_session.set_done(lesson.name, at)
+        st.rerun()
 
 
 def has_done(step: Step, start: Selection) -> bool:
@@ -161,7 +180,8 @@ def has_done(step: Step, start: Selection) -> bool:
             return False
     own = tuple(summary for name, summary in runtime.models().items() if name not in SHIPPED)
     widgets = {str(key): value for key, value in st.session_state.items()}
-    state = exercises.ReaderState(reader(), start, widgets, own, len(changes_in_force.changes()))
+    block = address.BLOCK.current().get("block", "")
+    state = exercises.ReaderState(reader(), start, widgets, own, len(changes_in_force.changes()), block)
     return exercises.is_done(step.done.left, state)
 
 

@@ -17,11 +17,12 @@ def draw() -> None:
         "What may a token not look at, and what if it could?",
         "Padding fills up the short sentences of a batch, and the future is what the decoder has yet to say. A mask "
         "closes both: closed cells get the lowest possible score, so that softmax gives them nothing.",
-        _tabs,
+        tabs_of,
     )
 
 
-def _tabs(translation: Translation, model: ModelDescription) -> Tabs:
+def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
+    """The tabs of the page, by title; a lesson draws one of them beside its text."""
     return {
         "The masks": lambda: draw_masks_tab(translation, model),
         "Given target": lambda: draw_target_tab(translation, model),

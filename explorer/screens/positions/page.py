@@ -19,11 +19,12 @@ def draw() -> None:
         "Attention reads all words at once and has no notion of order. So a vector that stands for a word's position "
         "(positional encoding) is added to the word's own, or the scores are told how far apart two words are. "
         "Positions count from 0 here, as in the formula.",
-        _tabs,
+        tabs_of,
     )
 
 
-def _tabs(translation: Translation, model: ModelDescription) -> Tabs:
+def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
+    """The tabs of the page, by title; a lesson draws one of them beside its text."""
     return {
         "The table": lambda: draw_table_tab(model),
         "One word": lambda: draw_word_tab(translation, model),

@@ -17,7 +17,7 @@ from explorer.lessons.answers import is_right, solve
 from explorer.lessons.exercises import ReaderState, is_done, is_exercise
 from explorer.lessons.expressions import TermError, as_number
 from explorer.lessons.handout import html_of
-from explorer.lessons.lesson import IN_PLACE, Lesson, Step
+from explorer.lessons.lesson import OF_HEADS, Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
 from explorer.lessons.library import FOLDER
 from explorer.screens.inside.machine import LEDGER
@@ -149,7 +149,7 @@ def test_a_handout_has_every_step_and_current_figures(lesson: Lesson) -> None:
     page = make_handout(lesson, answers=True).decode()
     for number, step in enumerate(lesson.steps, start=1):
         assert f"{number}. {html.escape(step.title)}" in page
-    shows = [step for step in lesson.steps if step.link and step.link.page in IN_PLACE]
+    shows = [step for step in lesson.steps if step.link and step.link.page in OF_HEADS]
     here = [step for step in shows if not step.missing(runtime.models())]
     drawings = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
     captions = re.findall(r"<figcaption>Figure \d+\. (.*?)</figcaption>", page)

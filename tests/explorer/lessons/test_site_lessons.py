@@ -118,7 +118,7 @@ def test_a_question_about_the_readers_own_sentence_is_left_to_the_browser(shippe
     assert question.here == LessonTerm("predicted", {"row": "1"})
     assert question.accepted == []
     solution = json.loads(opened(question.salt, question.solution))
-    assert solution["right"] == f"<code>{ANSWER}</code>: it begins at the end."
+    assert solution["right"] == f"<code>{ANSWER}</code>, since it begins at the end."
     assert solution["opens"] is True
     weight = "weight kind=cross layer=1 head=1 row=1 key=1 of=here"
     left = made("Open: attention?kind=cross\n" + QUESTION.format(weight))
