@@ -177,7 +177,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
     measurements.store.clear()
 
 
-PROBE = ("All heads", "One head", "Surgery", "Importance", "Search", "Grammar", "Export")
+PROBE = ("All heads", "One head", "Surgery", "Patching", "Importance", "Search", "Grammar", "Take away")
 MASKS = ("The masks", "Given target", "While decoding", "Trained without it", "Open padding")
 POSITIONS = (
     "The table",

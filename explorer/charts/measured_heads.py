@@ -25,7 +25,7 @@ from explorer.locale.text import fixed, rounded
 from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import PruningCurve
-from explorer.probing.patching import Patched, point_names
+from explorer.probing.patching import PLACES, Patched, PatchMeans, point_names
 from explorer.probing.pattern_shares import coverage
 from explorer.probing.roles import Role
 from model.analysis.patching import Stack
@@ -211,12 +211,30 @@ _TITLES: dict[Stack, str] = {"encoder": "Source side", "decoder": "Target side"}
 
 def patch_plot(patched: Patched, stack: Stack) -> Plot:
     """Draw how replacing the vector at each place of a stack changes the log-probability of the predicted token."""
-    change = patched.change(stack)
-    top = max(float(np.abs(patched.change(each)).max()) for each in _TITLES) or 1e-9
-    rows, columns = point_names(len(change)), patched.columns(stack)
+    change, columns = patched.change(stack), patched.columns(stack)
+    rows = point_names(len(change))
+    figure = _patch_map(change, rows, labels(columns), stack, patched.top)
+    table: dict[str, list[Any]] = {"position": numbered(columns)}
+    for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
+        table[f"{name}: change (nats)"] = [rounded(float(value), 3) for value in values]
+        table[f"{name}: likeliest"] = list(instead)
+    return Plot(figure, patched.caption(stack), _TITLES[stack], table)
+
+
+def mean_patch_plot(means: PatchMeans, stack: Stack) -> Plot:
+    """Draw the mean effect of the vectors at each kind of place of a stack, over pairs of sentences."""
+    item, rows = means.vectors[stack], point_names(len(means.vectors[stack].value))
+    figure = _patch_map(item.value, rows, PLACES[stack], stack, means.top)
+    point, place = np.unravel_index(int(np.nanargmax(np.abs(item.value))), item.value.shape)
+    value, low, high = (fixed(x, 2, signed=True) for x in item.at(int(point), int(place)))
+    caption = f"Largest: {PLACES[stack][place]}, {rows[point]}: {value} ({low} to {high}) nats."
+    return Plot(figure, caption, _TITLES[stack], {})
+
+
+def _patch_map(change: Scores, rows: Sequence[str], columns: Sequence[str], stack: Stack, top: float) -> go.Figure:
     figure = heatmap(
         change,
-        x=labels(columns),
+        x=columns,
         y=rows,
         x_title="source token (← of the other sentence)" if stack == "encoder" else "decoder has read",
         y_title="output of layer",
@@ -224,10 +242,6 @@ def patch_plot(patched: Patched, stack: Stack) -> Plot:
         scale_title="nats",
         height=200 + 30 * len(rows),
     )
-    words = [[fixed(float(value), 1, signed=True) for value in line] for line in change]
+    words = [[fixed(float(value), 1, signed=True) if np.isfinite(value) else "" for value in line] for line in change]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
-    table: dict[str, list[Any]] = {"position": numbered(columns)}
-    for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
-        table[f"{name}: change (nats)"] = [rounded(float(value), 3) for value in values]
-        table[f"{name}: likeliest"] = list(instead)
-    return Plot(figure, patched.caption(stack), _TITLES[stack], table)
+    return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,10 @@ from model.points import Head
 
 ScoresByKind = Mapping[AttentionKind, NDArray[np.float64]]
 
+FIRST = (
+    *("effective_keys", "previous", "itself", "next", "first", "end", "punctuation", "diagonal"),
+    *("accuracy", "error_rate"),
+)  # the ten that are shown first
 SHORT = (
     *("effective_keys", "normalised_entropy", "confidence", "mean_distance", "previous", "itself", "next", "first"),
     *("end", "punctuation", "duplicate", "induction", "rare", "diagonal", "mirror", "lexical", "lexical_input"),
@@ -56,9 +60,13 @@ def roles(probe: Probe) -> dict[Head, Role]:
 
 
 def head_rows(
-    probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS, *, intervals: bool = False
+    probe: Probe,
+    kinds: Iterable[AttentionKind] = ATTENTION_KINDS,
+    statistics: Sequence[str] = SHORT,
+    *,
+    intervals: bool = False,
 ) -> list[dict[str, Any]]:
-    """Make a row per head: its role and the means of its main scores, without empty columns.
+    """Make a row per head: its role and the means of the scores of these statistics, without empty columns.
 
     With `intervals`, each score is text: the mean, and the ends of its interval in brackets.
     """
@@ -68,7 +76,7 @@ def head_rows(
         value, low, high = item.at(*place)
         if not intervals or not math.isfinite(value):
             return rounded(value, 3)
-        return f"{fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)})"
+        return with_interval(value, low, high)
 
     head_roles = roles(probe)
     rows = []
@@ -80,15 +88,43 @@ def head_rows(
             "head": index_name(layer, head),
             "role": head_roles[kind, layer, head].name,
         }
-        for statistic in SHORT:
+        for statistic in statistics:
             item = probe.kinds[kind].scores.get(statistic)
             row[title_of(statistic)] = cell(item.estimate, layer, head) if item is not None else None
-            if statistic in CORPUS:
+            if statistic in CORPUS and statistics is SHORT:
                 whole = probe.kinds[kind].corpus.get(statistic)
                 row[whole_title(statistic)] = cell(whole.estimate, layer, head) if whole is not None else None
         rows.append(row)
     columns = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     return [{name: row[name] for name in columns} for row in rows]
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """Write a number with the ends of its interval in brackets, with two decimals."""
+    return f"{fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)})"
+
+
+def brief_rows(rows: Iterable[Mapping[str, Any]], *, every: bool = False) -> list[dict[str, Any]]:
+    """The rows of :func:`head_numbers` for the screen: the first ten statistics or `every`, numbers as text.
+
+    Each number has two decimals and its interval in brackets; the standard deviations are in the tables to take away.
+    """
+    wanted = {title_of(name) for name in FIRST}
+
+    def text(row: Mapping[str, Any], name: str) -> str:
+        value, low, high = (row.get(f"{name}{end}") for end in ("", ", low", ", high"))
+        if value is None:
+            return ""
+        return fixed(value, 2) if low is None or high is None else with_interval(value, low, high)
+
+    columns = ("mean", "uniform", "above uniform", "untrained", "above untrained")
+    return [
+        {"statistic": row["statistic"], "unit": row["unit"]}
+        | {name: text(row, name) for name in columns}
+        | {"sentences": row["sentences"]}
+        for row in rows
+        if every or row["statistic"] in wanted
+    ]
 
 
 def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:

@@ -113,9 +113,9 @@ def edits_of(model: str, text: str, changes: Changes, means: Means | None = None
         if missing := [head for head in heads if head not in earlier]:
             raise NoMeans(
                 t(
-                    "The mean of {n} edited head is taken over the sample of the Probe page: open its tab Surgery "
+                    "The mean of {n} edited head is taken over the sample of the Probe page: open Surgery there "
                     "first. The model is shown unedited until then.",
-                    "The mean of {n:,} edited heads is taken over the sample of the Probe page: open its tab Surgery "
+                    "The mean of {n:,} edited heads is taken over the sample of the Probe page: open Surgery there "
                     "first. The model is shown unedited until then.",
                     n=len(missing),
                 )

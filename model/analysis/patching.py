@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import ModelConfig
+from model.config import ATTENTION_KINDS, SOS, AttentionKind, ModelConfig
 from model.decoding.search import output_rules, target_log_probs
 from model.edits import patch
 from model.plurals import plural
-from model.points import embedded, layer_output
+from model.points import attention_scope, embedded, layer_output
 from model.recording import PointRecorder
 from model.tap import Tap
 from model.transformer import Transformer
@@ -75,11 +75,7 @@ def patch_grid(
     Raises:
         PatchError: the sources differ in length, or are equal.
     """
-    if len(src) != len(other):
-        raise PatchError(
-            f"Patching needs two sentences of equal length in tokens: this one has {plural(len(src) - 1, 'token')}, "
-            f"the other one {len(other) - 1}. Change a word for another one."
-        )
+    _check_lengths(src, other)
     if list(src) == list(other):
         raise PatchError("Both sentences are the same for this model: nothing changes. Change a word.")
     config = model.config
@@ -98,20 +94,96 @@ def patch_grid(
     grid = PatchGrid(float(own_log_probs[0, token]), float(other_log_probs[0, token]), {}, {})
     for stack, names in points.items():
         n = len(src) if stack == "encoder" else len(read)
-        patches = (patch(config, {point: _on_diagonal(donor.tensors[point])}) for point in names)
+        patches = (patch(config, {point: _on_diagonal(donor.tensors[point][0])}) for point in names)
         runs = torch.stack([run(src, n, tap) for tap in patches])
         grid.log_probs[stack] = runs[..., token].double().numpy()
         grid.likeliest[stack] = runs.argmax(dim=-1).numpy()
     return grid
 
 
+def _check_lengths(src: Sequence[int], other: Sequence[int]) -> None:
+    if len(src) != len(other):
+        raise PatchError(
+            f"Patching needs two sentences of equal length in tokens: this one has {plural(len(src) - 1, 'token')}, "
+            f"the other one {len(other) - 1}. Change a word for another one."
+        )
+
+
 def _on_diagonal(donor: Tensor) -> Callable[[Tensor], Tensor]:
-    """A function that replaces position p in row p of its argument, [position, position, d_model]."""
+    """A function that replaces index i of axis 1 in row i of its argument, [i, i, …], by that of the donor, [i, …]."""
 
     def replaced(x: Tensor) -> Tensor:
-        positions = torch.arange(x.size(0))
+        places = torch.arange(x.size(0))
         changed = x.clone()
-        changed[positions, positions] = donor[0, positions]
+        changed[places, places] = donor[places]
         return changed
 
     return replaced
+
+
+@dataclass(frozen=True, eq=False)
+class SourceEffects:
+    """A translation read beside other sources of the same length, row by row.
+
+    Shapes: own [row], others [source, row]: the log-probability of the token that the translation has there, in nats;
+    changes [source, row]: whether another token is likelier with the other source.
+    """
+
+    own: Floats
+    others: Floats
+    changes: NDArray[np.bool_]
+
+    def row(self, source: int) -> int:
+        """The row (from 0) that another source changes most."""
+        return int(np.abs(self.others[source] - self.own).argmax())
+
+
+@torch.inference_mode()
+def source_effects(
+    model: Transformer, src: Sequence[int], others: Sequence[Sequence[int]], path: Sequence[int]
+) -> SourceEffects:
+    """Read a translation with its own source and with each of the others, and compare its predictions.
+
+    Shapes: src and others: ids with <eos>, equally many; path: the ids of the translation.
+
+    Raises:
+        PatchError: a source differs in length.
+    """
+    for other in others:
+        _check_lengths(src, other)
+    rows = torch.tensor([[SOS, *path[:-1]]]).expand(len(others) + 1, -1)
+    logits = model(torch.tensor([list(src), *map(list, others)]), rows)
+    log_probs = target_log_probs(logits, output_rules(model.config))
+    tokens = torch.tensor(list(path))
+    chosen = log_probs.gather(2, tokens.expand(len(rows), -1)[..., None])[..., 0].double().numpy()
+    changes = (log_probs.argmax(dim=-1) != tokens).numpy()
+    return SourceEffects(chosen[0], chosen[1:], changes[1:])
+
+
+@torch.inference_mode()
+def patch_heads(
+    model: Transformer, src: Sequence[int], other: Sequence[int], read: Sequence[int], token: int
+) -> dict[AttentionKind, Floats]:
+    """Replace the output of every head, one at a time and at all positions, by that from a run on another source.
+
+    Arguments as in :func:`patch_grid`. Returns the log-probability of `token`, [layer, head] by kind.
+
+    Raises:
+        PatchError: the sources differ in length.
+    """
+    _check_lengths(src, other)
+    config, rules = model.config, output_rules(model.config)
+    outputs = {
+        (kind, layer): f"{attention_scope(kind, layer)}.output"
+        for kind in ATTENTION_KINDS
+        for layer in range(config.n_layers(kind))
+    }
+    tgt, donor = torch.tensor([list(read)]), PointRecorder(list(outputs.values()))
+    model(torch.tensor([list(other)]), tgt, tap=donor)
+    log_probs: dict[AttentionKind, list[NDArray[np.float64]]] = {kind: [] for kind in ATTENTION_KINDS}
+    for (kind, _), point in outputs.items():
+        n = config.n_heads(kind)
+        tap = patch(config, {point: _on_diagonal(donor.tensors[point][0])})
+        logits = model(torch.tensor([list(src)]).expand(n, -1), tgt.expand(n, -1), tap=tap)
+        log_probs[kind].append(target_log_probs(logits, rules)[:, -1, token].double().numpy())
+    return {kind: np.stack(layers) for kind, layers in log_probs.items()}

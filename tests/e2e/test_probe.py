@@ -42,7 +42,7 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
 def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visit, elsewhere: Visit) -> None:
     page = visit(f"{ADDRESS}&edit=%3Cimg%20src=x%20onerror=alert(1)%3E.1.1.zero&sample=task.60")
     expect(page.get_by_text(re.compile("Measured on 60 of 1,505"))).to_be_visible()
-    tab(page, "Surgery")
+    tab(page, "Effect on the answer")
     expect(page.get_by_text("is left out")).to_be_visible()
     assert page.locator("img[src=x]").count() == 0
     expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
@@ -61,12 +61,18 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visi
 
     page.get_by_role("button", name="Undo").click()
     wait_for(page, edit=None)
-    expect(page.get_by_role("tab", name="Surgery")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Effect on the answer")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
 
     again = elsewhere(link)
     expect(again.get_by_text("The translation changes.")).to_be_visible()
     expect(again.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
+
+
+def test_a_link_to_a_former_tab_leads_to_its_new_home_and_can_be_copied(visit: Visit) -> None:
+    page = visit(f"{ADDRESS}&probe_tab=Patching")
+    expect(page.get_by_role("textbox", name="The other sentence")).to_be_visible()
+    wait_for(page, probe_tab="Effect on the answer", probe_effect="Patching")
 
 
 @pytest.mark.slow

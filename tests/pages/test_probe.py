@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,31 @@ import spacy
 from streamlit.testing.v1 import AppTest
 
 from explorer.probing import syntax
+from explorer.probing.tables import FIRST
 from explorer.screens.probe import words as grammar
+from explorer.screens.probe.page import MOVED
 from explorer.web import measurements, runtime
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.toy_models import save_toy
-from tests.pages.page import address, assert_says, choose, click, plotted, press, role_grids, run, tables, visit, words
+from tests.pages.page import (
+    address,
+    assert_says,
+    choose,
+    click,
+    has_key,
+    plotted,
+    press,
+    role_grids,
+    run,
+    table_with,
+    tables,
+    visit,
+    widget,
+    words,
+)
 
-TABS = ("All heads", "One head", "Surgery", "Importance", "Search", "Grammar", "Export")
+# The page's tabs, and the former tabs, which links still name: both lead somewhere.
+TABS = ("All heads", "One head", "Effect on the answer", "Take away", *MOVED)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,7 +76,10 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     )
     table = tables(at)[0].set_index(["kind", "head"])
     assert len(table) == 8 + 2 + 2
-    assert table.loc[("cross", "L1 H1"), "alignment error rate"] <= 0.05
+    error_rate, *interval = map(float, re.findall(r"[\d.]+", table.loc[("cross", "L1 H1"), "alignment error rate"]))
+    assert interval[0] <= error_rate <= interval[1] <= 0.05
+    assert len(table.columns) == len(FIRST), "the role, and those of the first ten that apply: it has no punctuation"
+    assert len(tables(choose(probe(), probe_every=True))[0].columns) > 20
     assert table.loc[("cross", "L1 H1"), "role"] == "alignment (predicts)"
     assert [figure["data"][0]["z"].shape for figure in plotted(at)] == [(2, 4), (1, 2), (1, 2)]
     assert [len(grid["tiles"]) for grid in role_grids(at)] == [8, 2, 2], "a thumbnail for each head"
@@ -137,11 +159,33 @@ def test_a_card() -> None:
     assert len(maps) == len(covers) == 3, "the best, the median and the worst sentence"
     for weights, cover in zip(maps, covers, strict=True):
         assert np.allclose(cover["data"][0]["y"], weights["data"][0]["z"].sum(axis=0), atol=1e-5)
-    deviations = {f"{of}standard deviation" for of in ("", "uniform ", "untrained ")}
-    assert deviations | {"mean", "uniform", "untrained", "sentences"} <= set(tables(at)[-1].columns)
     assert at.query_params["head"] == "2"
+    choose(at, probe_head_part="Scores")
+    scores = tables(at)[-1].set_index("statistic")
+    assert {"mean", "uniform", "above uniform", "untrained", "sentences"} <= set(scores.columns)
+    assert re.fullmatch(r"0\.\d\d \(0\.\d\d to 0\.\d\d\)", scores.loc["alignment error rate", "mean"])
+    assert len(tables(choose(at, card_every=True))[-1]) > len(scores) <= len(FIRST)
+    choose(at, probe_head_part="Why there")
     press(at, "Take its scores apart")
     assert_says(at, "Over 50 sentences.", "as key and")
+
+
+def test_a_note_stays_with_its_head_and_goes_into_the_report() -> None:
+    at = probe("One head")
+    choose(at, card_kind="cross", probe_note_reverse_cross_0_0="reads the source <backwards>")
+    choose(at, card_head=2)
+    assert not widget(at, "probe_note_reverse_cross_0_1").value
+    run(at, probe_tab="Take away")
+    assert "So far: The importance of each head and Notes." in words(at)
+    assert at.session_state["probe_notes"] == {"reverse": {("cross", 0, 0): "reads the source <backwards>"}}
+
+
+@pytest.mark.parametrize("former", MOVED)
+def test_a_link_to_a_former_tab_leads_to_its_new_home(former: str) -> None:
+    at = probe(former)
+    for name, value in MOVED[former].items():
+        assert address(at).get(name, "Surgery") == value, "the first part is not named"
+        assert not has_key(at, name) or widget(at, name).value == value
 
 
 def test_importance() -> None:
@@ -157,7 +201,8 @@ def test_importance() -> None:
 
 def test_search() -> None:
     at = probe("Search")
-    choose(at, search_kind="cross", search_rows="predicted", search_query="q", search_key="Q")
+    choose(at, card_kind="cross")
+    choose(at, search_rows="predicted", search_query="q", search_key="Q")
     hits = tables(at)[0]
     assert hits["weight"].is_monotonic_decreasing
     assert hits["from (query)"].str.endswith(" q").all()
@@ -181,31 +226,50 @@ def test_grammar_with_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     nlp.add_pipe("toy_parser")
     monkeypatch.setattr(grammar, "load_pipeline", lambda lang: nlp)
     at = probe("Grammar", model="adjective-swap", text="I read red books")
-    assert_says(at, "Most clearly above uniform attention", "relations have such a head")
-    assert "amod" in set(tables(at)[1]["relation"])
-    assert tables(at)[0]["head"][0] == "uniform"
-    run(at, probe_tab="Search")
+    assert_says(at, "Most clearly above uniform attention")
+    assert tables(at)[0]["head"].tolist() == ["uniform", "L1 H1"], "the other heads are behind a click"
+    assert len(tables(at)[1]) > 2
+    choose(at, card_kind="encoder")
+    assert "amod" in set(tables(at)[2]["relation"])
+    assert_says(at, "relations have such a head")
+    choose(at, card_kind="cross")
+    choose(at, probe_head_part="Search")
     choose(at, search_key="ADJ")
     assert len(tables(at)[0]) == 50
-    choose(at, search_kind="decoder")
+    choose(at, card_kind="decoder")
     assert "can this head look from any word to “ADJ”." in words(at), "the toy knows no French adjective"
     choose(at, search_key="X")
     assert len(tables(at)[0]) == 50, "a word that it does not know is tagged X, as is every target word"
     grammar._pipeline.clear()
 
 
-def test_patching_shows_where_a_letter_is_carried() -> None:
+def test_patching_opens_on_a_pair_that_changes_the_answer_and_watches_the_row_that_changes_most() -> None:
     at = probe("Patching")
+    other = widget(at, "patching_other").value
+    assert sum(a != b for a, b in zip(other, "headlight", strict=True)) == 1
+    source, target, *heads = plotted(at)
+    for figure in (source, target):
+        assert figure["data"][0]["zmax"] == -figure["data"][0]["zmin"] >= 1, "noise does not fill the scale"
+    assert [figure["data"][0]["z"].shape for figure in heads] == [(2, 4), (1, 2), (1, 2)]
+    assert np.abs(source["data"][0]["z"]).max() > 1
+    assert "becomes likeliest" in words(at)
+    choose(at, patching_other="headlight")
     assert "Both sentences are the same for this model" in words(at)
     choose(at, patching_other="headlight!")
     assert "equal length in tokens: this one has 9 tokens" in words(at)
     choose(at, patching_other="beadlight")
-    source, target = plotted(at)
+    source, target = plotted(at)[:2]
     assert source["data"][0]["z"].shape == (3, 10)
-    assert target["data"][0]["z"].shape[0] == 2
-    next(box for box in at.selectbox if box.label == "The prediction to watch").set_value(8).run()
-    assert not at.exception
-    assert_says(at, "The largest effect of a single vector is at 1 “h ← b”", "“b” becomes likeliest")
+    assert target["data"][0]["z"].shape == (2, 9), "the last letter but <eos> is watched"
+    assert_says(
+        at, "the largest effect of a single vector is at 1 “h ← b”", "“b” becomes likeliest", "Of single heads,"
+    )
+    press(at, "Average over up to 30 pairs")
+    assert_says(at, "Over 30 pairs, chosen because one word changes the answer")
+    means = table_with(at, "patched")
+    assert (means["low"] <= means["change (nats)"]).all()
+    changed = means.set_index("patched")["change (nats)"]
+    assert changed["encoder embedding, changed word"] < -1 < changed["encoder embedding, <eos>"]
 
 
 def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,15 +363,15 @@ def test_a_row_edited_by_hand() -> None:
 
 
 def test_a_pattern_needs_equal_lengths_and_says_so() -> None:
-    at = probe("Surgery")
-    at.session_state["surgery_patch_fold"] = True
-    choose(at, surgery_patch_kind="encoder")
     for other, sentence in (
         ("abc", "“abc” has 4 source tokens with <eos>, this sentence has 10"),
         ("attention", "given the pattern of another sentence (attention)"),
     ):
-        choose(at, surgery_other=other)
-        assert sentence in words(click(at, "surgery_patch_do"))
+        at = probe("Patching")
+        at.session_state["patching_head_fold"] = True
+        choose(at, patching_head_kind="encoder", patching_other=other)
+        assert sentence in words(click(at, "patching_do"))
+        assert widget(at, "probe_effect").value == "Surgery", "which shows the translation"
     assert "Over its 10 steps" in words(at)
 
 

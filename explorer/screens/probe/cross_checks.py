@@ -1,4 +1,4 @@
-"""The Probe page's tabs Cross-checks (weights beside other measures) and Patching (vectors of another sentence)."""
+"""The part Cross-checks of the Probe page: weights beside other measures of what a prediction rests on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from explorer.charts.measured_heads import patch_plot, source_share_plot
-from explorer.decoding.translator import InputError, Translation
+from explorer.charts.measured_heads import source_share_plot
+from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.probing.cross_checks import (
@@ -23,7 +23,6 @@ from explorer.probing.cross_checks import (
     source_counts,
 )
 from explorer.probing.measured import Measured
-from explorer.probing.patching import patched
 from explorer.probing.report import Section
 from explorer.probing.reporting import Report
 from explorer.probing.syntax import languages, target_classes
@@ -31,13 +30,10 @@ from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import grammar_of
 from explorer.web import page_parts, runtime, session
 from explorer.web.figures import draw_map, draw_table
-from model.analysis.patching import STACKS, PatchError
 from model.analysis.recorded_batches import Sample
 from model.analysis.source_share import SourceShareError
 from model.checkpoint import LoadedModel
 from model.config import ATTENTION_KINDS, AttentionKind
-
-MOST_LETTERS = 400  # of the other sentence
 
 
 def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
@@ -171,39 +167,3 @@ def measured_checks(subject: Subject, measured: Measured) -> list[Section]:
     """The counts that have been made on this sample, for the report."""
     counts = [(check.title, subject.find(check.what)) for check in _checks(len(measured.sample))]
     return [Section(title, count.rows(), count.caption()) for title, count in counts if count is not None]
-
-
-def draw_patching(subject: Subject) -> None:
-    """Draw the field for the other sentence, the row to watch, and both grids."""
-    translation = subject.translation()
-    if translation is None:
-        return
-    st.caption(
-        t(
-            "Type a sentence that differs in one word and has as many tokens. Each cell shows the prediction if that "
-            "one vector comes from the other sentence and everything else stays: it changes where the vector carries "
-            "the difference."
-        )
-    )
-    left, right = st.columns([3, 2])
-    other = left.text_input(
-        t("The other sentence"), value=subject.text, key="patching_other", max_chars=MOST_LETTERS
-    ).strip()
-    row: int = right.selectbox(
-        t("The prediction to watch"),
-        range(len(translation.path)),
-        index=min(max(session.selection().step or 1, 1), len(translation.path)) - 1,
-        format_func=lambda row: f"{row + 1} {translation.trace.predicted_tokens[row]}",
-        key=f"patching_row_{translation.seq}",
-    )
-    try:
-        grids = subject.compute(
-            f"patching {row} {other} {translation.seq}",
-            lambda loaded: patched(loaded, translation, other, row),
-        )
-    except (PatchError, InputError) as unfit:
-        st.info(plain(str(unfit)))
-        return
-    for stack, column in zip(STACKS, st.columns(len(STACKS)), strict=True):
-        with column:
-            page_parts.draw_plot(patch_plot(grids, stack), f"patching_{stack}")

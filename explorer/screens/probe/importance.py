@@ -1,4 +1,4 @@
-"""The Probe page's Importance tab: every head switched off once, gradient scores, and the pruning curve."""
+"""The part Importance of the Probe page: every head switched off once, gradient scores, and the pruning curve."""
 
 from __future__ import annotations
 

@@ -7,25 +7,31 @@ from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
-from explorer.decoding.model_summary import facts
-from explorer.files.tables import table_csv
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.probing.measured import Measured
-from explorer.probing.report import Section, as_json, as_report, role_map_svg
-from explorer.probing.tables import number_rows
-from explorer.screens.probe.cross_checks import draw_cross_checks, draw_patching, measured_checks
-from explorer.screens.probe.heads import ONE_HEAD, draw_card, draw_heads
-from explorer.screens.probe.importance import draw_importance, measured_importance
+from explorer.screens.probe.cross_checks import draw_cross_checks
+from explorer.screens.probe.heads import draw_heads
+from explorer.screens.probe.importance import draw_importance
+from explorer.screens.probe.one_head import ONE_HEAD, PART, draw_one_head
+from explorer.screens.probe.patching import draw_patching
 from explorer.screens.probe.sample_choice import Subject, adopt, draw_choice, read_ahead, subject
-from explorer.screens.probe.surgery import draw_surgery
-from explorer.screens.probe.words import draw_grammar, draw_search
+from explorer.screens.probe.surgery import EFFECT_PART, SURGERY, draw_surgery
+from explorer.screens.probe.take_away import draw_take_away
 from explorer.web import address, changes_in_force, page_parts, runtime, session, sidebar
-from explorer.web.downloads import download_button
+from explorer.web.runs import choose_one
 from model.folder import CheckpointError
 
-SURGERY = "Surgery"
+TAB = "probe_tab"  # key, and URL parameter
+EFFECT = "Effect on the answer"
+# Where the former tabs are now: links and lessons name them.
+MOVED: dict[str, dict[str, str]] = {
+    **{name: {TAB: EFFECT, EFFECT_PART: name} for name in (SURGERY, "Patching", "Importance", "Cross-checks")},
+    **{name: {TAB: ONE_HEAD, PART: name} for name in ("Search", "Grammar")},
+    "Export": {TAB: "Take away"},
+}
 
 
 def prepare() -> None:
@@ -35,6 +41,7 @@ def prepare() -> None:
 
 def draw() -> None:
     """Draw the question, the sample, then the tabs."""
+    _follow_former_tab()
     page_parts.heading(
         t("What does each head do, how sure are we, and what happens without it?"),
         t("A head is named after what it does over many sentences. Whether it matters shows when it is switched off."),
@@ -52,12 +59,12 @@ def draw() -> None:
         message = t("This page needs a Transformer; {model} is an LSTM. Choose another model.", model=described.name)
         st.info(plain(message))
         return
-    if changes_in_force.adopt(selection.model, described.model_config) and "probe_tab" not in address.present():
-        st.session_state["probe_tab"] = SURGERY  # a link with edits opens the tab that shows them
+    if changes_in_force.adopt(selection.model, described.model_config) and TAB not in address.present():
+        st.session_state.update(MOVED[SURGERY])  # a link with edits opens the part that shows them
     for problem in (*session.problems(), adopt(selection.model)):
         if problem:
             st.warning(plain(problem))
-    choice, description = st.columns([3, 8], vertical_alignment="center")
+    choice, description = st.columns([1, 4], vertical_alignment="center")
     with choice:
         draw_choice(described.name)
     caption = description.empty()
@@ -76,6 +83,19 @@ def draw() -> None:
     session.write_address(here)
 
 
+def _follow_former_tab() -> None:
+    """Open the part of the page where a former tab is now, if a link, a lesson or the browser's history names one."""
+    home = MOVED.get(str(st.session_state.get(TAB))) or MOVED.get(address.present().get(TAB, ""))
+    if home is None:
+        return
+    for name in home:
+        st.session_state.pop(name, None)
+    try:
+        st.switch_page("pages/probe.py", query_params=address.present() | home)  # the address names the new home
+    except StreamlitAPIException:  # only the tabs, which were drawn before, may write to the address
+        st.session_state.update(home)
+
+
 def _nothing() -> None:
     st.caption(t("Nothing has been measured yet."))
 
@@ -86,48 +106,21 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
     def of_sample(draw: Callable[[Subject, Measured], None]) -> Callable[[], None]:
         return _nothing if measured is None else partial(draw, subject, measured)
 
+    def draw_effect() -> None:
+        parts: dict[str, Callable[[], None]] = {
+            SURGERY: partial(draw_surgery, subject, measured),
+            "Patching": partial(draw_patching, subject, measured),
+            "Importance": of_sample(draw_importance),
+            "Cross-checks": partial(draw_cross_checks, subject, measured),
+        }
+        parts[choose_one(t("Part"), list(parts), key=EFFECT_PART, bind=page_parts.URL)]()
+
     page_parts.draw_tabs(
         "probe",
         {
             "All heads": of_sample(draw_heads),
-            ONE_HEAD: of_sample(draw_card),
-            SURGERY: partial(draw_surgery, subject, measured),
-            "Patching": partial(draw_patching, subject),
-            "Cross-checks": partial(draw_cross_checks, subject, measured),
-            "Importance": of_sample(draw_importance),
-            "Search": of_sample(draw_search),
-            "Grammar": of_sample(draw_grammar),
-            "Export": of_sample(_draw_export),
+            ONE_HEAD: of_sample(draw_one_head),
+            EFFECT: draw_effect,
+            "Take away": of_sample(draw_take_away),
         },
     )
-
-
-def _draw_export(subject: Subject, measured: Measured) -> None:
-    """Draw the download buttons for all measurements."""
-    name, probe, about = subject.name, measured.probe, measured.about
-    importance, sections = measured_importance(subject, measured), measured_checks(subject, measured)
-    if importance is not None:
-        sections.insert(0, Section(t("The importance of each head"), importance.rows(), importance.summary()))
-    rows, lines = number_rows(probe), tuple(facts(runtime.summary(name)))
-    st.caption(
-        plain(
-            t(
-                "{n} number, each with its standard deviation, both baselines and the number of sentences.",
-                "{n:,} numbers, each with its standard deviation, both baselines and the number of sentences.",
-                n=len(rows),
-            )
-        )
-    )
-    if len(sections) < 4:
-        st.caption(
-            t("The report also has what has been measured in the tabs 'Importance' and 'Cross-checks' on this sample.")
-        )
-    files: tuple[tuple[str, str, str, Callable[[], bytes | str]], ...] = (
-        (t("Table (CSV)"), "csv", "text/csv", partial(table_csv, rows)),
-        (t("Everything (JSON)"), "json", "application/json", partial(as_json, probe, name, about)),
-        (t("Role map (SVG)"), "svg", "image/svg+xml", partial(role_map_svg, probe, name, about)),
-        (t("Report (HTML)"), "html", "text/html", partial(as_report, probe, name, about, sections, lines)),
-    )
-    with st.container(horizontal=True):
-        for label, kind, mime, make in files:
-            download_button(label, make, f"{name}-heads.{kind}", mime, key=f"probe_{kind}")

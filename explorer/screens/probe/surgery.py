@@ -1,4 +1,4 @@
-"""The Probe page's Surgery tab: change heads, and see how the translation changes, by step and over the sample."""
+"""The part Surgery of the Probe page: change heads, and see how the translation changes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import streamlit as st
 
 from explorer.browser.role_grid import role_grid_view
 from explorer.decoding.head_change import (
-    MOST_OTHER,
     WHOLE,
-    WORDS,
     Change,
     Changes,
     Kind,
@@ -42,7 +40,7 @@ from explorer.probing.measurement import Probe
 from explorer.probing.random_heads import measure_random
 from explorer.probing.role_grid import Place, role_grids
 from explorer.probing.sample import subsample
-from explorer.screens.probe.heads import choose_head
+from explorer.screens.probe.one_head import choose_head
 from explorer.screens.probe.sample_choice import Subject
 from explorer.web import changes_in_force, runtime
 from explorer.web.figures import draw_table
@@ -51,6 +49,7 @@ from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig, ModelConf
 from model.edits import EditError, HeadEdits
 from model.points import Head
 
+SURGERY, EFFECT_PART = "Surgery", "probe_effect"  # this part; key and URL parameter of the choice of parts
 CHOSEN = "✓"
 _PROBLEM = "surgery_problem"
 
@@ -264,16 +263,10 @@ def _draw_tools(config: ModelConfig, translation: Translation, measured: Measure
     problem = st.session_state.pop(_PROBLEM, None)
     if problem:
         st.warning(plain(problem))
-    row, patch = st.columns(2)
-    fold = row.expander(t("Edit a row by hand"), key="surgery_row_fold", on_change="rerun")
+    fold = st.expander(t("Edit a row by hand"), key="surgery_row_fold", on_change="rerun")
     if fold.open:
         with fold:
             _draw_row(translation, *choose_head(config, "surgery_row"))
-    label = t("Put in a part of another sentence (patching)")
-    fold = patch.expander(label, key="surgery_patch_fold", on_change="rerun")
-    if fold.open:
-        with fold:
-            _draw_patch(*choose_head(config, "surgery_patch"))
 
 
 def _put_heads(new: list[Change]) -> None:
@@ -385,25 +378,3 @@ def _put_row(kind: AttentionKind, layer: int, head: int, row: int, values: list[
         st.session_state[_PROBLEM] = str(problem)
         return
     changes_in_force.put([Change(kind, layer + 1, head + 1, "row", row=row + 1, weights=weights)])
-
-
-def _draw_patch(kind: AttentionKind, layer: int, head: int) -> None:
-    other = st.text_input(t("The other sentence"), key="surgery_other", max_chars=MOST_OTHER)
-    op: Kind = st.segmented_control(
-        t("Take its"),
-        ["pattern", "output"],
-        default="pattern",
-        required=True,
-        key="surgery_patch_op",
-        help=t("pattern: where the head looks; it needs the same number of tokens. output: the head's result."),
-    )
-    st.caption(plain(t("The head will be {edited}, as the model reads that sentence unchanged.", edited=WORDS[op])))
-    args = (kind, layer, head, op, other)
-    st.button(t("Put it in"), key="surgery_patch_do", on_click=_put_patch, args=args)
-
-
-def _put_patch(kind: AttentionKind, layer: int, head: int, op: Kind, other: str) -> None:
-    if not other.strip():
-        st.session_state[_PROBLEM] = t("Type the sentence that the pattern or output is to be taken from.")
-        return
-    changes_in_force.put([Change(kind, layer + 1, head + 1, op, other=other.strip())])

@@ -1,4 +1,4 @@
-"""The Probe page's tabs Grammar (attention by kind of word) and Search (sentences by a pair of words)."""
+"""Two parts of the Probe page's tab One head: Grammar (attention by kind of word) and Search (by a pair of words)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from explorer.decoding.names import index_name
 from explorer.locale.messages import t
 from explorer.locale.text import listed, plain
 from explorer.probing.measured import Measured
@@ -28,13 +29,12 @@ from explorer.probing.syntax import (
     tag_sentence,
     tags_of,
 )
-from explorer.screens.probe.heads import choose_head
 from explorer.screens.probe.sample_choice import Subject
 from explorer.web import long_work
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL
 from model.analysis.recorded_batches import Observed
-from model.config import AttentionKind
+from model.points import Head
 
 
 def grammar_of(
@@ -59,32 +59,37 @@ def _pipeline(lang: str) -> Any:
     return load_pipeline(lang)
 
 
-def draw_grammar(subject: Subject, measured: Measured) -> None:
-    """Draw both tables; without a parser, the weight on function and content words, and what to install."""
+def draw_grammar(subject: Subject, measured: Measured, place: Head) -> None:
+    """Draw the head's weight on kinds of words and, with a parser, the relations that encoder heads find."""
     lang = subject.model.data_config.src_lang
     if subject.model.data_config.tokenizer == "characters":
         st.info(t("This model reads letters, not words: there is no grammar to look for."))
         return
+    if place[0] == "decoder":
+        st.info(t("The keys of a decoder head are words of the translation. Choose an encoder or a cross head."))
+        return
     if lang not in PIPELINES or _pipeline(lang) is None:
-        _draw_without_pipeline(subject, measured, lang)
+        _draw_without_pipeline(subject, measured, place, lang)
         return
     grammar = grammar_of(subject, measured)
     observed = None if grammar is None else subject.observations(measured)
     if grammar is None or observed is None:
         return
-    _draw_tags(observed, [sentence.tags for sentence in grammar], t("##### Weight by part of speech of the key"))
-    st.markdown(t("##### From a word to the word that it depends on (encoder)"))
+    _draw_tags(observed, [sentence.tags for sentence in grammar], t("##### Weight by part of speech of the key"), place)
+    if place[0] == "cross":
+        return
+    st.markdown(t("##### From a word to the word that it depends on, in all encoder heads"))
     relations = by_relation(observed, grammar)
     draw_table(relation_rows(relations), t("How often a head finds the word that another depends on"), file="relations")
     st.caption(plain(relation_sentence(relations)))
 
 
-def _draw_without_pipeline(subject: Subject, measured: Measured, lang: str) -> None:
+def _draw_without_pipeline(subject: Subject, measured: Measured, place: Head, lang: str) -> None:
     """Draw what needs no parser: the weight on function words, content words and punctuation, by closed lists."""
     install = (
         t(
-            "With a trained spaCy pipeline this tab also shows parts of speech and dependencies. Install it once, then "
-            "restart the app: python -m spacy download {pipeline}",
+            "With a trained spaCy pipeline this part also shows parts of speech and dependencies. Install it once, "
+            "then restart the app: python -m spacy download {pipeline}",
             pipeline=PIPELINES[lang],
         )
         if lang in PIPELINES
@@ -103,22 +108,24 @@ def _draw_without_pipeline(subject: Subject, measured: Measured, lang: str) -> N
     if observed is None:
         return
     tags = [(*words, "") for words in classes]
-    _draw_tags(observed, tags, t("##### Weight on function words, content words and punctuation"))
+    _draw_tags(observed, tags, t("##### Weight on function words, content words and punctuation"), place)
     by_list = t("By a closed list of function words ('{language}').", language=lang)
     st.caption(plain(f"{by_list} {install}"))
 
 
-def _draw_tags(observed: Sequence[Observed], tags: Sequence[Sequence[str]], title: str) -> None:
-    kind: AttentionKind = st.segmented_control(
-        t("Kind"), ["encoder", "cross"], default="encoder", required=True, key="grammar_kind", bind=URL
-    )
+def _draw_tags(observed: Sequence[Observed], tags: Sequence[Sequence[str]], title: str, place: Head) -> None:
+    """Draw the weight of the head on each kind of word beside uniform attention; the other heads behind a click."""
+    kind, name = place[0], index_name(*place[1:])
     st.markdown(title)
     scores = by_tag(observed, tags, kind)
-    draw_table(tag_rows(scores), t("Weight on each kind of word"), file="kinds-of-words")
-    st.caption(plain(tag_sentence(scores)))
+    rows = tag_rows(scores)
+    draw_table([row for row in rows if row["head"] in ("uniform", name)], t("Weight of the head on each kind of word"))
+    with st.expander(t("All {kind} heads", kind=kind)):
+        draw_table(rows, t("Weight of all heads on each kind of word"), file="kinds-of-words")
+        st.caption(plain(tag_sentence(scores)))
 
 
-def draw_search(subject: Subject, measured: Measured) -> None:
+def draw_search(subject: Subject, measured: Measured, head: Head) -> None:
     """Draw the search fields and the sentences in which a head looks from one word to another."""
     observed = subject.observations(measured)
     if observed is None:
@@ -127,7 +134,6 @@ def draw_search(subject: Subject, measured: Measured) -> None:
     tags = tags_of(grammar_of(subject, measured, "source"), grammar_of(subject, measured, "target"), observed)
     question = t("Where in the sample does a head look from one word to another? Leave a field empty for any word.")
     st.caption(f"{question} {tag_hint(tags)}")
-    head = choose_head(subject.model.model_config, "search")
     left, middle, right = st.columns(3)
     query = left.text_input(t("From (query)"), key="search_query", bind=URL)
     key = middle.text_input(t("To (key)"), key="search_key", bind=URL)

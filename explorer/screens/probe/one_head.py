@@ -1,0 +1,202 @@
+"""The Probe page's tab One head: its role, examples, scores, searches by words, notes, and why it looks there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from explorer.charts.measured_heads import coverage_plot
+from explorer.charts.score_terms import terms_plot
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.labelled_map import head_map
+from explorer.decoding.names import index_name
+from explorer.locale.glossary import explained
+from explorer.locale.messages import t
+from explorer.locale.text import plain
+from explorer.probing.head_card import (
+    DECILES,
+    SENTENCES,
+    SHOWN,
+    Example,
+    deciles,
+    example_statistic,
+    mean_terms,
+    similar_heads,
+)
+from explorer.probing.measured import Measured
+from explorer.probing.measurement import WITHOUT_SINKS
+from explorer.probing.roles import role_of, second_job
+from explorer.probing.tables import brief_rows, gold_note, head_numbers, title_of
+from explorer.screens.probe.importance import measured_importance
+from explorer.screens.probe.notes import draw_note
+from explorer.screens.probe.sample_choice import Subject
+from explorer.screens.probe.words import draw_grammar, draw_search
+from explorer.web import page_parts, session
+from explorer.web.figures import draw_map, draw_table
+from explorer.web.runs import choose_one
+from model.analysis.recorded_batches import Observed
+from model.analysis.score_terms import ScoreTermsError
+from model.config import ATTENTION_KINDS, ModelConfig
+from model.points import Head
+
+ONE_HEAD = "One head"
+PART = "probe_head_part"  # key, and URL parameter
+
+
+def choose_head(config: ModelConfig, key: str) -> Head:
+    """Draw the select boxes for the current head, which all pages share; return it, counted from 0.
+
+    A place that this kind of attention does not have (a layer too many, the mean over heads) becomes the nearest one.
+    """
+    selection = session.selection()
+    n_layers, n_heads = config.n_layers(selection.kind), config.n_heads(selection.kind)
+    layer, head = min(max(selection.layer, 1), n_layers), min(max(selection.head, 1), n_heads)
+    options: dict[str, tuple[str, list[Any], Any]] = {
+        "kind": (t("Kind"), list(ATTENTION_KINDS), selection.kind),
+        "layer": (t("Layer"), list(range(1, n_layers + 1)), layer),
+        "head": (t("Head"), list(range(1, n_heads + 1)), head),
+    }
+    for (name, (label, choices, now)), column in zip(options.items(), st.columns(3), strict=True):
+        # The session's place is authoritative: the widget shows it and reports changes to it.
+        st.session_state[f"{key}_{name}"] = now
+        column.selectbox(label, choices, key=f"{key}_{name}", on_change=_move, args=(key, name))
+    return selection.kind, layer - 1, head - 1
+
+
+def _move(key: str, name: str) -> None:
+    session.move(**{name: st.session_state[f"{key}_{name}"]})
+
+
+def draw_one_head(subject: Subject, measured: Measured) -> None:
+    """Draw the choice of a head, its role with the evidence, and one of the parts about it."""
+    place = kind, layer, head = choose_head(subject.model.model_config, "card")
+    scores, name = measured.probe.kinds[kind], index_name(layer, head)
+    role = role_of(scores, layer, head)
+    left, right = st.columns([3, 2])
+    with left:
+        st.markdown(f"#### {plain(f'{kind.capitalize()} {name}: {role.name}')}")
+        st.caption(explained(role.evidence))
+        st.caption(plain(second_job(scores, role, layer, head)))
+    with right:
+        draw_note(subject.name, place)
+    parts = {
+        "Sentences": lambda: _draw_sentences(subject, measured, place),
+        "Scores": lambda: _draw_scores(measured, place),
+        "Search": lambda: draw_search(subject, measured, place),
+        "Grammar": lambda: draw_grammar(subject, measured, place),
+        "Why there": lambda: _draw_terms(subject, measured, place),
+    }
+    parts[choose_one(t("Part"), list(parts), key=PART, bind=page_parts.URL)]()
+
+
+def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
+    kind, layer, head = place
+    scores = measured.probe.kinds[kind]
+    left, right = st.columns([3, 2])
+    with left:
+        statistic = example_statistic(role_of(scores, layer, head), scores)
+        _draw_deciles(subject, measured, place, statistic)
+    with right:
+        st.markdown(t("##### Its importance"))
+        importance = measured_importance(subject, measured)
+        if importance is None:
+            st.caption(t("Not measured yet: see the tab 'Effect on the answer', 'Importance'."))
+        else:
+            st.caption(plain(importance.sentence_about(place)))
+        st.markdown(t("##### Heads that look alike"))
+        none = t("There is no other {kind} head to compare it with.", kind=kind)
+        for line in similar_heads(scores, layer, head) or (none,):
+            st.caption(plain(line))
+
+
+def _draw_scores(measured: Measured, place: Head) -> None:
+    """Draw the scores of the head beside both baselines: the ten that are used most, or all."""
+    kind, layer, head = place
+    rows = head_numbers(measured.probe, *place)
+    every = st.toggle(t("All {n} statistics", n=len(rows)), key="card_every", bind=page_parts.URL)
+    draw_table(
+        brief_rows(rows, every=every),
+        t("Scores of {kind} {head}", kind=kind, head=index_name(layer, head)),
+        file=f"scores-{kind}-{layer + 1}-{head + 1}",
+    )
+    st.caption(
+        plain(
+            t(
+                "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences), beside uniform "
+                "attention on the same rows and {seeds} untrained models of the same shape, all heads of the layer "
+                "together. 'Above uniform' and 'above untrained' are mean differences over the same sentences. {gold} "
+                "'Whole sample': links and tokens of all sentences counted together, as the alignment error rate is "
+                "defined. '{without_sinks}': as a share of the weight that does not go to the first token or <eos>. "
+                "Standard deviations and more decimals are in the tables of the tab 'Take away'.",
+                seeds=measured.probe.seeds,
+                gold=gold_note(measured.probe),
+                without_sinks=title_of("previous" + WITHOUT_SINKS).split(", ")[1],
+            )
+        )
+    )
+
+
+def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
+    """Draw why the head looks where it does, over the sample, once its button has been pressed."""
+    what = f"terms {place}"
+    if not subject.asked(what, t("Take its scores apart over {sentences} sentences", sentences=SENTENCES)):
+        return
+    try:
+        terms = subject.measure(
+            what,
+            t("Taking scores apart"),
+            lambda loaded, report: mean_terms(loaded, measured.sample, place, report),
+        )
+    except ScoreTermsError as variant:
+        st.info(plain(str(variant)))
+        return
+    if terms is not None:
+        plot = terms_plot(terms.table, terms.query_parts, terms.key_parts, terms.caption())
+        page_parts.draw_plot(plot, "card_terms")
+        st.caption(
+            t(
+                "How much higher the score is where the weight goes than on an average key, as a sum over pairs: the "
+                "part that wrote the query, and the part that wrote the key. The page Attention takes single scores "
+                "apart, under 'One cell'."
+            )
+        )
+
+
+def _draw_deciles(subject: Subject, measured: Measured, place: Head, statistic: str) -> None:
+    """Draw the best, the median and the worst sentence, and a choice of the deciles between them."""
+    kind, layer, head = place
+    examples = deciles(measured.probe.kinds[kind], statistic, layer, head)
+    st.markdown(t("##### From the best sentence to the worst"))
+    if not examples:
+        st.info(t("No sentence of the sample shows this score."))
+        return
+    title = title_of(statistic)
+    st.caption(plain(t("Sorted by: {score}, above that of uniform attention in the same sentence.", score=title)))
+    sentences = subject.some_observations(measured, [examples[decile].index for decile in SHOWN.values()])
+    for name, decile in SHOWN.items():
+        example = examples[decile]
+        _draw_sentence(sentences[example.index], place, example, name, expanded=decile == DECILES)
+    chosen = st.selectbox(
+        t("Another sentence of the order"),
+        [decile for decile in reversed(range(len(examples))) if decile not in SHOWN.values()],
+        index=None,
+        format_func=lambda decile: t("decile {n}: {score}", n=decile, score=examples[decile].sort_key()),
+        key="card_decile",
+        placeholder=t("best = 10, worst = 0"),
+    )
+    if chosen is not None:
+        example = examples[chosen]
+        other = subject.some_observations(measured, [example.index])[example.index]
+        _draw_sentence(other, place, example, t("Decile {n}", n=chosen), expanded=True)
+
+
+def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, expanded: bool) -> None:
+    kind, layer, head = place
+    weights = item.trace.weights(kind)[layer, head]
+    key = name.lower().replace(" ", "_")
+    title = f"{name}: {example.sort_key()} · {' '.join(item.trace.src_tokens[:-1])}"
+    with st.expander(plain(title), expanded=expanded):
+        draw_map(head_map(attention_maps(item.trace, kind), layer + 1, head + 1), key=f"card_{key}")
+        if kind == "cross":
+            page_parts.draw_plot(coverage_plot(weights, item.trace.src_tokens), f"cover_{key}")
