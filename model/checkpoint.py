@@ -327,7 +327,9 @@ def build_model(config: ModelConfig, path: Path) -> Model:
     stored = tensor_shapes(path)
     square, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
     per_layer = (6 * square, 8 * square)  # LSTM: four gates that read two vectors; the encoder's are half as wide
-    if config.architecture == "transformer":
+    if config.architecture == "decoder":
+        per_layer = (0, 4 * config.d_model * config.n_heads("decoder") * config.d_head("decoder") + feed_forward)
+    elif config.architecture == "transformer":
         encoder, decoder = (4 * config.d_model * config.n_heads(kind) * config.d_head(kind) for kind in _STACKS)
         per_layer = (encoder + feed_forward, 2 * decoder + feed_forward)
     least = config.n_encoder_layers * per_layer[0] + config.n_decoder_layers * per_layer[1]
@@ -336,7 +338,7 @@ def build_model(config: ModelConfig, path: Path) -> Model:
         raise CheckpointError(f"{label(path)} holds too few weights for the sizes in its configuration.")
     if config.max_positions > MAX_POSITIONS:
         raise CheckpointError(f"{label(path)}: max_positions={config.max_positions} is more than {MAX_POSITIONS}.")
-    if config.architecture != "transformer":
+    if config.architecture == "lstm":
         lstm = make_model(config)
         load_stored(lstm, _read_float(path, lstm, mapped=False))
         return lstm.eval().requires_grad_(False)

@@ -45,7 +45,7 @@ def points(config: ModelConfig) -> tuple[Point, ...]:
     owned = (*model.named_parameters(), *model.named_buffers())  # a sinusoidal table is a buffer
     modules = {id(tensor): path.rpartition(".")[0].removesuffix(".embedding") for path, tensor in owned}
     run = _DryRun(modules)
-    source = torch.full((_BATCH, _SOURCE), len(SPECIALS))
+    source = torch.full((_BATCH, _SOURCE if config.has_encoder else 0), len(SPECIALS))
     target = torch.full((_BATCH, _TARGET), len(SPECIALS))
     with torch.no_grad(), run:
         model(source, target, tap=run.listen)

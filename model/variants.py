@@ -95,7 +95,13 @@ class TransformerVariant(Transformer):
         if not config.residual:
             self.encoder.layers = nn.ModuleList(EncoderLayerWithoutResidual(config) for _ in self.encoder.layers)
             self.decoder.layers = nn.ModuleList(DecoderLayerWithoutResidual(config) for _ in self.decoder.layers)
-        biases = {"encoder": self._position_bias("encoder"), "decoder": self._position_bias("decoder")}
+        self.replace_parts()
+
+    def replace_parts(self) -> None:
+        """Put the configured parts in place of the paper's, then draw new weights."""
+        config = self.config
+        stacks: tuple[AttentionKind, ...] = ("encoder", "decoder") if config.has_encoder else ("decoder",)
+        biases = {stack: self._position_bias(stack) for stack in stacks}
         for path, parent in list(self.named_modules()):
             for name, child in list(parent.named_children()):
                 if isinstance(child, nn.LayerNorm):
