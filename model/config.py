@@ -75,6 +75,12 @@ class ModelConfig:
     )
     norm_epsilon: float = _help("added to the variance before the root in each norm", default=1e-5, fraction=True)
     bias: bool = _help("add biases in the projections of attention and feed-forward layers", default=True)
+    qkv_bias: bool = _help("biases in the projections to queries, keys and values even if bias=false", default=False)
+    key_value_heads: int = _help(
+        "heads with keys and values of their own, each shared by a group of heads in self-attention; 0 = every head",
+        default=0,
+        least=0,
+    )
     head_width: int = _help("width of each attention head; 0 = d_model / heads", default=0, least=0)
     positions: Literal["sinusoidal", "learned", "rope", "alibi", "relative", "none"] = _help(
         "positional encoding: added to the embeddings (sinusoidal, learned), or in self-attention alone, as a rotation "
@@ -82,6 +88,7 @@ class ModelConfig:
         "head and range of distances (relative)",
         default="sinusoidal",
     )
+    rope_base: float = _help("base of the wavelengths of positions=rope", default=10_000.0, least=1)
     relative_buckets: int = _help("ranges of distances of positions=relative", default=32, least=4)
     relative_distance: int = _help("distance from which positions=relative tells no more apart", default=128, least=2)
     attention_gate: bool = _help("multiply the heads' outputs by a sigmoid gate that the query computes", default=False)
@@ -111,6 +118,17 @@ class ModelConfig:
                     d_model=self.d_model,
                     name=name,
                     value=getattr(self, name),
+                )
+            if (
+                self.key_value_heads
+                and getattr(self, name) % self.key_value_heads
+                and self.n_layers("encoder" if "encoder" in name else "decoder")
+            ):
+                raise ConfigError(
+                    "key_value_heads={value} does not divide {name}={heads} into equal groups.",
+                    value=self.key_value_heads,
+                    name=name,
+                    heads=getattr(self, name),
                 )
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ConfigError(
@@ -171,11 +189,17 @@ class ModelConfig:
     def has_attention_variant(self) -> bool:
         """Whether a Transformer's attention differs from the paper's; see :mod:`model.attention_variants`."""
         in_attention = self.positions in ("rope", "alibi", "relative")
-        return not self.scale_scores or self.attention_gate or self.head_width > 0 or in_attention
+        parts = not self.scale_scores or self.attention_gate or self.head_width > 0 or self.key_value_heads > 0
+        return parts or in_attention
 
     def d_head(self, kind: AttentionKind) -> int:
         """Width of one head of this kind of attention."""
         return self.head_width or self.d_model // self.n_heads(kind)
+
+    def key_value_width(self, kind: AttentionKind) -> int:
+        """Width of all different keys of this kind of attention, side by side."""
+        grouped = self.key_value_heads if kind != "cross" else 0
+        return (grouped or self.n_heads(kind)) * self.d_head(kind)
 
     def n_layers(self, kind: AttentionKind) -> int:
         """Number of layers with attention of this kind; an LSTM has one cross-attention layer and no other.

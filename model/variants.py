@@ -112,10 +112,10 @@ class TransformerVariant(Transformer):
                     bias, itself = biases[path.partition(".")[0]], name == "self_attn"
                     block = AttentionVariant(config, child.n_heads, same_sequence=itself, position_bias=bias)
                     setattr(parent, name, block)
-        if not config.bias:
-            for module in self.modules():
-                if isinstance(module, nn.Linear) and module is not self.output:
-                    module.register_parameter("bias", None)
+        for path, module in self.named_modules() if not config.bias else ():
+            kept = config.qkv_bias and path.endswith(("q_proj", "k_proj", "v_proj"))
+            if isinstance(module, nn.Linear) and module is not self.output and not kept:
+                module.register_parameter("bias", None)
         name_points(self)
         self.reset_parameters()
 

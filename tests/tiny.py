@@ -32,12 +32,17 @@ VARIANTS: list[dict[str, Any]] = [
     T5,
     {"positions": "relative", "head_width": 2, "causal": False, "attention_gate": True},
 ]
+LLAMA: dict[str, Any] = {
+    "positions": "rope", "rope_base": 50.0, "layer_norm": "rms", "norm_epsilon": 1e-6, "norm_first": True,
+    "bias": False, "qkv_bias": True, "key_value_heads": 2, "feed_forward": "gated", "activation": "silu",
+}  # fmt: skip
+"""The parts of Qwen2.5; Llama has no biases."""
 DECODERS: list[dict[str, Any]] = [
     {"architecture": "decoder", **parts}
     for parts in (
         {},
         {"positions": "learned", "norm_first": True, "activation": "gelu_tanh"},
-        {"positions": "rope", "norm_first": True, "layer_norm": "rms", "bias": False, "feed_forward": "gated"},
+        LLAMA,
         {"positions": "alibi", "causal": False},
         {"positions": "relative", "relative_buckets": 4, "relative_distance": 5, "residual": False},
     )

@@ -201,6 +201,7 @@ class FastDecoder:
         self._bias = _position_bias(model)
         self._embedding = model.tgt_embedding.weight
         self._scheme, self._longest = config.positions, config.max_positions
+        self._rope_base = config.rope_base
         self._factor = model.embedding_factor
         self._positions = model.positions_tgt
         self._norm_embeddings = model.norm_tgt if config.norm_embeddings else None
@@ -279,7 +280,7 @@ class FastDecoder:
             bias = self._bias(1, position + 1).to(x).repeat(len(x), 1, 1)
         elif self._scheme == "rope":
             dtype = torch.complex128 if x.dtype == torch.float64 else torch.complex64
-            rotation = rotary_table(position + 1, self._d_head, dtype, x.device)[position]
+            rotation = rotary_table(position + 1, self._d_head, dtype, x.device, self._rope_base)[position]
         return _Place(position, bias, rotation, mask)
 
     def _run(
@@ -376,10 +377,23 @@ def _affine(linear: nn.Module) -> Affine:
     return linear.weight, linear.bias
 
 
+def _of_every_head(block: MultiHeadAttention, linear: nn.Module) -> Affine:
+    """The projection to all heads; keys and values of a group are repeated for each of its heads."""
+    weight, bias = _affine(linear)
+    times = block.n_heads * block.d_head // len(weight)
+    if times == 1:
+        return weight, bias
+
+    def repeated(rows: Tensor) -> Tensor:
+        return rows.unflatten(0, (-1, block.d_head)).repeat_interleave(times, dim=0).flatten(0, 1)
+
+    return repeated(weight), None if bias is None else repeated(bias)
+
+
 def _attention(block: MultiHeadAttention, *, with_keys: bool) -> _Attention:
     weight, bias = _affine(block.q_proj)
     if with_keys:
-        projections = [_affine(linear) for linear in (block.q_proj, block.k_proj, block.v_proj)]
+        projections = [_of_every_head(block, linear) for linear in (block.q_proj, block.k_proj, block.v_proj)]
         weight = column_major(torch.cat([weight for weight, _ in projections]))
         biases = [bias for _, bias in projections if bias is not None]
         bias = torch.cat(biases) if biases else None
