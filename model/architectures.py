@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from model.config import ModelConfig
+from model.decoder_only import DecoderOnly
 from model.lstm import LSTM
 from model.transformer import Transformer
 from model.variants import TransformerVariant
@@ -22,7 +23,9 @@ def make_model(config: ModelConfig) -> Model:
 
 
 def make_transformer(config: ModelConfig) -> Transformer:
-    """A new Transformer, the paper's or one of its variants, with random weights."""
+    """A new Transformer, the paper's or one of its variants, or one without encoder, with random weights."""
+    if not config.has_encoder:
+        return DecoderOnly(config)
     return TransformerVariant(config) if config.is_variant else Transformer(config)
 
 

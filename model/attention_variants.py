@@ -1,7 +1,8 @@
-"""Variants of attention: unscaled scores, heads of any width, rotary positions (RoPE), position biases, gated outputs.
+"""Variants of attention: unscaled scores, heads of any width, grouped queries, rotary positions (RoPE), biases, gates.
 
 `model.variants` builds them into a model if its configuration asks for them: `scale_scores=false`, `head_width=64`,
-`positions=rope`, `positions=alibi`, `positions=relative`, `attention_gate=true`, in any combination.
+`key_value_heads=2`, `positions=rope`, `positions=alibi`, `positions=relative`, `attention_gate=true`, in any
+combination.
 """
 
 from __future__ import annotations
@@ -25,20 +26,23 @@ class AttentionVariant(MultiHeadAttention):
     """Multi-head attention with the parts that the configuration asks for.
 
     Rotary positions and `position_bias` apply only if `same_sequence`, that is to self-attention: a source and a target
-    position have no distance.
+    position have no distance. So do grouped queries: a group of heads shares its keys and values (Ainslie et al. 2023,
+    "GQA", §2.2).
     """
 
     def __init__(
         self, config: ModelConfig, n_heads: int, *, same_sequence: bool, position_bias: PositionBias | None = None
     ) -> None:
         super().__init__(config.d_model, n_heads, dropout_p=config.attention_dropout)
-        if config.head_width:
-            self.d_head = config.head_width
-            inner = n_heads * config.head_width
-            self.q_proj, self.k_proj, self.v_proj = (Linear(config.d_model, inner) for _ in range(3))
+        n_keys = config.key_value_heads if same_sequence and config.key_value_heads else n_heads
+        if config.head_width or n_keys != n_heads:
+            self.d_head = config.head_width or self.d_head
+            inner, own = n_heads * self.d_head, n_keys * self.d_head
+            self.q_proj, self.k_proj, self.v_proj = (Linear(config.d_model, width) for width in (inner, own, own))
             self.out_proj = Linear(inner, config.d_model)
         self.scale_scores = config.scale_scores
         self.rotates = same_sequence and config.positions == "rope"
+        self.rope_base = config.rope_base
         self.position_bias = position_bias if same_sequence else None
         self.gate_proj = nn.Linear(config.d_model, n_heads * self.d_head) if config.attention_gate else None
 
@@ -46,7 +50,7 @@ class AttentionVariant(MultiHeadAttention):
         """Shapes as in :class:`MultiHeadAttention`; each key is rotated once, when it is projected."""
         key, value = super().keys_values(memory)
         if self.rotates:
-            key = rotary(key, 0 if past is None else past[0].size(2))
+            key = rotary(key, 0 if past is None else past[0].size(2), self.rope_base)
         if past is None:
             return key, value
         return torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
@@ -56,7 +60,7 @@ class AttentionVariant(MultiHeadAttention):
         query = self.split_heads(self.q_proj(queries))
         n_queries, n_keys = query.size(2), key_value[0].size(2)
         if self.rotates:
-            query = rotary(query, n_keys - n_queries)
+            query = rotary(query, n_keys - n_queries, self.rope_base)
         query = self.point("query", query)
         key, value = self.point("key", key_value[0]), self.point("value", key_value[1])
         bias = None
@@ -72,6 +76,11 @@ class AttentionVariant(MultiHeadAttention):
             gate = self.point("gate", torch.sigmoid(self.gate_proj(queries)))
             joined = self.point("gated", joined * gate)
         return self.out_proj(joined)
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """[batch, seq, width] -> [batch, head, seq, d_head]; keys and values of a group appear in each of its heads."""
+        heads = x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)
+        return heads if heads.size(1) == self.n_heads else heads.repeat_interleave(self.n_heads // heads.size(1), dim=1)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Mask) -> Tensor:
         """The heads' outputs, [batch, head, query, d_head], with `bias` [batch, head, query, key] on the scores."""

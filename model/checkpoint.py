@@ -21,8 +21,8 @@ from torch import Tensor, nn
 
 from model.architectures import Model, assign_weights, empty_transformer, make_model
 from model.config import (
+    ATTENTION_KINDS,
     FORMAT_VERSION,
-    AttentionKind,
     ConfigError,
     DataConfig,
     ModelConfig,
@@ -59,7 +59,6 @@ from model.transformer import Transformer
 
 MAPPED_BYTES = 64 * 1024**2  # larger weight files are memory-mapped
 MAX_WEIGHT = 65_504.0  # the largest number in half precision; matmuls with much larger ones overflow
-_STACKS: tuple[AttentionKind, AttentionKind] = ("encoder", "decoder")
 MAX_POSITIONS = 1_000_000  # a larger table would exhaust memory before the error could be reported
 
 
@@ -327,16 +326,18 @@ def build_model(config: ModelConfig, path: Path) -> Model:
     stored = tensor_shapes(path)
     square, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
     per_layer = (6 * square, 8 * square)  # LSTM: four gates that read two vectors; the encoder's are half as wide
-    if config.architecture == "transformer":
-        encoder, decoder = (4 * config.d_model * config.n_heads(kind) * config.d_head(kind) for kind in _STACKS)
-        per_layer = (encoder + feed_forward, 2 * decoder + feed_forward)
+    if config.architecture != "lstm":
+        inner = {kind: config.n_heads(kind) * config.d_head(kind) for kind in ATTENTION_KINDS if config.n_layers(kind)}
+        attention = {kind: 2 * config.d_model * (width + config.key_value_width(kind)) for kind, width in inner.items()}
+        encoder = attention.pop("encoder") + feed_forward if config.has_encoder else 0
+        per_layer = (encoder, sum(attention.values()) + feed_forward)
     least = config.n_encoder_layers * per_layer[0] + config.n_decoder_layers * per_layer[1]
     least += config.tgt_vocab_size * config.d_model
     if least > sum(math.prod(shape) for shape in stored.values()):
         raise CheckpointError(f"{label(path)} holds too few weights for the sizes in its configuration.")
     if config.max_positions > MAX_POSITIONS:
         raise CheckpointError(f"{label(path)}: max_positions={config.max_positions} is more than {MAX_POSITIONS}.")
-    if config.architecture != "transformer":
+    if config.architecture == "lstm":
         lstm = make_model(config)
         load_stored(lstm, _read_float(path, lstm, mapped=False))
         return lstm.eval().requires_grad_(False)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import types
 import typing
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from model.nearest import nearest
-from model.user_error import UserError
+from model.setting import ConfigError as ConfigError
+from model.setting import check_ranges, check_type
+from model.setting import setting as _help
 
 FORMAT_VERSION = 1
 
@@ -37,40 +38,20 @@ FORMER_NAMES = {
 FORMER_VALUES = {("schedule", "inverse_sqrt"): "warmup"}
 
 
-LIMITS = {
-    **dict.fromkeys(("d_model", "d_ff"), 2**17),
-    **dict.fromkeys(("n_encoder_layers", "n_decoder_layers"), 1000),
-    **dict.fromkeys(("n_encoder_heads", "n_decoder_heads"), 1024),
-    **dict.fromkeys(("head_width", "relative_buckets"), 2**14),
-    **dict.fromkeys(("src_vocab_size", "tgt_vocab_size", "vocab_size"), 10**7),
-    "max_positions": 10**6,
-    "embedding_factor": 10**4,
-    "gradient_accumulation_steps": 10**4,
-    "beam_size": 1000,
-    "alpha": 100,
-    "seed": 2**63 - 1,
-    "split_seed": 2**63 - 1,
-}
-"""The largest value of each setting; for others it is :data:`LIMIT`. Far above any real run, yet nothing overflows."""
-LIMIT = 10**12
-
-
-class ConfigError(UserError):
-    """A configuration that cannot be used; the message names the field and its allowed values."""
-
-
-def _help(text: str, *, default: Any, least: int | None = None, fraction: bool = False) -> Any:
-    """Declare a setting with its help text; a value is at least `least`, or a `fraction` from 0 to below 1."""
-    return field(default=default, metadata={"help": text, "least": least, "fraction": fraction})
-
-
 @dataclass(frozen=True)
 class ModelConfig:
     """Sizes and switches of one model (Vaswani et al. 2017, "Attention Is All You Need", §3)."""
 
     src_vocab_size: int = _help("number of source token ids, specials included", default=0)
     tgt_vocab_size: int = _help("number of target token ids, specials included", default=0)
-    architecture: Literal["transformer", "lstm"] = _help("model architecture", default="transformer")
+    architecture: Literal["transformer", "decoder", "lstm"] = _help(
+        "model architecture; decoder = a Transformer without encoder and cross-attention, which continues its source",
+        default="transformer",
+    )
+    separator: bool = _help(
+        "architecture=decoder reads <eos> and <sos> between source and target; without them, it continues text",
+        default=True,
+    )
     d_model: int = _help("width of every token vector", default=128, least=1)
     d_ff: int = _help("width inside the feed-forward layers", default=256, least=1)
     n_encoder_layers: int = _help("encoder depth", default=2, least=1)
@@ -94,6 +75,12 @@ class ModelConfig:
     )
     norm_epsilon: float = _help("added to the variance before the root in each norm", default=1e-5, fraction=True)
     bias: bool = _help("add biases in the projections of attention and feed-forward layers", default=True)
+    qkv_bias: bool = _help("biases in the projections to queries, keys and values even if bias=false", default=False)
+    key_value_heads: int = _help(
+        "heads with keys and values of their own, each shared by a group of heads in self-attention; 0 = every head",
+        default=0,
+        least=0,
+    )
     head_width: int = _help("width of each attention head; 0 = d_model / heads", default=0, least=0)
     positions: Literal["sinusoidal", "learned", "rope", "alibi", "relative", "none"] = _help(
         "positional encoding: added to the embeddings (sinusoidal, learned), or in self-attention alone, as a rotation "
@@ -101,6 +88,7 @@ class ModelConfig:
         "head and range of distances (relative)",
         default="sinusoidal",
     )
+    rope_base: float = _help("base of the wavelengths of positions=rope", default=10_000.0, least=1)
     relative_buckets: int = _help("ranges of distances of positions=relative", default=32, least=4)
     relative_distance: int = _help("distance from which positions=relative tells no more apart", default=128, least=2)
     attention_gate: bool = _help("multiply the heads' outputs by a sigmoid gate that the query computes", default=False)
@@ -121,7 +109,7 @@ class ModelConfig:
     norm_embeddings: bool = _help("layer norm on the sum of embedding and position, as in BART", default=False)
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_ranges(self)
         for name in ("n_encoder_heads", "n_decoder_heads"):
             if not self.head_width and self.d_model % getattr(self, name):
                 raise ConfigError(
@@ -130,6 +118,17 @@ class ModelConfig:
                     d_model=self.d_model,
                     name=name,
                     value=getattr(self, name),
+                )
+            if (
+                self.key_value_heads
+                and getattr(self, name) % self.key_value_heads
+                and self.n_layers("encoder" if "encoder" in name else "decoder")
+            ):
+                raise ConfigError(
+                    "key_value_heads={value} does not divide {name}={heads} into equal groups.",
+                    value=self.key_value_heads,
+                    name=name,
+                    heads=getattr(self, name),
                 )
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ConfigError(
@@ -156,13 +155,29 @@ class ModelConfig:
                 f"banned_tokens={list(self.banned_tokens)} and first_token={self.first_token} must be ids of the "
                 f"{self.tgt_vocab_size} target tokens."
             )
-        if self.share_embeddings == "all" and self.src_vocab_size != self.tgt_vocab_size:
+        shared = "architecture=decoder" if not self.has_encoder else "share_embeddings=all"
+        if (self.share_embeddings == "all" or not self.has_encoder) and self.src_vocab_size != self.tgt_vocab_size:
             raise ConfigError(
-                "share_embeddings=all needs one vocabulary for both sides, but the source has "
+                "{setting} needs one vocabulary for both sides, but the source has "
                 "{src_vocab_size} ids and the target {tgt_vocab_size}.",
+                setting=shared,
                 src_vocab_size=self.src_vocab_size,
                 tgt_vocab_size=self.tgt_vocab_size,
             )
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether the model reads its source with an encoder; a decoder-only model has decoder self-attention alone."""
+        return self.architecture != "decoder"
+
+    @property
+    def longest_source(self) -> int:
+        """Most tokens of a source, without <eos>; a decoder-only model reads at least <sos> after it."""
+        return self.max_positions - (1 if self.has_encoder else 2)
+
+    def prompt(self, source: Sequence[int]) -> tuple[int, ...]:
+        """The ids that a decoder-only model reads before its own first prediction, for source ids without <eos>."""
+        return (*source, EOS, SOS) if self.separator else tuple(source) or (SOS,)
 
     @property
     def is_variant(self) -> bool:
@@ -174,16 +189,27 @@ class ModelConfig:
     def has_attention_variant(self) -> bool:
         """Whether a Transformer's attention differs from the paper's; see :mod:`model.attention_variants`."""
         in_attention = self.positions in ("rope", "alibi", "relative")
-        return not self.scale_scores or self.attention_gate or self.head_width > 0 or in_attention
+        parts = not self.scale_scores or self.attention_gate or self.head_width > 0 or self.key_value_heads > 0
+        return parts or in_attention
 
     def d_head(self, kind: AttentionKind) -> int:
         """Width of one head of this kind of attention."""
         return self.head_width or self.d_model // self.n_heads(kind)
 
+    def key_value_width(self, kind: AttentionKind) -> int:
+        """Width of all different keys of this kind of attention, side by side."""
+        grouped = self.key_value_heads if kind != "cross" else 0
+        return (grouped or self.n_heads(kind)) * self.d_head(kind)
+
     def n_layers(self, kind: AttentionKind) -> int:
-        """Number of layers with attention of this kind; an LSTM has one cross-attention layer and no other."""
+        """Number of layers with attention of this kind; an LSTM has one cross-attention layer and no other.
+
+        A decoder-only model has no encoder and no cross-attention.
+        """
         if self.architecture == "lstm":
             return 1 if kind == "cross" else 0
+        if not self.has_encoder and kind != "decoder":
+            return 0
         return self.n_encoder_layers if kind == "encoder" else self.n_decoder_layers
 
     def n_heads(self, kind: AttentionKind) -> int:
@@ -209,7 +235,7 @@ class DataConfig:
     split_seed: int = _help("seed of the train / validation / test split", default=0)
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
@@ -264,7 +290,7 @@ class TrainConfig:
     eval_sentences: int = _help("maximum number of validation sentences decoded per evaluation", default=500, least=1)
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_ranges(self)
         if self.weight_decay and self.optimizer != "adamw":
             raise ConfigError("weight_decay needs optimizer=adamw; Adam has none.")
         if not 0 < self.learning_rate < math.inf:
@@ -296,7 +322,7 @@ class DecodeConfig:
     seed: int = _help("seed of sampling", default=0)
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_ranges(self)
         if not 0 < self.temperature < math.inf:
             raise ConfigError(
                 "temperature={temperature} must be above 0; use method=greedy for the most probable token.",
@@ -368,7 +394,7 @@ def from_dict(cls: type[Config], values: Mapping[str, Any]) -> Config:
             raise ConfigError(
                 "unknown setting '{key}' in {type}{hint}", key=key, type=cls.__name__, hint=nearest(key, hints)
             )
-        _check_type(key, value, hints[key])
+        check_type(key, value, hints[key])
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return cls(**given)
 
@@ -387,43 +413,5 @@ def parse_value(cls: type[Config], key: str, text: str) -> Any:
         except ValueError:
             noun = "a whole number" if kind is int else "a number"
             raise ConfigError("{key} must be {noun}, not '{text}'.", key=key, noun=noun, text=text) from None
-    _check_type(key, text, kind)
+    check_type(key, text, kind)
     return text
-
-
-def _check_type(key: str, value: Any, kind: Any) -> None:
-    if typing.get_origin(kind) is Literal:
-        if value not in typing.get_args(kind):
-            raise ConfigError(
-                "{key} is one of {choices}, not {value!r}.",
-                key=key,
-                choices=", ".join(map(str, typing.get_args(kind))),
-                value=value,
-            )
-        return
-    if typing.get_origin(kind) is tuple:
-        if not isinstance(value, list | tuple) or not all(type(item) is int and item >= 0 for item in value):
-            raise ConfigError("{key} must be a list of whole numbers from 0, not {value!r}.", key=key, value=value)
-        return
-    allowed = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
-    is_number_for_float = float in allowed and isinstance(value, int) and not isinstance(value, bool)
-    is_bool_for_int = isinstance(value, bool) and bool not in allowed
-    if is_bool_for_int or not (isinstance(value, tuple(allowed)) or is_number_for_float):
-        raise ConfigError(f"{key} must be of type {getattr(kind, '__name__', kind)}, not {value!r}.")
-
-
-def _check(config: Any) -> None:
-    """Refuse numbers outside the range in their field's metadata."""
-    for setting in dataclasses.fields(config):
-        name, value = setting.name, getattr(config, setting.name)
-        if not isinstance(value, (int, float)):
-            continue
-        limit, least = LIMITS.get(name, LIMIT), setting.metadata["least"]
-        if not abs(value) <= limit:  # also refuses NaN
-            raise ConfigError(
-                "{name}={value} must be a number of at most {limit:,}.", name=name, value=value, limit=limit
-            )
-        if setting.metadata["fraction"] and not 0 <= value < 1:
-            raise ConfigError("{name}={value} must be at least 0 and below 1.", name=name, value=value)
-        if least is not None and value < least:
-            raise ConfigError(f"{name}={value} must be {f'at least {least}' if least else '0 or more'}.")

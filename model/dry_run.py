@@ -45,7 +45,7 @@ def points(config: ModelConfig) -> tuple[Point, ...]:
     owned = (*model.named_parameters(), *model.named_buffers())  # a sinusoidal table is a buffer
     modules = {id(tensor): path.rpartition(".")[0].removesuffix(".embedding") for path, tensor in owned}
     run = _DryRun(modules)
-    source = torch.full((_BATCH, _SOURCE), len(SPECIALS))
+    source = torch.full((_BATCH, _SOURCE if config.has_encoder else 0), len(SPECIALS))
     target = torch.full((_BATCH, _TARGET), len(SPECIALS))
     with torch.no_grad(), run:
         model(source, target, tap=run.listen)
@@ -62,6 +62,7 @@ _AXES = {
     _TARGET: "position",
     _LAYERS: "layer",
     7 * _HEAD_WIDTH: "joined heads",
+    _HEAD_WIDTH: "d_head",
 } | {size: name for name, size in _SIZES.items()}
 
 
@@ -79,6 +80,7 @@ def _tiny(config: ModelConfig) -> ModelConfig:
         share_embeddings="none",  # so that each matrix has one owner
         n_decoder_layers=_LAYERS if lstm else config.n_decoder_layers,
         head_width=_HEAD_WIDTH if config.head_width else 0,
+        key_value_heads=1 if config.key_value_heads else 0,
         max_positions=_TARGET + 1,
         banned_tokens=(),
         first_token=0,

@@ -16,7 +16,8 @@ class EncoderDecoder(Part):
         super().__init__()
         self.config = config
         self.dropout = nn.Dropout(config.dropout)
-        self.src_embedding = nn.Embedding(config.src_vocab_size, config.d_model, padding_idx=PAD)
+        if config.has_encoder:
+            self.src_embedding = nn.Embedding(config.src_vocab_size, config.d_model, padding_idx=PAD)
         self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, config.d_model, padding_idx=PAD)
 
     def add_output(self) -> None:
@@ -25,7 +26,7 @@ class EncoderDecoder(Part):
         self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
         if config.share_embeddings in ("target", "all"):
             self.output.weight = self.tgt_embedding.weight
-        if config.share_embeddings == "all":
+        if config.share_embeddings == "all" and config.has_encoder:
             self.src_embedding.weight = self.tgt_embedding.weight
 
     @torch.no_grad()
@@ -51,7 +52,7 @@ class EncoderDecoder(Part):
         """Aliases among the parameter names, with the canonical name of each: {alias: canonical}."""
         tied = {"none": (), "target": ("output",), "all": ("output", "src_embedding")}
         shared = tied[self.config.share_embeddings]
-        return {f"{name}.weight": "tgt_embedding.weight" for name in shared}
+        return {f"{name}.weight": "tgt_embedding.weight" for name in shared if hasattr(self, name)}
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of every target token, [.., d_model] -> [.., tgt_vocab]."""

@@ -40,10 +40,15 @@ _KINDS: dict[tuple[str, str], AttentionKind] = {names: kind for kind, names in S
 
 def layer_output(config: ModelConfig, stack: str, layer: int) -> str:
     """The point at the end of a layer (from 0) of the "encoder" or "decoder" of a Transformer."""
-    last = 2 if stack == "encoder" else 3  # sublayer
+    last = 2 if stack == "encoder" or not config.has_encoder else 3  # sublayer
     if not config.norm_first:
         return f"{stack}.{layer}.norm{last}"
     return f"{stack}.{layer}." + (f"residual{last}" if config.residual else "feed_forward.linear2")
+
+
+def decoder_output(config: ModelConfig) -> str:
+    """The point of a Transformer that the output projection reads."""
+    return "decoder.norm" if config.norm_first else layer_output(config, "decoder", config.n_decoder_layers - 1)
 
 
 def embedded(side: str, config: ModelConfig) -> str:

@@ -56,7 +56,7 @@ def evenly_spaced(n: int, most: int) -> tuple[int, ...]:
 @torch.inference_mode()
 def teacher_forced(model: Model, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> TokenScores:
     """Loss and token accuracy under teacher forcing; `check` is called before each batch and may raise."""
-    device = model.src_embedding.weight.device
+    device = model.tgt_embedding.weight.device
     total = TokenScores()
     for indices in scoring_batches(pairs):
         check()
@@ -81,7 +81,7 @@ def translate_pairs(
     check: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """The translation of each source, in the order of the pairs; an edit holds throughout decoding."""
-    device = model.src_embedding.weight.device
+    device = model.tgt_embedding.weight.device
     texts = [""] * len(pairs)
     for indices in scoring_batches(pairs):
         check()

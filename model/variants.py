@@ -95,7 +95,13 @@ class TransformerVariant(Transformer):
         if not config.residual:
             self.encoder.layers = nn.ModuleList(EncoderLayerWithoutResidual(config) for _ in self.encoder.layers)
             self.decoder.layers = nn.ModuleList(DecoderLayerWithoutResidual(config) for _ in self.decoder.layers)
-        biases = {"encoder": self._position_bias("encoder"), "decoder": self._position_bias("decoder")}
+        self.replace_parts()
+
+    def replace_parts(self) -> None:
+        """Put the configured parts in place of the paper's, then draw new weights."""
+        config = self.config
+        stacks: tuple[AttentionKind, ...] = ("encoder", "decoder") if config.has_encoder else ("decoder",)
+        biases = {stack: self._position_bias(stack) for stack in stacks}
         for path, parent in list(self.named_modules()):
             for name, child in list(parent.named_children()):
                 if isinstance(child, nn.LayerNorm):
@@ -106,10 +112,10 @@ class TransformerVariant(Transformer):
                     bias, itself = biases[path.partition(".")[0]], name == "self_attn"
                     block = AttentionVariant(config, child.n_heads, same_sequence=itself, position_bias=bias)
                     setattr(parent, name, block)
-        if not config.bias:
-            for module in self.modules():
-                if isinstance(module, nn.Linear) and module is not self.output:
-                    module.register_parameter("bias", None)
+        for path, module in self.named_modules() if not config.bias else ():
+            kept = config.qkv_bias and path.endswith(("q_proj", "k_proj", "v_proj"))
+            if isinstance(module, nn.Linear) and module is not self.output and not kept:
+                module.register_parameter("bias", None)
         name_points(self)
         self.reset_parameters()
 

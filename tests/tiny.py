@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from model.architectures import Model, make_transformer
-from model.config import PAD, SOS, ModelConfig
+from model.config import ATTENTION_KINDS, PAD, SOS, AttentionKind, ModelConfig
 from model.lstm import LSTM
 from model.transformer import Transformer
 
@@ -32,6 +32,22 @@ VARIANTS: list[dict[str, Any]] = [
     T5,
     {"positions": "relative", "head_width": 2, "causal": False, "attention_gate": True},
 ]
+LLAMA: dict[str, Any] = {
+    "positions": "rope", "rope_base": 50.0, "layer_norm": "rms", "norm_epsilon": 1e-6, "norm_first": True,
+    "bias": False, "qkv_bias": True, "key_value_heads": 2, "feed_forward": "gated", "activation": "silu",
+}  # fmt: skip
+"""The parts of Qwen2.5; Llama has no biases."""
+DECODERS: list[dict[str, Any]] = [
+    {"architecture": "decoder", **parts}
+    for parts in (
+        {},
+        {"positions": "learned", "norm_first": True, "activation": "gelu_tanh"},
+        LLAMA,
+        {"positions": "alibi", "causal": False},
+        {"positions": "relative", "relative_buckets": 4, "relative_distance": 5, "residual": False},
+    )
+]
+"""Models without encoder and cross-attention."""
 EVERY_MODEL: list[dict[str, Any]] = [
     *(
         {"positions": positions, "norm_first": norm_first, "causal": causal}
@@ -40,9 +56,10 @@ EVERY_MODEL: list[dict[str, Any]] = [
         )
     ),
     *VARIANTS,
+    *DECODERS,
     {"architecture": "lstm"},
 ]
-"""Changes to `tiny_config` for every position scheme, norm placement and mask, every variant, and the LSTM."""
+"""Changes to `tiny_config` for every position scheme, norm placement, mask, variant and architecture."""
 
 
 def tiny_config(**changes: Any) -> ModelConfig:
@@ -84,6 +101,11 @@ def tiny_lstm(*, seed: int = 0, **changes: Any) -> LSTM:
 def model_of(changes: dict[str, Any]) -> Model:
     """One of `EVERY_MODEL`."""
     return tiny_lstm() if changes.get("architecture") == "lstm" else tiny_model(**changes)
+
+
+def kinds_of(model: Model) -> tuple[AttentionKind, ...]:
+    """The kinds of attention that a model has."""
+    return tuple(kind for kind in ATTENTION_KINDS if model.config.n_layers(kind))
 
 
 def random_ids(*shape: int, seed: int = 1) -> Tensor:

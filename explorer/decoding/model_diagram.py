@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from model.config import AttentionKind, ModelConfig
+from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 from model.points import SCOPES
 
 FEED_FORWARD, LSTM_CELL = "feed_forward", "lstm"
@@ -43,10 +43,11 @@ def diagram_of(config: ModelConfig) -> ModelDiagram:
         last = (LSTM_CELL, "cross")
         decoder = (*([(LSTM_CELL,)] * (n_decoder - 1)), last)
         return ModelDiagram(((LSTM_CELL,),) * n_encoder, decoder, {"cross": config.n_heads("cross")}, "", "")
+    kinds = [kind for kind in ATTENTION_KINDS if config.n_layers(kind)]
     return ModelDiagram(
-        (("encoder", FEED_FORWARD),) * n_encoder,
-        (("decoder", "cross", FEED_FORWARD),) * n_decoder,
-        {kind: config.n_heads(kind) for kind in ("encoder", "decoder", "cross")},
+        (("encoder", FEED_FORWARD),) * config.n_layers("encoder"),
+        ((*(kind for kind in kinds if kind != "encoder"), FEED_FORWARD),) * n_decoder,
+        {kind: config.n_heads(kind) for kind in kinds},
         "pre" if config.norm_first else "post",
         config.positions,
     )
@@ -109,7 +110,7 @@ def blocks_of(config: ModelConfig) -> tuple[Block, ...]:
         for source in point.reads:
             if block_of[source] != block_of[point.name] and block_of[source] not in reads_of[block_of[point.name]]:
                 reads_of[block_of[point.name]].append(block_of[source])
-    encoder_end = _last_of_encoder(members)
+    encoder_end = _last_of_encoder(members) if config.has_encoder else ""
     blocks: list[Block] = []
     for name, points_inside in members.items():
         kind, stack, layer, attention = _describe(name, config)
@@ -152,7 +153,7 @@ def _describe(name: str, config: ModelConfig) -> tuple[str, str, int, AttentionK
         layer = int(rest[0]) + 1
         attention: AttentionKind | Literal[""] = _KINDS.get((first, rest[1]), "")
         # The attention of an LSTM follows all its layers (model/lstm.py).
-        layer = layer if config.architecture == "transformer" else 0
+        layer = layer if config.architecture != "lstm" else 0
         kind = "attention" if attention else "add" if rest[1].startswith("residual") else rest[1].rstrip("0123456789")
         return kind, first, layer, attention
     kinds = {"memory": "lstm", "states": "lstm", "initial": "initial", "combined": "combine"}

@@ -26,26 +26,35 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     """
     d, ff = config.d_model, config.d_ff
     inner = {kind: config.n_heads(kind) * config.d_head(kind) for kind in ATTENTION_KINDS}  # all heads together
-    attention = {kind: 4 * d * width + config.bias * (3 * width + d) for kind, width in inner.items()}  # parameters
+    keys = {kind: config.key_value_width(kind) for kind in ATTENTION_KINDS}
+    qkv_bias = config.bias or config.qkv_bias
+    attention = {  # parameters
+        kind: 2 * d * (width + keys[kind]) + qkv_bias * (width + 2 * keys[kind]) + config.bias * d
+        for kind, width in inner.items()
+    }
     into = 2 if config.feed_forward == "gated" else 1  # projections into the hidden units
     feed_forward = (into + 1) * d * ff + config.bias * (into * ff + d)
     norm = {"standard": 2 * d, "rms": d, "scalar": 2}[config.layer_norm]
     buckets = config.relative_buckets if config.positions == "relative" else 0
-    biases = buckets * (config.n_encoder_heads + config.n_decoder_heads)
-    n_enc, n_dec = config.n_encoder_layers, config.n_decoder_layers
+    stacks, n_dec = 2 if config.has_encoder else 1, config.n_decoder_layers
+    n_enc, n_cross = (config.n_encoder_layers, n_dec) if config.has_encoder else (0, 0)
+    biases = buckets * (config.n_decoder_heads + (config.n_encoder_heads if config.has_encoder else 0))
     source, target = config.src_vocab_size * d, config.tgt_vocab_size * d
+    if not config.has_encoder:  # the decoder reads both sides, with one table
+        n_tgt, source = n_src + n_tgt, 0
     position_table = config.max_positions * d if config.positions == "learned" else 0
     final_norm = norm if config.norm_first else 0
-    projection_flops = {kind: 2 * 4 * d * width for kind, width in inner.items()}  # of four projections, per token
+    # Of four projections, per token.
+    projection_flops = {kind: 2 * 2 * d * (width + keys[kind]) for kind, width in inner.items()}
     feed_forward_flops = 2 * (into + 1) * d * ff
     shared = config.share_embeddings
     bias = config.tgt_vocab_size if config.output_bias else 0
-    embedding_norms = 2 * norm if config.norm_embeddings else 0
+    embedding_norms = stacks * norm if config.norm_embeddings else 0
     cross_flops = (n_src + n_tgt) * projection_flops["cross"] // 2
     return (
         Part("source embedding", 0 if shared == "all" else source, 0),
         Part("target embedding", target, 0),
-        Part("positions", 2 * position_table + biases, 0),
+        Part("positions", stacks * position_table + biases, 0),
         Part(
             "encoder: projections of attention",
             n_enc * attention["encoder"],
@@ -61,12 +70,12 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
         Part(
             "decoder: scores and values of self-attention", 0, n_dec * _attention_flops(n_tgt, n_tgt, inner["decoder"])
         ),
-        Part("decoder: projections of cross-attention", n_dec * attention["cross"], n_dec * cross_flops),
+        Part("decoder: projections of cross-attention", n_cross * attention["cross"], n_cross * cross_flops),
         Part(
-            "decoder: scores and values of cross-attention", 0, n_dec * _attention_flops(n_tgt, n_src, inner["cross"])
+            "decoder: scores and values of cross-attention", 0, n_cross * _attention_flops(n_tgt, n_src, inner["cross"])
         ),
         Part("decoder: feed-forward", n_dec * feed_forward, n_dec * n_tgt * feed_forward_flops),
-        Part("layer norms", n_enc * 2 * norm + n_dec * 3 * norm + 2 * final_norm + embedding_norms, 0),
+        Part("layer norms", (2 * n_enc + 2 * n_dec + n_cross) * norm + stacks * final_norm + embedding_norms, 0),
         Part("output projection", bias + (target if shared == "none" else 0), n_tgt * 2 * target),
     )
 

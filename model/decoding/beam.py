@@ -30,13 +30,15 @@ def beam_search(
     config: DecodeConfig,
     prefix: Sequence[int] = (),
     rules: OutputRules = DEFAULT_RULES,
+    first: Tensor | None = None,
 ) -> Iterator[BeamStep]:
     """Extend the `config.beam_size` best unfinished hypotheses of each sentence (Sutskever et al. 2014, §3.2).
 
     The candidates of a step are the 2 × beam_size best continuations. Those among the best beam_size that end with
     <eos> are finished hypotheses; of the others, the best beam_size continue. A sentence is done once it has beam_size
     finished hypotheses and no running one whose present score exceeds the lowest of their beam_size best. Hypotheses
-    still running after `limit` tokens (one number, or one per sentence) are cut off.
+    still running after `limit` tokens (one number, or one per sentence) are cut off. The first step reads `first`
+    [batch], by default <sos>.
 
     :func:`hypotheses` assembles the results from the steps.
     """
@@ -45,7 +47,7 @@ def beam_search(
     sentences = torch.arange(n)
     limits = torch.as_tensor(limit).expand(n)
     state = state.select(sentences.repeat_interleave(width))
-    tokens = torch.full((n * width,), SOS)
+    tokens = (torch.full((n,), SOS) if first is None else first).repeat_interleave(width)
     totals = torch.full((n, width), -torch.inf)
     totals[:, 0] = 0.0  # all slots start out equal, so only one of them may be extended
     finished = torch.full((n, width), -torch.inf)  # the best scores of finished hypotheses

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,13 +14,24 @@ from torch import Tensor
 
 from model.architectures import Model
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
+from model.decoder_only import DecoderOnly
 from model.decoding.beam import beam_search, hypotheses
-from model.decoding.search import BeamStep, Hypothesis, follow, greedy, output_rules, sample
+from model.decoding.search import (
+    BeamStep,
+    Hypothesis,
+    PathStep,
+    allowed_log_probs,
+    follow,
+    greedy,
+    output_rules,
+    sample,
+)
 from model.decoding.temperature import log_sums
 from model.edits import HeadEdits, edit_tap
 from model.fast.decoding import FastDecoder, fast_decoder
-from model.recording import AttentionRecorder
-from model.tap import compose
+from model.points import decoder_output
+from model.recording import AttentionRecorder, PointRecorder
+from model.tap import Tap, compose
 from model.text.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE, AttentionTrace, future_mask
 from model.transformer import Transformer
@@ -44,18 +56,24 @@ def decode_batch(
     Shapes:
         src: [batch, src] ids with <eos>, right-padded.
     """
-    limits = [config.length_limit(int(n), model.config.max_positions) for n in (src != PAD).sum(dim=1)]
+    lengths, room = (src != PAD).sum(dim=1).tolist(), model.config.max_positions
+    limits = [config.length_limit(n, room) for n in lengths]
+    first = None
+    if isinstance(model, DecoderOnly):  # both sides share the positions
+        limits = [max(1, min(limit, room - n)) for n, limit in zip(lengths, limits, strict=True)]
+        src, first = model.opening(src)
     tap = edit_tap(edit, model.config)
     decoder = stepper(model)
     state = decoder.start(src, tap=tap)
     step = partial(decoder.step, tap=tap)
     rules = output_rules(model.config)
     if config.method == "beam":
-        steps = list(beam_search(step, state, limit=limits, config=config, rules=rules))
+        steps = list(beam_search(step, state, limit=limits, config=config, rules=rules, first=first))
         return hypotheses(steps, src.size(0), config.beam_size)
     if config.method == "sample":
-        return [[result] for result in follow(sample(step, state, limit=limits, config=config, rules=rules))]
-    return [[result] for result in follow(greedy(step, state, limit=limits, rules=rules))]
+        sampled = sample(step, state, limit=limits, config=config, rules=rules, first=first)
+        return [[result] for result in follow(sampled)]
+    return [[result] for result in follow(greedy(step, state, limit=limits, rules=rules, first=first))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +83,9 @@ class Decoding:
     `path` holds the predicted target ids (with <eos> if the target is finished); the first `n_forced` were given.
     After beam search, `beam` and `beam_hypotheses` hold its steps and results, and `path` is the best hypothesis.
     `log_sums` [tgt, temperature] turns the trace's probabilities into those at other temperatures (temperature.py).
+
+    A decoder-only model reads the source itself, so the trace has a row for every token of it as well, and `path` is
+    what each row predicts: the first `n_prompt` are the rest of the source, which was given. `answer` is what follows.
     """
 
     path: tuple[int, ...]
@@ -73,6 +94,12 @@ class Decoding:
     log_sums: NDArray[np.float32]
     beam: tuple[BeamStep, ...] = ()
     beam_hypotheses: tuple[Hypothesis, ...] = ()
+    n_prompt: int = 0
+
+    @property
+    def answer(self) -> tuple[int, ...]:
+        """The predicted ids without those of the source."""
+        return self.path[self.n_prompt :]
 
     @property
     def finished(self) -> bool:
@@ -95,7 +122,11 @@ def decode_recorded(
 
     A prefix that ends with <eos> is a whole target, so nothing is searched. Beam search runs first, without recording;
     its best path is then decoded and recorded, so that the trace is one run of the model.
+
+    A decoder-only model continues the source: see :class:`Decoding`.
     """
+    if isinstance(model, DecoderOnly):
+        return _continue_recorded(model, source, target, config, tuple(prefix), n_alternatives, edit)
     src = torch.tensor([[*source.ids, EOS]])
     limit = max(config.length_limit(src.size(1), model.config.max_positions), len(prefix))
     limit = min(limit, model.config.max_positions)
@@ -127,6 +158,58 @@ def decode_recorded(
     return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), beam, results)
 
 
+def _continue_recorded(
+    model: DecoderOnly,
+    source: Encoding,
+    target: Tokenizer,
+    config: DecodeConfig,
+    prefix: tuple[int, ...],
+    n_alternatives: int,
+    edit: HeadEdits | None,
+) -> Decoding:
+    """Read the source, or the `prefix` of all predictions, at once; then continue it token by token."""
+    prompt, room = model.config.prompt(source.ids), model.config.max_positions
+    given = (prefix or prompt[1:])[:room]
+    n_forced, n_prompt = len(given), 0
+    while n_prompt < min(n_forced, len(prompt) - 1) and given[n_prompt] == prompt[n_prompt + 1]:
+        n_prompt += 1
+    limit = min(config.length_limit(len(prompt), room) - (n_forced - n_prompt), room - n_forced)
+    if n_forced > n_prompt and given[-1] == EOS:
+        limit = 0
+    rules, decoder, edits = output_rules(model.config), stepper(model), edit_tap(edit, model.config)
+
+    def start(tap: Tap | None) -> tuple[Any, Tensor, Any]:
+        """The step function, the token that its first call reads, and the state after all tokens before that one."""
+        *before, last = prompt[0], *given
+        state = decoder.start(torch.tensor([before], dtype=torch.long), tap=tap)
+        return partial(decoder.step, tap=tap), torch.tensor([last]), state
+
+    beam: tuple[BeamStep, ...] = ()
+    results: tuple[Hypothesis, ...] = ()
+    if config.method == "beam" and limit > 0:
+        step, first, state = start(edits)
+        beam = tuple(beam_search(step, state, limit=limit, config=config, rules=rules, first=first))
+        found = hypotheses(beam, 1, config.beam_size)[0]
+        results = tuple(replace(each, tokens=(*given, *each.tokens)) for each in found)
+        given, limit = results[0].path, 0
+
+    recorder, last = AttentionRecorder(), PointRecorder((decoder_output(model.config),))
+    step, first, state = start(compose(edits, recorder, last))
+    steps: list[PathStep] = []
+    if limit > 0:
+        step = partial(decoder.step, tap=compose(edits, recorder))
+        search = partial(sample, config=config) if config.method == "sample" else greedy
+        steps = list(search(step, state, limit=limit, rules=rules, first=first))
+    path = (*given, *(int(choice.tokens[0]) for choice in steps))
+    rows = [*(choice.log_probs[0] for choice in steps)]
+    if given:
+        hidden = last.tensors[decoder_output(model.config)][0]
+        rows = [*allowed_log_probs(model.logits(hidden), rules), *rows]
+    log_probs = torch.stack(rows)  # [row, vocab]
+    trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
+    return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), beam, results, n_prompt)
+
+
 def _weights(
     recorder: AttentionRecorder, model: Model, kind: AttentionKind, shape: tuple[int, int]
 ) -> NDArray[np.float32]:
@@ -148,13 +231,20 @@ def _assemble(
 ) -> AttentionTrace:
     """Label the recorded weights: row 0 reads <sos>, row t the token predicted by row t - 1.
 
+    Row 0 of a decoder-only model reads the first token of the source.
+
     Shapes:
         log_probs: [tgt, vocab] in nats.
     """
-    read = (SOS, *path[:-1])
+    config, end = model.config, (target.label(EOS),)
+    read = (SOS if config.has_encoder else config.prompt(source.ids)[0], *path[:-1])
     top = log_probs.topk(min(n_alternatives, log_probs.size(-1)), dim=-1)
     chosen = log_probs.gather(1, torch.tensor(path)[:, None])[:, 0].exp()
-    n_src, n_tgt = len(source.ids) + 1, len(path)
+    n_src, n_tgt = len(source.ids) + 1 if config.has_encoder else 0, len(path)
+    # Words of both sides are counted on their own, unless they are one text.
+    n_own = len(source.ids) if not config.has_encoder and config.separator and read[: len(source)] == source.ids else 0
+    n_words = max(source.words[:n_own], default=-1) + 1
+    words = tuple(word if word < 0 else word + n_words for word in target.words_of((*read[n_own:], path[-1]))[:-1])
     shapes: dict[AttentionKind, tuple[int, int]] = {
         "encoder": (n_src, n_src),
         "decoder": (n_tgt, n_tgt),
@@ -165,11 +255,11 @@ def _assemble(
         encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
         decoder_mask=future_mask(len(path)),
         cross_mask=np.full((len(path), n_src), VISIBLE, dtype=np.uint8),
-        src_tokens=(*source.tokens, target.label(EOS)),
-        read_tokens=tuple(target.label(i) for i in read),
+        src_tokens=(*source.tokens, *end)[:n_src],
+        read_tokens=(*source.tokens[:n_own], *(target.label(i) for i in read[n_own:])),
         predicted_tokens=tuple(target.label(i) for i in path),
-        src_words=(*source.words, -1),
-        tgt_words=(-1, *target.words_of(path)[:-1]),
+        src_words=(*source.words, -1)[:n_src],
+        tgt_words=(*source.words[:n_own], *words),
         probabilities=chosen.float().numpy(),
         top_ids=top.indices.numpy(),
         top_probabilities=top.values.exp().float().numpy(),

@@ -177,12 +177,13 @@ def greedy(
     limit: int | Sequence[int],
     prefix: Sequence[int] = (),
     rules: OutputRules = DEFAULT_RULES,
+    first: Tensor | None = None,
 ) -> Iterator[PathStep]:
     """Choose the most probable token after the given `prefix`, until <eos> or `limit` tokens (<eos> included).
 
-    `limit` is one number, or one per sentence of the batch.
+    `limit` is one number, or one per sentence of the batch. The first step reads `first` [batch], by default <sos>.
     """
-    return _choose_tokens(step, state, lambda log_probs: log_probs.argmax(dim=-1), limit, prefix, rules)
+    return _choose_tokens(step, state, lambda log_probs: log_probs.argmax(dim=-1), limit, prefix, rules, first)
 
 
 def sample(
@@ -193,8 +194,9 @@ def sample(
     config: DecodeConfig,
     prefix: Sequence[int] = (),
     rules: OutputRules = DEFAULT_RULES,
+    first: Tensor | None = None,
 ) -> Iterator[PathStep]:
-    """Sample tokens after `prefix` with `config`'s temperature, top_k, top_p and seed; `limit` as in :func:`greedy`."""
+    """Sample tokens after `prefix` with `config`'s temperature, top_k, top_p and seed; see also :func:`greedy`."""
     generator = torch.Generator().manual_seed(config.seed)
 
     def draw(log_probs: Tensor) -> Tensor:
@@ -202,7 +204,7 @@ def sample(
         filtered = filter_top(log_probs.cpu() / config.temperature, config.top_k, config.top_p)
         return torch.multinomial(filtered.softmax(dim=-1), 1, generator=generator)[:, 0]
 
-    return _choose_tokens(step, state, draw, limit, prefix, rules)
+    return _choose_tokens(step, state, draw, limit, prefix, rules, first)
 
 
 def _choose_tokens(
@@ -212,10 +214,11 @@ def _choose_tokens(
     limit: int | Sequence[int],
     prefix: Sequence[int],
     rules: OutputRules,
+    first: Tensor | None,
 ) -> Iterator[PathStep]:
     """Choose one token per sentence and step with `choose`, until all sentences have ended."""
     n = state.batch_size
-    rows, tokens = torch.arange(n), torch.full((n,), SOS)
+    rows, tokens = torch.arange(n), torch.full((n,), SOS) if first is None else first
     limits = [limit] * n if isinstance(limit, int) else limit
     finished = tuple(most < 1 for most in limits)
     for index in range(max(limits)):

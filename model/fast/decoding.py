@@ -23,10 +23,12 @@ from torch.nn import functional as F
 
 from model.attention import MultiHeadAttention
 from model.attention_variants import AttentionVariant, PositionBias
+from model.decoder_only import DecoderOnly, DecoderOnlyLayer, extended
 from model.fast.layout import column_major
 from model.layers import DecoderLayer
 from model.masks import padding_mask
 from model.positions import rotary_table
+from model.state import DecodeState
 from model.tap import Tap, wanted_points
 from model.transformer import Transformer
 from model.variants import GatedFeedForward, WithoutResidual
@@ -159,10 +161,13 @@ class _Attention(NamedTuple):
 
 
 class _Layer(NamedTuple):
-    """One decoder layer; each norm is a function of [batch, d_model]. `gate` multiplies the hidden units, if given."""
+    """One decoder layer; each norm is a function of [batch, d_model]. `gate` multiplies the hidden units, if given.
+
+    A decoder-only model has no cross-attention.
+    """
 
     self_attn: _Attention
-    cross_attn: _Attention
+    cross_attn: _Attention | None
     linear1: Affine
     gate: Affine | None
     linear2: Affine
@@ -173,11 +178,15 @@ class _Layer(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """The newest position (from 0), with its bias on the scores [batch · head, 1, key] and RoPE's rotation [pair]."""
+    """The newest position (from 0), with its bias on the scores [batch · head, 1, key] and RoPE's rotation [pair].
+
+    `mask` [batch, 1, 1, key] hides the padding of prompts, if there is any.
+    """
 
     position: int
     bias: Tensor | None
     rotation: Tensor | None
+    mask: Tensor | None
 
 
 class FastDecoder:
@@ -185,12 +194,14 @@ class FastDecoder:
 
     def __init__(self, model: Transformer) -> None:
         self._encode, self._project = model.encode, model.decoder.project_memory
+        self._read_prompt = model.start if isinstance(model, DecoderOnly) else None
         config = model.config
-        self._layers = [_layer(layer) for layer in model.decoder.layers if isinstance(layer, DecoderLayer)]
+        self._layers = [_layer(layer) for layer in model.decoder.layers]
         self._n_heads, self._d_head = config.n_decoder_heads, config.d_head("decoder")
         self._bias = _position_bias(model)
         self._embedding = model.tgt_embedding.weight
-        self._scheme = config.positions
+        self._scheme, self._longest = config.positions, config.max_positions
+        self._rope_base = config.rope_base
         self._factor = model.embedding_factor
         self._positions = model.positions_tgt
         self._norm_embeddings = model.norm_tgt if config.norm_embeddings else None
@@ -200,6 +211,8 @@ class FastDecoder:
 
     def start(self, src: Tensor, *, src_mask: Tensor | None = None, tap: Tap | None = None) -> StepState:
         """Read the source; arguments as in :meth:`Transformer.start`."""
+        if self._read_prompt is not None:
+            return self._from(self._read_prompt(src, src_mask=src_mask, tap=tap))
         src_mask = padding_mask(src) if src_mask is None else src_mask
         batch = src.size(0)
         memory = self._encode(src, src_mask=src_mask, tap=tap)
@@ -216,6 +229,17 @@ class FastDecoder:
             n_heads=self._n_heads,
         )
 
+    def _from(self, state: DecodeState) -> StepState:
+        """The state of a decoder-only model that has read a prompt."""
+        batch, read = state.tokens.shape
+        shape = (len(self._layers), 2, batch * self._n_heads, read + RESERVED, self._d_head)
+        memory = self._embedding.new_empty(shape)
+        for layer, keys_values in zip(memory, state.self_kv, strict=False):  # there are none after an empty prompt
+            for reserved, tensor in zip(layer, keys_values, strict=True):
+                reserved[:, :read] = tensor.flatten(0, 1)
+        past = KeysValues(memory, read)
+        return StepState(past, (), state.src_mask, state.tokens, state.sources.to(memory.device), self._n_heads)
+
     def step(self, tokens: Tensor, state: StepState, *, tap: Tap | None = None) -> tuple[Tensor, StepState]:
         """Read one more token per hypothesis; the given state stays as it was.
 
@@ -231,27 +255,33 @@ class FastDecoder:
             tokens = read[:, -1]
         past = state.past.for_position(position)
         x = F.embedding(tokens, self._embedding)  # [batch, d_model]
-        rows = self._positions.table(position + 1)
-        x = x * self._factor if rows is None else torch.add(rows[position], x, alpha=self._factor)
+        at: int | Tensor = position
+        length, mask = position + 1, None
+        if self._read_prompt is not None and state.src_mask is not None:  # padding before prompts has no positions
+            at, mask = position - (~state.src_mask).sum((1, 2, 3)), extended(state.src_mask, length)
+            length = min(length, self._longest)
+        rows = self._positions.table(length)
+        x = x * self._factor if rows is None else torch.add(rows[at], x, alpha=self._factor)
         if self._norm_embeddings is not None:
             x = self._norm_embeddings(x)
-        place = self._place(position, x)
-        for layer, keys_values, source in zip(self._layers, past.layers, state.cross, strict=True):
+        place = self._place(position, x, mask)
+        cross = state.cross or (None,) * len(self._layers)
+        for layer, keys_values, source in zip(self._layers, past.layers, cross, strict=True):
             x = self._run(layer, x, keys_values, place, source, state.src_mask, taps)
         logits = F.linear(self._norm(x), *self._output)
         if taps.logits is not None:
             logits = taps.logits("logits", logits)
         return logits, replace(state, past=past, tokens=read)
 
-    def _place(self, position: int, x: Tensor) -> _Place:
+    def _place(self, position: int, x: Tensor, mask: Tensor | None) -> _Place:
         """The place of the newest token, shared by all layers."""
         bias = rotation = None
         if self._bias is not None:  # [head, 1, key] -> [batch · head, 1, key]
             bias = self._bias(1, position + 1).to(x).repeat(len(x), 1, 1)
         elif self._scheme == "rope":
             dtype = torch.complex128 if x.dtype == torch.float64 else torch.complex64
-            rotation = rotary_table(position + 1, self._d_head, dtype, x.device)[position]
-        return _Place(position, bias, rotation)
+            rotation = rotary_table(position + 1, self._d_head, dtype, x.device, self._rope_base)[position]
+        return _Place(position, bias, rotation, mask)
 
     def _run(
         self,
@@ -259,30 +289,31 @@ class FastDecoder:
         x: Tensor,
         keys_values: Tensor,
         place: _Place,
-        source: tuple[Tensor, Tensor],
+        source: tuple[Tensor, Tensor] | None,
         src_mask: Tensor | None,
         taps: _Taps,
     ) -> Tensor:
         """Run one layer on the newest position: x [batch, d_model], keys_values [2, batch · head, position, d_head]."""
-        norm1, norm2, norm3 = layer.norms
+        norm1, norm2, last_norm = layer.norms[0], layer.norms[1], layer.norms[-1]
         y = norm1(x) if layer.norm_first else x
         y = self._self_attention(layer.self_attn, y, keys_values, place, taps)
         x = x + y if layer.residual else y
         x = x if layer.norm_first else norm1(x)
 
-        y = norm2(x) if layer.norm_first else x
-        query = F.linear(y, *layer.cross_attn.project).view(-1, 1, self._d_head)  # [batch · head, 1, d_head]
-        y = self._attend(layer.cross_attn, y, query, *source, None, src_mask, taps)
-        x = x + y if layer.residual else y
-        x = x if layer.norm_first else norm2(x)
+        if layer.cross_attn is not None and source is not None:
+            y = norm2(x) if layer.norm_first else x
+            query = F.linear(y, *layer.cross_attn.project).view(-1, 1, self._d_head)  # [batch · head, 1, d_head]
+            y = self._attend(layer.cross_attn, y, query, *source, None, src_mask, taps)
+            x = x + y if layer.residual else y
+            x = x if layer.norm_first else norm2(x)
 
-        y = norm3(x) if layer.norm_first else x
+        y = last_norm(x) if layer.norm_first else x
         hidden = layer.activation(F.linear(y, *layer.linear1))
         if layer.gate is not None:
             hidden = hidden * F.linear(y, *layer.gate)
         y = F.linear(hidden, *layer.linear2)
         x = x + y if layer.residual else y
-        return x if layer.norm_first else norm3(x)
+        return x if layer.norm_first else last_norm(x)
 
     def _self_attention(self, block: _Attention, y: Tensor, keys_values: Tensor, place: _Place, taps: _Taps) -> Tensor:
         """Write the newest key and value, then attend to all so far."""
@@ -296,7 +327,7 @@ class FastDecoder:
             torch.view_as_complex(pairs).mul_(place.rotation)
         keys_values.narrow(2, position, 1).copy_(heads[1:])
         key, value = keys_values.narrow(2, 0, position + 1).unbind(0)
-        return self._attend(block, y, heads[0], key, value, place.bias, None, taps)
+        return self._attend(block, y, heads[0], key, value, place.bias, place.mask, taps)
 
     def _attend(
         self,
@@ -346,10 +377,23 @@ def _affine(linear: nn.Module) -> Affine:
     return linear.weight, linear.bias
 
 
+def _of_every_head(block: MultiHeadAttention, linear: nn.Module) -> Affine:
+    """The projection to all heads; keys and values of a group are repeated for each of its heads."""
+    weight, bias = _affine(linear)
+    times = block.n_heads * block.d_head // len(weight)
+    if times == 1:
+        return weight, bias
+
+    def repeated(rows: Tensor) -> Tensor:
+        return rows.unflatten(0, (-1, block.d_head)).repeat_interleave(times, dim=0).flatten(0, 1)
+
+    return repeated(weight), None if bias is None else repeated(bias)
+
+
 def _attention(block: MultiHeadAttention, *, with_keys: bool) -> _Attention:
     weight, bias = _affine(block.q_proj)
     if with_keys:
-        projections = [_affine(linear) for linear in (block.q_proj, block.k_proj, block.v_proj)]
+        projections = [_of_every_head(block, linear) for linear in (block.q_proj, block.k_proj, block.v_proj)]
         weight = column_major(torch.cat([weight for weight, _ in projections]))
         biases = [bias for _, bias in projections if bias is not None]
         bias = torch.cat(biases) if biases else None
@@ -365,7 +409,7 @@ def _attention(block: MultiHeadAttention, *, with_keys: bool) -> _Attention:
 
 def _position_bias(model: Transformer) -> PositionBias | None:
     """The bias on the scores of the decoder's self-attention, which all layers share."""
-    block = next(layer.self_attn for layer in model.decoder.layers if isinstance(layer, DecoderLayer))
+    block = model.decoder.layers[0].self_attn
     return block.position_bias if isinstance(block, AttentionVariant) else None
 
 
@@ -377,16 +421,18 @@ def _norm(module: nn.Module) -> Callable[[Tensor], Tensor]:
     return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
 
 
-def _layer(layer: DecoderLayer) -> _Layer:
+def _layer(layer: nn.Module) -> _Layer:
+    assert isinstance(layer, DecoderLayer | DecoderOnlyLayer)
     feed_forward = layer.feed_forward
+    norms = [layer.norm1, layer.norm2, *([layer.norm3] if isinstance(layer, DecoderLayer) else [])]
     return _Layer(
         self_attn=_attention(layer.self_attn, with_keys=True),
-        cross_attn=_attention(layer.cross_attn, with_keys=False),
+        cross_attn=_attention(layer.cross_attn, with_keys=False) if isinstance(layer, DecoderLayer) else None,
         linear1=_affine(feed_forward.linear1),
         gate=_affine(feed_forward.gate_proj) if isinstance(feed_forward, GatedFeedForward) else None,
         linear2=_affine(feed_forward.linear2),
         activation=feed_forward.activation,
-        norms=(_norm(layer.norm1), _norm(layer.norm2), _norm(layer.norm3)),
+        norms=tuple(map(_norm, norms)),
         norm_first=layer.norm_first,
         residual=not isinstance(layer, WithoutResidual),
     )

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from model.architectures import Model
 from model.attention import Mask
+from model.config import ConfigError
+from model.decoder_only import DecoderOnly
 from model.fast.cross_entropy import projected_cross_entropy, slice_rows
 from model.fast.training import additive, training_twin
 from model.masks import causal_mask, padding_mask, target_mask
@@ -37,8 +39,14 @@ class TrainingLoss(nn.Module):
         if fused and not isinstance(model, Transformer):
             raise ValueError("only a Transformer has attention that the fused kernel can compute.")
         self.model = training_twin(model, fused=fused)
-        self._embeddings = (self.model.src_embedding, self.model.tgt_embedding)
-        for embedding in self._embeddings if consistency == "simcut" else ():
+        self._embeddings: tuple[nn.Embedding, ...] = ()
+        if consistency == "simcut":
+            if not model.config.has_encoder:
+                raise ConfigError(
+                    "consistency=simcut hides tokens of two sides; architecture=decoder has one: use rdrop."
+                )
+            self._embeddings = (self.model.src_embedding, self.model.tgt_embedding)
+        for embedding in self._embeddings:
             embedding.__class__ = CutEmbedding
         self.smoothing = smoothing
         self.fused = fused
@@ -99,6 +107,13 @@ class TrainingLoss(nn.Module):
         if not isinstance(model, Transformer):
             src_mask = padding_mask(src)
             return model.decode(tgt_in, model.encode(src, src_mask=src_mask), src_mask=src_mask)
+        if isinstance(model, DecoderOnly):
+            read = model.joined(src, tgt_in)
+            mask = target_mask(read, causal=model.config.causal)
+            if self.fused:  # padding sees itself, since the kernel has no weights for a row that sees nothing
+                itself = torch.eye(read.size(1), dtype=torch.bool, device=read.device)
+                mask = additive(mask | itself, self._mask_dtype(src.device.type))
+            return model.decode(read, tgt_mask=mask)[:, -tgt_in.size(1) :]
         self_mask, cross_mask = self._masks(src, tgt_in, padded)
         memory = model.encoder(model.embed(src, side="src"), mask=cross_mask)
         x = model.embed(tgt_in, side="tgt")
@@ -112,10 +127,14 @@ class TrainingLoss(nn.Module):
         if not self.fused:
             return target_mask(tgt_in, causal=causal), padding_mask(src)
         kind = src.device.type
-        autocast = kind != "cpu" and torch.is_autocast_enabled(kind)
-        dtype = torch.get_autocast_dtype(kind) if autocast else self.model.output.weight.dtype
+        dtype = self._mask_dtype(kind)
         cross_mask = None if kind == "cuda" and not padded else additive(padding_mask(src), dtype)
         if not causal:
             return additive(padding_mask(tgt_in), dtype), cross_mask
         # A causal row cannot see the padding on its right, so padding needs no mask.
         return None if kind == "cuda" else additive(causal_mask(tgt_in.size(1), tgt_in.device), dtype), cross_mask
+
+    def _mask_dtype(self, kind: str) -> torch.dtype:
+        """The type of the scores that the kernel computes on a kind of device."""
+        autocast = kind != "cpu" and torch.is_autocast_enabled(kind)
+        return torch.get_autocast_dtype(kind) if autocast else self.model.output.weight.dtype

@@ -42,6 +42,7 @@ def test_a_configuration_survives_json(cls: type, data: st.DataObject) -> None:
     values = {name: data.draw(a_value_like(cls, name), label=name) for name in get_type_hints(cls)}
     if cls is ModelConfig:
         values |= {"d_model": 48, "n_encoder_heads": data.draw(st.sampled_from([1, 2, 3, 8])), "n_decoder_heads": 4}
+        values |= {"key_value_heads": data.draw(st.sampled_from([0, 1])), "rope_base": data.draw(st.floats(1, 1e6))}
         values["head_width"] = data.draw(st.sampled_from([0, 8, 32]))  # even, for rotary positions
         values["src_vocab_size"] += 100  # the ids of tokens that are named must exist
         values["tgt_vocab_size"] = values["src_vocab_size"]
@@ -199,5 +200,5 @@ def test_nearest_names_one_or_all_or_a_few_of_many() -> None:
     assert nearest("reverse", []) == "."
     settings = [setting.name for cls in (ModelConfig, TrainConfig) for setting in dataclasses.fields(cls)]
     assert nearest("lr", settings) == "; did you mean 'learning_rate'?"
-    assert nearest("heads", settings) == "; did you mean 'n_decoder_heads' or 'n_encoder_heads'?"
+    assert nearest("heads", settings) == "; did you mean 'key_value_heads' or 'n_decoder_heads' or 'n_encoder_heads'?"
     assert re.fullmatch(rf"; the most similar of {len(settings)} are \w+, \w+, \w+\.", nearest("xyzzy", settings))

@@ -11,9 +11,9 @@ import torch
 from explorer.decoding.model_diagram import SOFTMAX, blocks_of
 from model.dry_run import points
 from model.edits import HeadEdit, HeadEdits, edit_tap, patch
-from model.points import SCOPES, attention_scope, block_of, embedded, layer_output
+from model.points import SCOPES, attention_scope, block_of, decoder_output, embedded, layer_output
 from tests.model.test_tap import MODELS
-from tests.tiny import model_of, sources, targets
+from tests.tiny import kinds_of, model_of, sources, targets
 
 
 @pytest.mark.parametrize("scheme", MODELS, ids=str)
@@ -24,9 +24,9 @@ def test_the_machine_has_every_listed_point_in_one_block_and_layers_name_their_e
     assert sorted(drawn) == sorted(names)
     if config.architecture == "lstm":
         return
-    ends = {embedded(side, config) for side in ("src", "tgt")}
-    ends |= {layer_output(config, "encoder", i) for i in range(config.n_encoder_layers)}
-    ends |= {layer_output(config, "decoder", i) for i in range(config.n_decoder_layers)}
+    ends = {embedded(side, config) for side in (("src", "tgt") if config.has_encoder else ("tgt",))}
+    ends |= {layer_output(config, stack, i) for stack in ("encoder", "decoder") for i in range(config.n_layers(stack))}
+    ends |= {decoder_output(config)}
     assert ends <= set(names)
 
 
@@ -36,7 +36,7 @@ def test_an_edit_changes_listed_points_and_a_patch_takes_every_one(scheme: dict[
     config, names = model.config, {point.name for point in points(model.config)}
     patch(config, dict.fromkeys(names, lambda tensor: tensor))
     kinds = [kind for kind in SCOPES if any(name.startswith(attention_scope(kind, 0)) for name in names)]
-    assert kinds == (["cross"] if config.architecture == "lstm" else ["encoder", "decoder", "cross"])
+    assert kinds == list(kinds_of(model))
     for kind in kinds:
         for op, point in (("zero", "output"), ("uniform", "weights")):
             changed: set[str] = set()

@@ -14,7 +14,7 @@ from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.architectures import make_transformer
 from model.config import ModelConfig
 from model.embeddings import count_parameters
-from tests.tiny import T5, sources, targets, tiny_config, tiny_model
+from tests.tiny import DECODERS, T5, sources, targets, tiny_config, tiny_model
 
 CHOICES = [
     {"share_embeddings": share, "positions": positions, "norm_first": pre, "layer_norm": norm}
@@ -26,6 +26,8 @@ CHOICES = [
     T5,
     {"head_width": 6},
     {"feed_forward": "gated"},
+    {"key_value_heads": 2},
+    *DECODERS,
 ]
 
 

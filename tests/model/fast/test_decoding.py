@@ -11,12 +11,13 @@ from torch import Tensor
 
 from model.edits import HeadEdit, HeadEdits
 from model.fast.decoding import RESERVED, fast_decoder
+from model.points import attention_scope
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import Tap, compose
-from tests.tiny import EVERY_MODEL, padded, sources, targets, tiny_model
+from tests.tiny import EVERY_MODEL, kinds_of, padded, sources, targets, tiny_model
 
 TOLERANCE: dict[str, float] = {"rtol": 0.0, "atol": 1e-5}
-SCHEMES = [each for each in EVERY_MODEL if each.get("causal", True) and "architecture" not in each]
+SCHEMES = [each for each in EVERY_MODEL if each.get("causal", True) and each.get("architecture") != "lstm"]
 BATCHES = {"one": sources(5), "equal": sources(6, 6, 6), "padded": padded((6, 2, 4))}
 
 
@@ -43,7 +44,7 @@ def test_logits_and_weights_are_the_models(scheme: dict[str, Any], batch: str) -
     found, _ = stepped(fast.step, fast.start(src, tap=ours), tgt, ours)
     expected, _ = stepped(model.step, model.start(src, tap=theirs), tgt, theirs)
     torch.testing.assert_close(found, expected, **TOLERANCE)
-    for kind in ("encoder", "decoder", "cross"):
+    for kind in kinds_of(model):
         for row in range(len(src)):
             torch.testing.assert_close(
                 torch.from_numpy(ours.weights(kind, row)), torch.from_numpy(theirs.weights(kind, row)), **TOLERANCE
@@ -57,7 +58,7 @@ def test_logits_and_weights_are_the_models(scheme: dict[str, Any], batch: str) -
     def first_key(point: str, tensor: Tensor) -> Tensor:
         """Other weights in place of those recorded change the logits: they are no copy beside the computation."""
         chosen = torch.zeros_like(tensor).index_fill_(-1, torch.tensor(0), 1.0) if "weights" in point else tensor
-        return chosen if point == "decoder.2.cross_attn.weights" else tensor
+        return chosen if point == attention_scope(kinds_of(model)[-1], 2) + ".weights" else tensor
 
     changed, _ = stepped(fast.step, fast.start(src), tgt, first_key)
     assert not torch.equal(silent, changed)
