@@ -187,6 +187,20 @@ export interface MachineFacts extends MachinePart {
   picture: MachinePicture | null;
 }
 
+export interface MachineStage {
+  point: string;
+  block: string;
+  title: string;
+  side: "source" | "target";
+  op: "ids" | "lookup" | "times" | "plus" | "copy" | "linear" | "split" | "rotate" | "dot" | "divide" | "mask" | "softmax" | "mix" | "join" | "multiply" | "norm" | "rms" | "relu" | "gelu" | "gelu_tanh" | "silu" | "other";
+  reads: string[];
+  columns: number;
+  weight: string;
+  width: number;
+  bias: boolean;
+  factor: number;
+}
+
 export interface MachineMessage {
   part: "machine";
   seq: string;
@@ -197,6 +211,26 @@ export interface MachineMessage {
   terms: Record<string, string>;
   numbers: number;
   vocabulary: number;
+  stages: MachineStage[];
+}
+
+export interface TensorSlice {
+  name: string;
+  head: number;
+  row: number;
+  rows: number;
+  column: number;
+  columns: number;
+}
+
+export interface NumbersRequest {
+  seq: string;
+  step: number;
+  slices: TensorSlice[];
+}
+
+export interface MachineNumbers extends NumbersRequest {
+  part: "numbers";
 }
 
 export interface Opened {
