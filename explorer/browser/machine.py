@@ -15,8 +15,9 @@ import streamlit as st
 
 from explorer.browser.carrier import carry, carry_decoding
 from explorer.browser.machine_payload import MachineView
+from explorer.browser.machine_structs import NumbersRequest
 from explorer.browser.registration import as_data, component, nothing
-from explorer.browser.structs import Departure, MachineMount, MachinePlace, NumbersRequest
+from explorer.browser.structs import Departure, MachineMount, MachinePlace
 from explorer.browser.sync import settle
 
 _component = component("machine", "machine")

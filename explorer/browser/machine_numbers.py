@@ -14,7 +14,7 @@ import torch
 from explorer.browser import wire
 from explorer.browser.machine_payload import Floats, rows_of
 from explorer.browser.machine_stages import ADDED_POINT, stages_of
-from explorer.browser.structs import MachineNumbers, NumbersRequest, TensorSlice
+from explorer.browser.machine_structs import MachineNumbers, NumbersRequest, TensorSlice
 from model.analysis.operations import added_positions
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 from typing import Literal
 
-from explorer.browser.structs import MachineStage, StageOperation
+from explorer.browser.machine_structs import MachineStage, StageOperation
 from explorer.decoding.model_diagram import ADDED, Block, blocks_of
 from explorer.decoding.operation_names import title_of
 from model.architectures import empty_model

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from explorer.browser.cell_structs import CellHeader as CellHeader
 from explorer.browser.cell_structs import CellMessage as CellMessage
 from explorer.browser.cell_structs import CellReport as CellReport
+from explorer.browser.machine_structs import MachineStage
 from explorer.decoding.coordinates import Place
 from explorer.decoding.model_diagram import Block, ModelDiagram
 from explorer.decoding.view_options import ViewOptions
@@ -209,33 +210,6 @@ class MachineFacts(MachinePart):
     picture: MachinePicture | None
 
 
-StageOperation = Literal[
-    "ids", "lookup", "times", "plus", "copy", "linear", "split", "rotate", "dot", "divide", "mask", "softmax", "mix",
-    "join", "multiply", "norm", "rms", "relu", "gelu", "gelu_tanh", "silu", "other",
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class MachineStage:
-    """A point with the operation that computes it from the points `reads` (machine_stages.py).
-
-    `side` says whose tokens its rows are; `columns` counts the numbers of a token, 0 for one number a key. `weight` is
-    the module whose parameters it uses, `width` the number of columns of its matrix, and `bias` whether it adds one.
-    """
-
-    point: str
-    block: str
-    title: str
-    side: Literal["source", "target"]
-    op: StageOperation
-    reads: list[str]
-    columns: int = 0
-    weight: str = ""
-    width: int = 0
-    bias: bool = False
-    factor: float = 1.0
-
-
 @dataclass(frozen=True)
 class MachineMessage:
     """The data of the machine beside its decoding: its blocks, and the facts about each.
@@ -254,34 +228,6 @@ class MachineMessage:
     numbers: int
     vocabulary: int
     stages: list[MachineStage]
-
-
-@dataclass(frozen=True)
-class TensorSlice:
-    """Rows and columns (from 0) of a point or of a parameter; `head` counts from 1, and is 0 without heads."""
-
-    name: str
-    head: int
-    row: int
-    rows: int
-    column: int
-    columns: int
-
-
-@dataclass(frozen=True)
-class NumbersRequest:
-    """Numbers that the machine needs of a decoding; `step` is 0 if one run serves all steps."""
-
-    seq: str
-    step: int
-    slices: list[TensorSlice]
-
-
-@dataclass(frozen=True)
-class MachineNumbers(NumbersRequest):
-    """The requested numbers: the array `0` has those of the first slice, and so on. Masked cells are NaN."""
-
-    part: Literal["numbers"] = "numbers"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import streamlit as st
 from explorer.browser.machine import machine, step_reported
 from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import MachineView, encode, encode_details
-from explorer.browser.structs import Departure, MachinePlace, NumbersRequest, Opened
+from explorer.browser.machine_structs import NumbersRequest
+from explorer.browser.structs import Departure, MachinePlace, Opened
 from explorer.decoding.cache import cached
 from explorer.decoding.examples import opening_step
 from explorer.decoding.model_description import ModelDescription

@@ -20,7 +20,8 @@ from explorer.browser.machine_model import exported
 from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import MachineView, encode, encode_details
 from explorer.browser.machine_stages import short_name, stages_of
-from explorer.browser.structs import MachinePlace, MachineStage, NumbersRequest, Opened, TensorSlice
+from explorer.browser.machine_structs import MachineStage, NumbersRequest, TensorSlice
+from explorer.browser.structs import MachinePlace, Opened
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import blocks_of
 from explorer.decoding.translator import Translator
