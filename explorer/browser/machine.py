@@ -15,6 +15,7 @@ import streamlit as st
 
 from explorer.browser.carrier import carry, carry_decoding
 from explorer.browser.machine_payload import MachineView
+from explorer.browser.machine_structs import NumbersRequest
 from explorer.browser.registration import as_data, component, nothing
 from explorer.browser.structs import Departure, MachineMount, MachinePlace
 from explorer.browser.sync import settle
@@ -34,14 +35,16 @@ def machine(
     view: MachineView,
     encoded: Callable[[], bytes],
     details: Callable[[MachinePlace], bytes | None],
+    numbers: Callable[[NumbersRequest], bytes | None],
     *,
     stepped: Callable[[], None],
     key: str,
 ) -> MachineResult:
     """Draw the view, opened at its start, and return what the browser reports.
 
-    `encoded` makes the message of the view, and `details` the message of the block open at a place, or None. `stepped`
-    is called before a run in which the browser reports another place (see :func:`step_reported`).
+    `encoded` makes the message of the view, `details` the message of the block open at a place, or None, and `numbers`
+    that of the numbers which the browser requests, or None. `stepped` is called before a run in which the browser
+    reports another place (see :func:`step_reported`).
     """
     decoding = view.decoding
     settled = settle(key, decoding.seq, view.start, lambda place: _place(place, view))
@@ -53,9 +56,13 @@ def machine(
             data=as_data(MachineMount(decoding.seq, settled.turn, settled.start)),
             on_at_change=stepped,
             on_go_change=nothing,
+            on_numbers_change=nothing,
         )
         if (message := details(settled.now)) is not None:
             carry(message, key=f"{key}-details")
+        request = _requested(result.get("numbers"), view)
+        if request is not None and (message := numbers(request)) is not None:
+            carry(message, key=f"{key}-numbers")
     return MachineResult(settled.now, _departure(result.get("go"), view))
 
 
@@ -76,6 +83,14 @@ def _place(message: Any, view: MachineView) -> MachinePlace | None:
         return view.fitting(msgspec.convert(message, MachinePlace))
     except msgspec.ValidationError:
         return None
+
+
+def _requested(message: Any, view: MachineView) -> NumbersRequest | None:
+    try:
+        request = msgspec.convert(message, NumbersRequest)
+    except msgspec.ValidationError:
+        return None
+    return request if request.seq == view.decoding.seq else None
 
 
 def _departure(message: Any, view: MachineView) -> Departure | None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from explorer.browser import machine_words
+from explorer.browser.machine_stages import is_target, short_name, side_of, stages_of
 from explorer.browser.structs import (
     Code,
     CodeFunction,
@@ -35,8 +36,8 @@ SOURCE, TARGET = -1, 0
 """In a shape, these stand for the number of source tokens, and for the number of target tokens that were read."""
 PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 """The points of an attention block that are products with its matrices of queries, keys and values."""
-
-_OF_KEYS = ("k_proj", "v_proj", "key", "value")
+BLOCK_PARTS = ("joined", "gated", "out_proj")
+"""The parts of an attention block that follow its heads."""
 
 
 @lru_cache(maxsize=64)
@@ -63,6 +64,7 @@ def machine_of(config: ModelConfig) -> MachineMessage:
         terms=glossary.addresses(),
         numbers=config.d_model,
         vocabulary=config.tgt_vocab_size,
+        stages=list(stages_of(config)),
     )
 
 
@@ -85,10 +87,7 @@ def points_of(config: ModelConfig) -> dict[str, dict[str, PointNumbers]]:
                 parameters=counts.get(name, (0, ""))[0],
                 mean=None,
                 deviation=None,
-                # Keys and values of cross-attention belong to the source.
-                side="target"
-                if is_target(block) and not (block.attention == "cross" and short_name(name) in _OF_KEYS)
-                else "source",
+                side=side_of(name, block),
             )
             for name in names
             if name in computed
@@ -130,14 +129,10 @@ def exported(config: ModelConfig) -> MachineWords:
     return MachineWords(machine_of(config), points_of(config), reads, functions, places)
 
 
-def is_target(block: Block) -> bool:
-    """Whether a block has a row for each target token that was read."""
-    return block.stack in ("target", "decoder", "output") and block.kind != "initial"
-
-
-def short_name(point: str) -> str:
-    """The last part of a point's name."""
-    return point.rsplit(".", 1)[-1]
+def parts_at(block: Block, head: int, config: ModelConfig) -> set[str]:
+    """The parts of a block that can be opened with one of its heads (from 1), or with none (0)."""
+    parts = machine_of(config).parts[kind_of(block)] if block.attention else {}
+    return {part for part in parts if part != "head" and (head > 0 or part in BLOCK_PARTS)}
 
 
 def kind_of(block: Block) -> AttentionKind:
@@ -156,12 +151,11 @@ def _computed(config: ModelConfig) -> set[str]:
 
 
 def _parts(blocks: Collection[Block], config: ModelConfig) -> dict[AttentionKind, dict[str, MachinePart]]:
-    """The parts of a head by kind of attention."""
-    computed = _computed(config)
+    """The parts of a block of attention and of its heads, by kind."""
     parts: dict[AttentionKind, dict[str, MachinePart]] = {}
     for block in blocks:
         if block.attention and block.attention not in parts:
-            names = {short_name(point) for point in block.points if point in computed} | {"head"}
+            names = {short_name(stage.point) for stage in stages_of(config) if stage.block == block.name} | {"head"}
             every = machine_words.parts_of(block, config)
             parts[kind_of(block)] = {name: part for name, part in every.items() if name in names}
     return parts

@@ -9,10 +9,12 @@ The arrays of an opened block have all rows of the run, so that stepping through
 
 - of an attention block, `heads`: the weights of all heads; `W.…`, `x.…` and `…_proj`: the matrices of queries, keys and
   values, the vectors that go in, and those that come out;
+- of an attention block, too, what follows its heads, as far as the picture shows it;
 - of a head, its queries, keys, values, scores, masked scores, weights and output; of any other block, its points.
   Masked cells are NaN;
-- `numbers.…` for each point of the block, [row, 3 + n]: mean, standard deviation and length of the row, and its first
-  numbers.
+- `numbers.…` for each point of the block, [row, 3]: mean, standard deviation and length of the row.
+
+Other numbers are requested by place (machine_numbers.py).
 """
 
 from __future__ import annotations
@@ -26,15 +28,16 @@ from numpy.typing import NDArray
 
 from explorer.browser import wire
 from explorer.browser.machine_model import (
+    BLOCK_PARTS,
     PROJECTIONS,
     SOURCE,
     code_of_block,
-    is_target,
     kind_of,
     machine_of,
+    parts_at,
     points_of,
-    short_name,
 )
+from explorer.browser.machine_stages import is_target, short_name
 from explorer.browser.structs import MachineDetails, MachinePicture, MachinePlace, Opened, PointNumbers
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import MEMORY, Block
@@ -49,8 +52,6 @@ NUMBERS = 16
 """Number of components of a vector that a picture shows."""
 COLUMNS = 64
 """Number of components of a vector that the picture of an opened block shows."""
-FIRST = 8
-"""Number of components of a row that are written as numbers."""
 MATRIX = 32
 """Maximum number of rows and columns in the picture of a matrix."""
 
@@ -79,8 +80,8 @@ class MachineView:
         if block is None:
             return replace(at, block="", head=0, part="")
         if not block.attention or not 1 <= at.head <= self.config.n_heads(kind_of(block)):
-            return replace(at, head=0, part="")
-        return at if at.part in {short_name(point) for point in block.points} else replace(at, part="")
+            at = replace(at, head=0)
+        return at if at.part in parts_at(block, at.head, self.config) else replace(at, part="")
 
 
 def encode(view: MachineView, runs: Sequence[Recording], added: Mapping[str, Floats]) -> bytes:
@@ -166,7 +167,7 @@ def encode_details(block: Block, opened: Opened, run: Recording, model: Model, *
     numbers: list[PointNumbers] = []
     for name, point in points_of(model.config)[block.name].items():
         operation = run[name]
-        rows = _rows(operation, max(opened.head, 1))
+        rows = rows_of(operation, max(opened.head, 1))
         arrays[f"numbers.{point.point}"] = _described(rows)
         mean, deviation = _number(operation.mean), _number(operation.standard_deviation)
         numbers.append(replace(point, shape=list(operation.shape[1:]), mean=mean, deviation=deviation))
@@ -187,7 +188,7 @@ def encode_details(block: Block, opened: Opened, run: Recording, model: Model, *
     return wire.write(vars(message), arrays)
 
 
-def _rows(operation: Operation, head: int) -> Floats:
+def rows_of(operation: Operation, head: int) -> Floats:
     """The rows [row, number] of an operation, of one head (from 1) if it has heads. Masked scores are NaN."""
     value = operation.value.float()
     if operation.name == "decoder.initial":  # [layer, batch, number]
@@ -199,11 +200,10 @@ def _rows(operation: Operation, head: int) -> Floats:
 
 
 def _described(rows: Floats) -> Floats:
-    """Mean, standard deviation and length of each row, and its first numbers; masked cells do not count."""
+    """Mean, standard deviation and length of each row; masked cells do not count."""
     seen = np.ma.masked_invalid(rows.astype(np.float64))
     columns = [seen.mean(axis=1), seen.std(axis=1), np.ma.sqrt((seen**2).sum(axis=1))]
-    statistics = np.stack([np.ma.filled(column, np.nan) for column in columns], axis=1)
-    return np.concatenate((statistics, rows[:, :FIRST]), axis=1).astype(np.float32)
+    return np.stack([np.ma.filled(column, np.nan) for column in columns], axis=1).astype(np.float32)
 
 
 def _number(value: float) -> float | None:
@@ -214,11 +214,10 @@ def _attention(block: Block, head: int, run: Recording, model: Model) -> dict[st
     """The weights of all heads, the projections, and everything of the open head."""
     arrays: dict[str, Floats] = {"heads": run[f"{block.name}.weights"].value[0].float().numpy()}
     arrays |= _projections(block, run, model)
-    if head:
-        for point in block.points:
-            short = short_name(point)
-            if point in run.operations and run[point].value.dim() == 4:
-                arrays[short] = _rows(run[point], head)
+    for point in block.points:
+        short = short_name(point)
+        if point in run.operations and (short in BLOCK_PARTS or (head and run[point].value.dim() == 4)):
+            arrays[short] = rows_of(run[point], head)[:, : COLUMNS if short in BLOCK_PARTS else None]
     return arrays
 
 

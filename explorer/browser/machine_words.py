@@ -53,6 +53,8 @@ def _row(*parts: Formula) -> Formula:
 _MODEL, _KEY = _sub("d", "model"), _sub("d", "k")
 _TRANSPOSED = _sup("K", "T")
 _PRODUCT = _row("Q", _TRANSPOSED)
+_HEADS: tuple[Formula, ...] = ("Concat(", _sub("head", "1"), ",", "…", ",", _sub("head", "h"), ")")
+_GATE: tuple[Formula, ...] = ("⊙", "σ(", "x", _sup("W", "G"), ")")
 
 
 def words_of(block: Block, config: ModelConfig) -> str:
@@ -60,7 +62,9 @@ def words_of(block: Block, config: ModelConfig) -> str:
     source = block.stack in ("source", "encoder")
     if block.kind == "tokens":
         if source:
-            return "The sentence is split into tokens; <eos> marks its end. Each token has a number in the vocabulary."
+            return (
+                "The sentence is split into tokens; <eos> marks its end. Each has an id, its number in the vocabulary."
+            )
         return (
             "The decoder reads the target so far: the start token <sos>, then every word chosen up to now. The word "
             "that is chosen next is read in the next step."
@@ -158,8 +162,7 @@ def _other_words(block: Block, config: ModelConfig) -> str:
         f"{config.tgt_vocab_size:,} target tokens: a score (logit) for each."
         + (" The rows are those of the target embedding." if config.share_embeddings != "none" else ""),
         "softmax": "The scores become probabilities that sum to 1.",
-        "word": "The next word is chosen from these probabilities; here, the word on the chosen path. In the next step "
-        "the decoder reads it.",
+        "word": "The next word is chosen from these probabilities. In the next step the decoder reads it.",
     }[block.kind]
 
 
@@ -221,20 +224,14 @@ def attention_formula(config: ModelConfig) -> Formula:
     """The formula of an attention block: all heads, concatenated and projected."""
     if not _paper(config):
         return _row("softmax", "(", _scaled(config), ")", "V")
-    heads = _row("Concat(", _sub("head", "1"), ",", "…", ",", _sub("head", "h"), ")")
-    return _row(
-        "MultiHead(Q, K, V)",
-        "=",
-        heads,
-        *(("⊙", "σ(", "x", _sup("W", "G"), ")") if config.attention_gate else ()),
-        _sup("W", "O"),
-    )
+    gate = _GATE if config.attention_gate else ()
+    return _row("MultiHead(Q, K, V)", "=", _row(*_HEADS), *gate, _sup("W", "O"))
 
 
 def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
-    """Title, explanation and formula of each part of one head, by the last part of its point's name.
+    """Title, explanation and formula of each part of a block, by the last part of its point's name.
 
-    The entry "head" is about the head as a whole.
+    The entry "head" is about the head as a whole. What follows the heads belongs to the block.
     """
     source = "the memory" if block.attention == "cross" else "the token's vector"
     turned = config.positions == "rope" and block.attention != "cross"
@@ -261,28 +258,46 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
     distance = " The penalty for the distance is already subtracted (ALiBi)." if biased else ""
     if biased and config.positions == "relative":
         distance = " The learned number for the distance is already added."
-    scale = ", divided by √d_k" if config.scale_scores else ""
+    scaled = config.scale_scores
     head = (
         "One head: it computes its own queries, keys and values from the whole vectors, with its own part of the "
         "matrices, and so has its own pattern of weights."
         if learned
         else "The only head: it compares the decoder's state with what the encoder has made of each token."
     )
+    gate = _GATE if config.attention_gate else ()
     bias = ["−", "m", "·", "|i − j|"] if biased else []
     if biased and config.positions == "relative":
         bias = ["+", _sub("b", "j − i")]
     softmax = _row("softmax", "(", _scaled(config), *bias, ")")
-    scores = f"How well each query fits each key: the product of the two vectors{scale}.{distance}"
+    product = "How well each query fits each key: the product of the two vectors, number by number, added up."
+    divided = (
+        "Each product is divided by √d_head: sums of more products are larger, and without the division softmax would "
+        "give nearly all weight to one token."
+    )
     mean = "Each token receives the mean of the values, weighted by its row of weights."
+    joined = "Concatenation: the results of all heads stand side by side again, one vector for each token."
+    mixed = (
+        "The joined vector times the matrix W_O. Until here each head had numbers of its own; W_O mixes what all heads "
+        "have found into the vector that is added to the token's."
+    )
     return {
         "head": MachinePart("Head", head, _row(_sub("head", "i"), "=", softmax, "V")),
         "query": MachinePart("Queries Q", query, _projected("Q") if learned else _row("Q", "=", "h")),
         "key": MachinePart("Keys K", key, _projected("K")),
         "value": MachinePart("Values V", value, _projected("V") if learned else _row("V", "=", "m")),
-        "scores": MachinePart("Scores", scores, _row(_scaled(config), *bias)),
+        "product": MachinePart("Products Q·Kᵀ", product, _PRODUCT),
+        "scores": MachinePart(
+            "Scores ÷ √d_head" if scaled else "Scores",
+            (divided if scaled else product) + distance,
+            _row(_scaled(config), *bias),
+        ),
         "masked": MachinePart("Mask", nothing, _row("score", "=", "−∞", " where closed")),
         "weights": MachinePart("Softmax", "The scores of each row become weights that sum to 1.", softmax),
         "output": MachinePart("Weighted values", mean, _row(softmax, "V")),
+        "joined": MachinePart("Concatenation", joined, _row(*_HEADS)),
+        "gated": MachinePart("Gate", "Each number is multiplied by its gate, between 0 and 1.", _row(*_HEADS, *_GATE)),
+        "out_proj": MachinePart("Output matrix W_O", mixed, _row(*_HEADS, *gate, _sup("W", "O"))),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from explorer.browser.cell_structs import CellHeader as CellHeader
 from explorer.browser.cell_structs import CellMessage as CellMessage
 from explorer.browser.cell_structs import CellReport as CellReport
+from explorer.browser.machine_structs import MachineStage
 from explorer.decoding.coordinates import Place
 from explorer.decoding.model_diagram import Block, ModelDiagram
 from explorer.decoding.view_options import ViewOptions
@@ -226,11 +227,12 @@ class MachineMessage:
     terms: dict[str, str]
     numbers: int
     vocabulary: int
+    stages: list[MachineStage]
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The open block, its open head (from 1; 0 = none), and the open part of that head, such as `scores`."""
+    """The open block, its open head (from 1; 0 = none), and the open part of the block or head, such as `scores`."""
 
     block: str = ""
     head: int = 0

@@ -27,6 +27,7 @@ SOURCED = """async ([seq, start]) => {
   const source = {
     report: (value) => say("at", value),
     ask: say,
+    want: (value) => say("numbers", value),
     canFork: () => true,
     leadsTo: (place) => ["attention", "cell", "translate"].includes(place),
   };
@@ -47,6 +48,13 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
         arrays = {array: numbers_of(shape, content) for array, shape, content in found["arrays"]}
         message = wire.write({**found["header"], "seq": shown.seq}, arrays)
         page.evaluate("text => carry(text)", base64.b64encode(message).decode())
+
+    def carry_numbers() -> None:
+        """Deliver the numbers that the view requests, until it has them all."""
+        for _ in range(3):
+            page.wait_for_timeout(100)
+            wanted = page.evaluate("() => calls.filter(({ name }) => name === 'numbers').at(-1).value")
+            carry(do="numbers", step=wanted["step"], slices=wanted["slices"])
 
     def place() -> dict[str, Any]:
         """The place that was reported last."""
@@ -72,20 +80,32 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
     machine.get_by_role("tab", name="Numbers").click()
     expect(machine.locator(".told")).to_contain_text("Requesting the numbers")
     carry(do="details", step=2 if stepwise else 0, opened={"block": CROSS, "head": 3, "part": ""})
-    expect(machine.locator(".told td").first).to_contain_text("Keys W_K·x")
+    carry_numbers()
+    weights = shown.trace.cross[1, 2, 1]
+    best = int(weights.argmax())
+    expect(machine.locator(".matrix tr")).to_have_count(3)
+    expect(machine.locator(".matrix [aria-selected]")).to_have_text(f"{weights[best]:.3f}")
+    expect(machine.locator(".origin h4")).to_contain_text(f"“{shown.trace.src_tokens[best]}”")
+    expect(machine.locator(".terms tr")).to_have_count(1 + len(shown.trace.src_tokens))
+    machine.locator(".terms button").nth(best).click()  # back to the score behind the weight
+    carry_numbers()
+    expect(machine.locator(".panel h3")).to_contain_text("head 3 › Mask")
+    expect(machine.locator(".origin .equation")).to_contain_text("=")
+    machine.locator(".diagram").get_by_role("button", name="Softmax of head 3").click()
 
     machine.get_by_role("button", name="One step forward").click()
     if stepwise:  # each step has numbers of its own
         expect(machine.locator(".told")).to_contain_text("Requesting the numbers")
-        page.wait_for_function("() => calls.at(-1).value.place.step === 3")
+        page.wait_for_function("() => calls.findLast(({ name }) => name === 'at').value.place.step === 3")
         carry(do="details", step=3, opened={"block": CROSS, "head": 3, "part": ""})
-    expect(machine.locator(".told td").first).to_contain_text("Keys W_K·x")
+        carry_numbers()
+    expect(machine.locator(".matrix tr")).to_have_count(4)
 
     links = machine.locator(".links button:visible")
-    assert links.all_inner_texts() == ["Head 3 in Attention →"], "but for pages that this source does not have"
+    assert links.all_inner_texts() == ["Head 3 in Attention →", "One cell →"], "but for pages that the source lacks"
     links.first.click()
     weights = shown.trace.cross[1, 2, 2]
     departure = page.evaluate("() => calls.at(-1)")
     assert departure["name"] == "go"
-    wanted = {"place": "attention", "block": CROSS, "head": 3, "part": "", "step": 3, "row": 3}
+    wanted = {"place": "attention", "block": CROSS, "head": 3, "part": "weights", "step": 3, "row": 3}
     assert departure["value"] == {**wanted, "seq": shown.seq, "column": int(weights.argmax()) + 1}

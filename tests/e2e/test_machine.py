@@ -33,11 +33,17 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(machine.locator(".projections figcaption")).to_contain_text("every head has read the whole vector")
     expect(machine.locator(".told a.term", has_text="decoder")).to_have_attribute("href", "#term-decoder")
     whole.get_by_role("button", name="Head 2 of Cross-attention, decoder layer 1").click()
-    whole.get_by_role("button", name="Scores of head 2").click()
+    whole.get_by_role("button", name="Scores ÷ √d_head of head 2").click()
     assert machine.locator(".sheet").evaluate("box => box.scrollWidth <= box.clientWidth"), "an open head fits, too"
-    expect(machine.locator(".panel h3")).to_have_text("Cross-attention, decoder layer 1 › head 2 › Scores")
+    expect(machine.locator(".panel h3")).to_have_text("Cross-attention, decoder layer 1 › head 2 › Scores ÷ √d_head")
     machine.get_by_role("tab", name="Numbers").click()
-    expect(machine.locator(".told td").first).to_contain_text("Scores Q·Kᵀ")
+    expect(machine.locator(".matrix tr")).to_have_count(5)
+    expect(machine.locator(".matrix tr").first).to_contain_text("5 <eos>")
+    expect(machine.locator(".origin .equation")).to_contain_text("÷ 4.000")
+    machine.locator(".terms button").first.click()  # to the product that was divided
+    expect(machine.locator(".panel h3")).to_have_text("Cross-attention, decoder layer 1 › head 2 › Products Q·Kᵀ")
+    expect(machine.locator(".terms tr")).to_have_count(13)
+    whole.get_by_role("button", name="Scores ÷ √d_head of head 2").click()
     machine.get_by_role("tab", name="Formula").click()
     expect(machine.locator(".told math")).to_have_count(1)
     machine.get_by_role("tab", name="Code").click()
@@ -45,7 +51,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     page.wait_for_function("() => new URLSearchParams(location.search).get('block')?.endsWith('h2.scores')")
 
     # By keyboard: Escape closes one level after the other, arrow keys lead on, Enter opens.
-    whole.get_by_role("button", name="Scores of head 2").press("Escape")
+    whole.get_by_role("button", name="Scores ÷ √d_head of head 2").press("Escape")
     expect(machine.locator(".panel h3")).to_have_text("Cross-attention, decoder layer 1 › head 2")
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")

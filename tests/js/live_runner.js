@@ -8,11 +8,12 @@ import { basename, join } from "node:path";
 import { cellOf } from "../../explorer/browser/js/live/cell.js";
 import { decode } from "../../explorer/browser/js/live/decode.js";
 import { editTap } from "../../explorer/browser/js/live/edits.js";
-import { detailsOf, machineOf } from "../../explorer/browser/js/live/machine.js";
+import { detailsOf, machineOf, numbersOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
 import { argmax, best, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
+import { originOf } from "../../explorer/browser/js/machine_origin.js";
 import { placeOf, textOf } from "../../explorer/browser/js/machine_link.js";
 
 const { folder, rules, words, jobs } = JSON.parse(readFileSync(0, "utf8"));
@@ -79,6 +80,14 @@ const JOBS = {
   machine: ({ text, request }) => packed(machineOf((machine ??= live()), text, request, words)),
   details: ({ text, request, step, opened }) =>
     packed(detailsOf((machine ??= live()), text, request, words, step, opened)),
+  numbers: ({ text, request, step, slices }) =>
+    packed(numbersOf((machine ??= live()), text, request, words, step, slices)),
+  // Where numbers are from, each by its place.
+  origins({ text, request, step, spots, sizes }) {
+    const own = (machine ??= live());
+    const read = (/** @type {any} */ part) => numbersOf(own, text, request, words, step, [part]).arrays[0];
+    return spots.map((/** @type {any} */ spot) => originOf(words.machine, spot, sizes, read));
+  },
   place({ text, step, steps }) {
     const place = placeOf(text, step, steps, words.machine);
     return { place, text: textOf(place) };

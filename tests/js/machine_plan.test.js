@@ -44,7 +44,7 @@ function transformer(encoder, decoder, pre) {
   return blocks;
 }
 const WIDTH = 986; // of the page's main part on a screen 1366 pixels wide
-const NOTHING = { open: "", heads: 0, parts: 0, unfolded: {} };
+const NOTHING = { open: "", heads: 0, inside: 0, after: 0, unfolded: {} };
 /** The plan of a Transformer, given as "encoder + decoder" layers. */
 const planned = (depths, pre, more = {}, width = WIDTH) =>
   planMachine(transformer(...depths.split(" + ").map(Number), pre), width, { ...NOTHING, pre, ...more });
@@ -97,20 +97,24 @@ test("six layers are folded, and the width still fits", () => {
 test("the layer of an open block is unfolded, however narrow the page, and so is the layer last wanted", () => {
   const open = planned("6 + 6", false, { open: "decoder.3.cross_attn", heads: 8 }, 300);
   assert.deepEqual(unfolded(open, "decoder"), [4]);
-  assert.equal(open.boxes.find(({ name }) => name === "decoder.3.cross_attn").width, openWidth(8, 0, 2));
+  assert.equal(
+    open.boxes.find(({ name }) => name === "decoder.3.cross_attn").width,
+    openWidth({ ...NOTHING, heads: 8 }, 2),
+  );
   assert.deepEqual(unfolded(planned("6 + 6", false, { unfolded: { encoder: [5, 2] } }, 300), "encoder"), [5]);
 });
 
-for (const [depths, heads, parts] of ["2 + 2/4/7", "4 + 4/4/7", "4 + 4/8/0", "4 + 4/4/0"].map((text) =>
+for (const [depths, heads, inside] of ["2 + 2/4/10", "4 + 4/4/10", "4 + 4/8/0", "4 + 4/4/0"].map((text) =>
   text.split("/"),
 )) {
-  test(`${depths} layers with ${heads} heads and ${parts} parts open fit the width, in two rows where one is too wide`, () => {
+  test(`${depths} layers with ${heads} heads and ${inside} parts open fit the width, in two rows where one is too wide`, () => {
     for (const pre of [false, true]) {
       for (const stack of ["encoder", "decoder"]) {
         const open = `${stack}.1.self_attn`;
-        const plan = planned(depths, pre, { open, heads: Number(heads), parts: Number(parts) });
+        const wish = { open, heads: Number(heads), inside: Number(inside), after: Number(inside) ? 0 : 2 };
+        const plan = planned(depths, pre, wish);
         checkPlan(plan, WIDTH);
-        const width = openWidth(Number(heads), Number(parts), plan.rows);
+        const width = openWidth(wish, plan.rows);
         assert.equal(plan.boxes.find(({ name }) => name === open).width, width);
       }
     }
@@ -118,7 +122,7 @@ for (const [depths, heads, parts] of ["2 + 2/4/7", "4 + 4/4/7", "4 + 4/8/0", "4 
 }
 
 test("with little room, folded layers beside each other are one block, and each of them can be told", () => {
-  const plan = planned("6 + 6", true, { open: "decoder.2.self_attn", heads: 8, parts: 7 });
+  const plan = planned("6 + 6", true, { open: "decoder.2.self_attn", heads: 8, inside: 10 });
   const [first, second, ...others] = foldedIn(plan);
   assert.deepEqual([first.layer, first.last, second.layer, second.last, others.length], [1, 2, 4, 6, 0]);
   assert.ok(second.names.includes("decoder.5.cross_attn"));

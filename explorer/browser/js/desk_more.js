@@ -63,6 +63,9 @@ function machineSource(D, opened, desk) {
         if (what === "go") desk.go(query, page);
       },
     }),
+    want: ({ step, slices }) => {
+      bring(D, opened, "numbers", JSON.stringify(slices), step, slices).catch(desk.failed);
+    },
     leadsTo: (place) => LINKS.includes(place),
   };
 }

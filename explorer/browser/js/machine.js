@@ -6,6 +6,7 @@ import { buttonsOf, finder, make, say } from "./dom.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
 import { zoomAfter } from "./machine_plan.js";
+import { keepNumbers, requestNumbers } from "./machine_numbers.js";
 import { ask, hasDetails, open, outwards, reportOf } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { drawSteps, stepName } from "./player.js";
@@ -55,6 +56,12 @@ function create(root) {
       details: null,
       opened: { block: "", head: 0, part: "" },
       depth: "words",
+      numbers: new Map(),
+      missing: new Map(),
+      asked: "",
+      point: "",
+      first: 0,
+      spot: null,
       unfolded: {},
       zoom: 1,
       speed: 1,
@@ -94,14 +101,20 @@ function take(S) {
   const decoding = decodingOf(seq);
   const machine = partOf(seq, "machine");
   const details = partOf(seq, "details");
+  const numbers = partOf(seq, "numbers");
   if (!decoding || !machine) return;
-  load(
-    S,
-    /** @type {MachineData} */ ({ ...decoding, ...machine.header }),
-    /** @type {Float32Array} */ (machine.arrays.numbers.values),
-  );
+  const got = [decoding, machine, details, numbers, S.mount.turn, S.theme];
+  if (got.every((each, i) => each === S.got?.[i])) return;
+  const grown =
+    S.got?.slice(0, 2).every((each, i) => each === got[i]) && S.mount.turn === S.turn && S.got[5] === S.theme;
+  S.got = got;
+  if (!grown) {
+    const body = /** @type {Float32Array} */ (machine.arrays.numbers.values);
+    load(S, /** @type {MachineData} */ ({ ...decoding, ...machine.header }), body);
+    S.built = "";
+  }
   if (details) Object.assign(S, { details: details.header, arrays: details.arrays });
-  S.built = "";
+  if (numbers) keepNumbers(S, numbers);
   S.draw();
 }
 
@@ -109,8 +122,9 @@ function take(S) {
 function load(S, data, body) {
   const { step, ...opened } = S.mount.start;
   Object.assign(S, { data, body, last: data.target.tokens.length - 1, width: S.box.clientWidth });
+  if (S.data.seq !== S.seq) Object.assign(S, { numbers: new Map(), asked: "" });
   if (opensAnew(S, S.mount)) {
-    Object.assign(S, { step: step - 1, opened, row: 0 });
+    Object.assign(S, { step: step - 1, opened, row: 0, point: "", first: 0, spot: null });
     const block = data.blocks.find(({ name }) => name === opened.block);
     S.unfolded = block?.layer ? { [block.stack]: [block.layer] } : {};
   }
@@ -122,6 +136,7 @@ function load(S, data, body) {
 function draw(S) {
   S.frame = 0;
   if (!S.data) return;
+  S.missing = new Map();
   const { target } = S.data;
   drawSteps(S, stepName(S.data, S.step));
   S.find(".untrained").hidden = S.data.trained;
@@ -142,6 +157,7 @@ function draw(S) {
   say(S.find(".zooms [value=fit]"), `${Math.round(100 * S.zoom)}\u202f%`);
   drawPanel(S);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
+  requestNumbers(S);
   if (S.data.stepwise && S.opened.block && !hasDetails(S) && S.details?.step !== S.step + 1) askLater(S);
 }
 

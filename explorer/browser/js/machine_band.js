@@ -31,10 +31,10 @@ const SIZES = {
   tight: {
     gap: 6,
     sublayer: 56,
-    folded: 40,
+    folded: 38,
     near: 4,
-    norm: 27,
-    through: { tokens: 64, embedding: 56, memory: 52, linear: 50, softmax: 44, word: 84, lstm: 84, combine: 56 },
+    norm: 28,
+    through: { tokens: 70, embedding: 45, memory: 50, linear: 50, softmax: 38, word: 88, lstm: 84, combine: 56 },
   },
 };
 /**
@@ -50,15 +50,16 @@ const STYLES = [
   { rows: 2, grouped: true, sizes: SIZES.tight },
 ];
 const RAISED = ["attention", "feed_forward", "positions", "initial"];
-const HEAD = 58; // a head of an open block, and a part of an open head
-const HEADS = 40; // the heads as a column, beside an open one
+const HEAD = 58; // a head of an open block
+const PART = 48; // a part of an open head, and what follows the heads
+const HEADS = 36; // the heads as a column, beside an open one
 
 /** Whether a block stands above the stream. @param {string} kind */
 const isRaised = (kind) => RAISED.includes(kind);
 
-/** The width of an open attention block: its heads, or one head with its parts. @param {number} heads @param {number} parts @param {number} rows */
-export const openWidth = (heads, parts, rows) =>
-  (parts ? HEADS + Math.ceil(parts / rows) * (HEAD + 12) : Math.ceil(heads / rows) * (HEAD + 5)) + 13;
+/** The width of an open attention block: its heads and what follows them, or one head with its parts. @param {Pick<MachineWish, "heads" | "inside" | "after">} wish @param {number} rows */
+export const openWidth = ({ heads, inside, after }, rows) =>
+  (inside ? HEADS : Math.ceil(heads / rows) * (HEAD + 5)) + Math.ceil((inside || after) / rows) * (PART + 11) + 9;
 
 /** The name of a folded layer. @param {string} stack @param {number} layer */
 export const foldedName = (stack, layer) => `${stack}.${layer} folded`;
@@ -95,7 +96,7 @@ export function fitted(blocks, stack, top, width, wish) {
  */
 function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes }) {
   const rows =
-    blocks.some(({ name, attention }) => name === wish.open && attention) && (wish.parts || wish.heads > 1) ? most : 1;
+    blocks.some(({ name, attention }) => name === wish.open && attention) && (wish.inside || wish.heads > 1) ? most : 1;
   const high = rows > 1 ? TALL : HIGH;
   const { gap, sublayer, norm, through } = sizes;
   const title = blocks.some((block) => block.layer) ? TITLE : 0;
@@ -157,7 +158,7 @@ function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes
     const own = { name, kind, stack: block.stack, layer, names: [name] };
     if (isRaised(kind)) {
       const open = name === wish.open && block.attention !== "";
-      const w = open ? openWidth(wish.heads, wish.parts, rows) : sublayer;
+      const w = open ? openWidth(wish, rows) : sublayer;
       const settles = !wish.pre && layer > 0 && next?.layer === layer && (next.kind === "add" || next.kind === "norm");
       const out = settles ? x + 24 : x + w - 15;
       /** @type {MachineBox} */
@@ -205,7 +206,7 @@ function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes
         leave: [middle, floor + 9],
       });
     } else if (kind === "norm") {
-      const start = raised && block.layer ? raised.leave[0] + 13 : x;
+      const start = raised && block.layer ? raised.leave[0] + 17 : x;
       add({
         ...own,
         x: start,

@@ -1,20 +1,20 @@
 // Draws the diagram of the machine: blocks as buttons with pictures, frames around layers, and lines between blocks.
 // The layout comes from machine_plan.js. An open attention block shows its heads, and an open head shows its parts.
 
-import { isolated } from "./canvas.js";
 import { drawWires } from "./diagram.js";
 import { make, makeButton, say } from "./dom.js";
 import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
+import { AFTER } from "./machine_link.js";
 import { measure, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
 import { planMachine } from "./machine_plan.js";
 import {
-  PARTS,
   arrayOf,
   blockOf,
   lineOf,
   markedRow,
   open,
+  partsOf,
   rowFor,
   shapeText,
   sidesOf,
@@ -28,10 +28,15 @@ import { goTo, redraw } from "./view.js";
 
 const LINES = 7; // tokens in a box of tokens
 const OPTIONS = 5; // words in the box of the next word
-/** The sign before a part of a head that is not computed from the part before it. @type {Record<string, string>} */
-const SIGNS = { query: "", key: "·", value: "×" };
+/** The sign before a part of a head, if it is not an arrow. @type {Record<string, string>} */
+const SIGNS = { query: "", key: "·", product: "=", value: "×", output: "=" };
+/** The short names of the parts, which fit into their boxes. @type {Record<string, string>} */
+const LABELS = {
+  ...{ query: "Queries", key: "Keys", product: "Q·Kᵀ", scores: "÷ √d", masked: "Mask", weights: "Softmax" },
+  ...{ value: "Values", output: "Sum w·v", joined: "Concat", gated: "Gate", out_proj: "× W_O" },
+};
 /** The parts of a head that are maps of scores or weights. */
-const MAPS = ["scores", "masked", "weights"];
+const MAPS = ["product", "scores", "masked", "weights"];
 
 /** Draws the diagram; it is built anew only when something is opened, closed or folded. @param {MachineState} S */
 export function drawMachine(S) {
@@ -55,10 +60,6 @@ export function drawMachine(S) {
 /** @param {MachineOpened} opened */
 const openValue = ({ block, head, part }) => [block, ...(head ? [head] : []), ...(part ? [part] : [])].join(" ");
 
-/** The parts of a head of a block, in order. @param {MachineState} S @param {MachineBlock} block */
-export const partsOf = (S, block) =>
-  PARTS.filter((part) => part in (S.data.parts[/** @type {Kind} */ (block.attention)] ?? {}));
-
 /** Builds all blocks; returns a function that scrolls to the open one and restores the focus. @param {MachineState} S */
 function build(S) {
   const { blocks, diagram } = S.data;
@@ -68,7 +69,8 @@ function build(S) {
   const plan = (S.plan = planMachine(blocks, Math.max(S.find(".sheet").clientWidth, 300), {
     open: opened.block,
     heads: block?.attention ? (diagram.heads[block.attention] ?? 1) : 0,
-    parts: block && opened.head ? partsOf(S, block).length : 0,
+    inside: block?.attention && opened.head ? partsOf(S, block).length : 0,
+    after: block?.attention && !opened.head ? partsOf(S, block).length : 0,
     pre: diagram.norm === "pre",
     unfolded: S.unfolded,
   }));
@@ -131,7 +133,7 @@ function boxOf(S, box) {
   const isOpen = S.opened.block === block.name;
   holder.classList.toggle("open", isOpen);
   const small = box.kind === "add" || box.kind === "norm";
-  const main = makeButton("main", small ? (box.kind === "add" ? "+" : "norm") : make("b", "", facts.title));
+  const main = makeButton("main", small ? (box.kind === "add" ? "+" : "norm") : make("b", "", breakable(facts.title)));
   Object.assign(main, { value: block.name, title: nameOf(S, block) });
   main.setAttribute("aria-label", nameOf(S, block));
   main.onclick = () =>
@@ -152,6 +154,9 @@ function boxOf(S, box) {
   place(sum, { x: box.sum[0] - 9, y: box.sum[1] - 9, width: 18, height: 18 });
   return [holder, sum];
 }
+
+/** A title that can be broken where the block is narrow. @param {string} title */
+const breakable = (title) => title.replace("Embedding", "Embed\u00adding").replace("Softmax", "Soft\u00admax");
 
 /** A block's name with its layer. @param {MachineState} S @param {MachineBlock} block */
 export function nameOf(S, { name, layer, stack, kind, attention }) {
@@ -306,15 +311,12 @@ function insideOf(S, block) {
   const inside = make("div", head ? "inside parts" : "inside", heads);
   const parts = partsOf(S, block);
   const rows = S.plan?.rows ?? 1;
-  if (head)
-    inside.append(
-      make(
-        "div",
-        "flow",
-        ...parts.map((part) => make("div", "stage", make("span", "then", SIGNS[part] ?? "→"), partOf(S, block, part))),
-      ),
-    );
-  inside.style.setProperty("--columns", `${Math.ceil((head ? parts.length : count) / rows)}`);
+  const flow = parts.map((part) =>
+    make("div", "stage", make("span", "then", SIGNS[part] ?? "→"), partOf(S, block, part)),
+  );
+  inside.append(make("div", "flow", ...flow));
+  inside.style.setProperty("--columns", `${Math.ceil(count / rows)}`);
+  inside.style.setProperty("--parts", `${Math.ceil(parts.length / rows)}`);
   return inside;
 }
 
@@ -325,9 +327,12 @@ function headOf(S, block, head, narrow) {
   button.setAttribute("aria-label", `Head ${head} of ${nameOf(S, block)}`);
   button.onclick = () =>
     open(S, { block: block.name, head: S.opened.head === head && !S.opened.part ? 0 : head, part: "" });
-  if (narrow) return button;
+  if (narrow) {
+    button.classList.toggle("mine", S.opened.head === head);
+    return button;
+  }
   const canvas = make("canvas", "picture");
-  const top = make("small", "shape");
+  const top = make("small", "shape", make("bdi"), make("span"));
   canvas.setAttribute("aria-hidden", "true");
   button.append(canvas, top);
   const [queries, keys] = sidesOf(block.attention);
@@ -343,7 +348,8 @@ function headOf(S, block, head, narrow) {
     paintRows(canvas, S.theme, false, { rows, scale: S.details?.full ?? 1, marked, maskedAt: maskOf(S, block) });
     const line = rows[marked];
     const best = line.indexOf(Math.max(...line));
-    say(top, `${isolated(tokensOf(S, keys)[best])} ${wholePercent(line[best])}`);
+    say(top.firstChild, tokensOf(S, keys)[best]);
+    say(top.lastChild, wholePercent(line[best]));
   });
   return button;
 }
@@ -355,11 +361,12 @@ function partOf(S, block, part) {
   )[part];
   const canvas = make("canvas", "picture");
   const shape = make("small", "shape");
-  const button = makeButton(`part ${part}`, make("b", "", title), canvas, shape);
+  const button = makeButton(`part ${part}`, make("b", "", LABELS[part] ?? title), canvas, shape);
   const { head } = S.opened;
   canvas.setAttribute("aria-hidden", "true");
   button.value = openValue({ block: block.name, head, part });
-  button.setAttribute("aria-label", `${title} of head ${head}`);
+  button.title = title;
+  button.setAttribute("aria-label", AFTER.includes(part) ? `${title}, all heads` : `${title} of head ${head}`);
   button.onclick = () => open(S, { block: block.name, head, part: S.opened.part === part ? "" : part });
   S.pictures.push(() => {
     const array = arrayOf(S, part);
@@ -389,16 +396,21 @@ export function paintPart(S, block, part, canvas) {
   const weights = part === "weights";
   const scale = weights ? (S.details?.full ?? 1) : scaleOf(array.values);
   paintRows(canvas, S.theme, dark, { rows, scale, marked, maskedAt: weights ? maskOf(S, block) : undefined });
-  return `${count} × ${wide}`;
+  const whole =
+    part === "weights" || MAPS.includes(part)
+      ? wide
+      : (S.data.stages.find((each) => each.point === `${block.name}.${part}`)?.columns ?? wide);
+  return `${count}×${whole}`;
 }
 
 /** Lets arrow keys move between blocks; Tab reaches one of them. @param {MachineState} S @param {HTMLElement} stage @param {string | null} focused the button that had the focus */
 function listenToArrows(S, stage, focused) {
   const buttons = [...stage.querySelectorAll("button")];
-  const regained =
-    buttons.find(({ value }) => value === focused) ??
-    (focused === null ? undefined : (buttons.find(({ value }) => value === openValue(S.opened)) ?? buttons[0]));
-  const reached = regained ?? buttons.find(({ value }) => value === openValue(S.opened)) ?? buttons[0];
+  // Tab leads to the open block, else to the first: lines of tokens may be empty and hidden.
+  const first = buttons.find(({ value, hidden }) => value && !hidden);
+  const usual = buttons.find(({ value }) => value === openValue(S.opened)) ?? first;
+  const regained = buttons.find(({ value }) => value === focused) ?? (focused === null ? undefined : usual);
+  const reached = regained ?? usual;
   for (const button of buttons) button.tabIndex = button === reached ? 0 : -1;
   regained?.focus({ preventScroll: true });
   for (const button of buttons) {

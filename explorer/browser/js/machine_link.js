@@ -4,9 +4,11 @@
 /** @import { Departure, MachineMessage, MachinePlace, Opened } from "./structs" */
 
 /** @typedef {Record<string, string>} Query */
-/** The blocks of a model. @typedef {Pick<MachineMessage, "blocks" | "facts">} Machine */
+/** The blocks of a model. @typedef {Pick<MachineMessage, "blocks" | "facts" | "parts">} Machine */
 
-const NAMED = /^([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z]+))?$/;
+/** The parts of a block of attention that follow its heads. */
+export const AFTER = ["joined", "gated", "out_proj"];
+const NAMED = /^([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z_]+))?$/;
 
 /** What is open, as the parameter `block`: "decoder.0.cross_attn.h2.scores". @param {Opened} opened */
 export const textOf = ({ block, head, part }) => `${block}${head ? `.h${head}` : ""}${part ? `.${part}` : ""}`;
@@ -15,17 +17,16 @@ export const textOf = ({ block, head, part }) => `${block}${head ? `.h${head}` :
  * The place that a query requests, as far as it exists: `text` is its parameter `block`, `step` counts from 1.
  * @param {string} text @param {number} step @param {number} steps @param {Machine} machine @returns {MachinePlace}
  */
-export function placeOf(text, step, steps, { blocks, facts }) {
+export function placeOf(text, step, steps, { blocks, facts, parts }) {
   const at = { block: "", head: 0, part: "", step: Math.max(1, Math.min(steps, step)) };
   const find = (/** @type {string} */ name) => blocks.find((block) => block.name === name);
   if (find(text)) return { ...at, block: text };
-  const [, name, head, part = ""] = NAMED.exec(text) ?? [];
+  const [, name, number, part = ""] = NAMED.exec(text) ?? [];
   const block = find(name);
-  if (!block || head === undefined) return at;
-  const isHead = block.attention && Number(head) >= 1 && Number(head) <= facts[name].shape[0];
-  if (!isHead) return { ...at, block: name };
-  const isPart = block.points.some((point) => point.endsWith(`.${part}`));
-  return { ...at, block: name, head: Number(head), part: isPart ? part : "" };
+  if (!block || (!part && number === undefined)) return at;
+  const head = block.attention && Number(number) <= facts[name].shape[0] ? Number(number) : 0; // NaN <= … is false
+  const isPart = block.attention && part in parts[block.attention] && (head > 0 || AFTER.includes(part));
+  return { ...at, block: name, head, part: isPart && part !== "head" ? part : "" };
 }
 
 /**

@@ -4,6 +4,8 @@ import { isolated } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
 import { looksAt, nameOf, paintPart, paintPicture } from "./machine_diagram.js";
+import { numbersOf } from "./machine_matrix.js";
+import { short } from "./machine_origin_text.js";
 import { projectionsOf } from "./machine_projections.js";
 import {
   arrayOf,
@@ -11,7 +13,6 @@ import {
   hasDetails,
   isTarget,
   leave,
-  lineOf,
   rowFor,
   shapeText,
   sidesOf,
@@ -48,7 +49,7 @@ export function drawPanel(S) {
   const content = S.find(".told");
   content.setAttribute("aria-label", `${title}: ${S.depth}`);
   if (!block) content.replaceChildren(...overview(S));
-  else if (S.depth === "numbers") content.replaceChildren(...numbers(S));
+  else if (S.depth === "numbers") content.replaceChildren(...numbers(S, block));
   else if (S.depth === "formula") content.replaceChildren(...formula(S, block));
   else if (S.depth === "code") drawCode(S, content);
   else words(S, block, content);
@@ -241,16 +242,6 @@ function captionOf(S, block) {
   return "Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.";
 }
 
-/** @param {number | null} value */
-const short = (value) =>
-  value === null || Number.isNaN(value)
-    ? "–"
-    : value === 0
-      ? "0"
-      : Math.abs(value) >= 1000 || Math.abs(value) < 0.001
-        ? value.toExponential(1)
-        : value.toFixed(3);
-
 /** The likeliest tokens of this step with their probabilities. @param {MachineState} S @returns {Node[]} */
 function likeliest(S) {
   const tokens = S.data.alternatives.tokens[S.step];
@@ -270,55 +261,8 @@ function likeliest(S) {
   ];
 }
 
-/** The operations of the block as a table, with the row of the current token. @param {MachineState} S @returns {Node[]} */
-function numbers(S) {
-  if (!hasDetails(S) || !S.details) return [make("p", "hint", "Requesting the numbers …")];
-  const { opened } = S;
-  const block = /** @type {MachineBlock} */ (blockOf(S, opened.block));
-  if (block.kind === "softmax" || block.kind === "word") return likeliest(S);
-  if (!S.details.numbers.length) return [make("p", "", "There are no numbers here but the tokens themselves.")];
-  const heads = [
-    "operation",
-    "shape",
-    "parameters",
-    "mean",
-    "std. dev.",
-    "row of",
-    "its mean",
-    "its length",
-    "its first numbers",
-  ];
-  const body = S.details.numbers
-    .filter(({ point }) => !opened.part || point === opened.part || point === opened.part[0] + "_proj")
-    .map((line) => {
-      const rows = /** @type {import("./types").Numbers} */ (arrayOf(S, `numbers.${line.point}`));
-      const i = Math.min(rowFor(S, line.side), rows.shape[0] - 1);
-      const [mean, , length, ...first] = lineOf(rows, i);
-      const learned = line.parameters ? line.parameters.toLocaleString("en") : "–";
-      const cells = [
-        line.title,
-        line.shape.join(" × "),
-        learned,
-        short(line.mean),
-        short(line.deviation),
-        token(S, line.side, i),
-        short(mean),
-        short(length),
-        first.map(short).join("  "),
-      ];
-      return make("tr", "", ...cells.map((cell, n) => make("td", n === 0 || n === 5 || n === 8 ? "" : "number", cell)));
-    });
-  const table = make("table", "", make("tr", "", ...heads.map((name) => make("th", "", name))), ...body);
-  const which = block.attention ? ` Rows of operations with heads are those of head ${opened.head || 1}.` : "";
-  return [
-    table,
-    make(
-      "p",
-      "hint",
-      `Shape, mean and standard deviation are of the run over ${S.data.stepwise ? "the target so far" : "the whole target"}; the row is that of the token on screen.${which}`,
-    ),
-  ];
-}
+/** The numbers of the block or part. @param {MachineState} S @param {MachineBlock} block @returns {Node[]} */
+const numbers = (S, { kind }) => (kind === "softmax" || kind === "word" ? likeliest(S) : numbersOf(S));
 
 /** @param {MachineState} S @param {MachineBlock} block @returns {Node[]} */
 function formula(S, block) {

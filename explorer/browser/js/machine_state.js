@@ -1,12 +1,19 @@
 // The state of the machine: the received data, what is open, and the reports to the server.
 
+import { AFTER } from "./machine_link.js";
 import { rowOf } from "./machine_pictures.js";
 import { redraw } from "./view.js";
 
-/** @import { MachineBlock, MachineOpened, MachineState, Numbers } from "./types" */
+/** @import { Kind, MachineBlock, MachineOpened, MachineState, Numbers } from "./types" */
 
 /** The parts of a head in the order of the computation. */
-export const PARTS = ["query", "key", "scores", "masked", "weights", "value", "output"];
+const PARTS = ["query", "key", "product", "scores", "masked", "weights", "value", "output"];
+
+/** The parts of an open block of attention: those of its open head, if any, and those that follow the heads. @param {MachineState} S @param {MachineBlock} block */
+export const partsOf = (S, block) =>
+  [...(S.opened.head ? PARTS : []), ...AFTER].filter(
+    (part) => part in (S.data.parts[/** @type {Kind} */ (block.attention)] ?? {}),
+  );
 
 /** @param {MachineState} S @param {string} name @returns {MachineBlock | undefined} */
 export const blockOf = (S, name) => S.data.blocks.find((block) => block.name === name);
@@ -49,7 +56,24 @@ export function hasDetails({ details, opened, data, step }) {
 
 /** An array of the open block; undefined until it has arrived. @param {MachineState} S @param {string} name @returns {Numbers | undefined} */
 export function arrayOf(S, name) {
-  return hasDetails(S) ? /** @type {Numbers | undefined} */ (S.arrays[name]) : undefined;
+  if (!hasDetails(S)) return undefined;
+  const { query, key } = /** @type {Record<string, Numbers>} */ (S.arrays);
+  if (name === "product" && query && key) S.arrays.product ??= products(query, key);
+  return /** @type {Numbers | undefined} */ (S.arrays[name]);
+}
+
+/** Each row of one matrix times each row of another. @param {Numbers} a @param {Numbers} b @returns {Numbers} */
+export function products(a, b) {
+  const [rows, width] = a.shape;
+  const columns = b.shape[0];
+  const values = new Float32Array(rows * columns);
+  for (let r = 0; r < rows; r++)
+    for (let c = 0; c < columns; c++) {
+      let sum = 0;
+      for (let i = 0; i < width; i++) sum += a.values[r * width + i] * b.values[c * width + i];
+      values[r * columns + c] = sum;
+    }
+  return { values, shape: [rows, columns] };
 }
 
 /** Row `i` of an array with two axes. @param {Numbers} numbers @param {number} i */
@@ -63,7 +87,7 @@ export function outwards({ block, head, part }) {
 
 /** Opens a block, head or part, and requests its details. @param {MachineState} S @param {MachineOpened} opened */
 export function open(S, opened) {
-  S.opened = opened;
+  Object.assign(S, { opened, point: "", first: 0, spot: null, allTerms: false });
   ask(S);
   redraw(S);
 }

@@ -6,5 +6,6 @@
 export const serverSource = ({ setStateValue, setTriggerValue }) => ({
   report: (report) => setStateValue("at", report),
   ask: setTriggerValue,
+  want: (request) => setStateValue("numbers", request),
   canFork: () => true,
 });

@@ -27,6 +27,20 @@ export interface CellReport {
   column: number;
 }
 
+export interface MachineStage {
+  point: string;
+  block: string;
+  title: string;
+  side: "source" | "target";
+  op: "ids" | "lookup" | "times" | "plus" | "copy" | "linear" | "split" | "rotate" | "dot" | "divide" | "mask" | "softmax" | "mix" | "join" | "multiply" | "norm" | "rms" | "relu" | "gelu" | "gelu_tanh" | "silu" | "other";
+  reads: string[];
+  columns: number;
+  weight: string;
+  width: number;
+  bias: boolean;
+  factor: number;
+}
+
 export interface Place {
   kind: "encoder" | "decoder" | "cross";
   layer: number;
@@ -197,6 +211,7 @@ export interface MachineMessage {
   terms: Record<string, string>;
   numbers: number;
   vocabulary: number;
+  stages: MachineStage[];
 }
 
 export interface Opened {
@@ -339,6 +354,25 @@ export interface StandaloneHeader {
   place: Position;
   terms: Record<string, [string, string, string]>;
   recordings: RecordingHeader[];
+}
+
+export interface TensorSlice {
+  name: string;
+  head: number;
+  row: number;
+  rows: number;
+  column: number;
+  columns: number;
+}
+
+export interface NumbersRequest {
+  seq: string;
+  step: number;
+  slices: TensorSlice[];
+}
+
+export interface MachineNumbers extends NumbersRequest {
+  part: "numbers";
 }
 
 export interface SiteFile {

@@ -17,9 +17,12 @@ import type {
   MachineMount,
   MachinePicture,
   ModelDiagram as Diagram,
+  NumbersRequest,
   Opened as MachineOpened,
   Position,
   Shape,
+  MachineStage,
+  TensorSlice,
   ViewMount,
   ViewOptions,
 } from "./structs";
@@ -65,6 +68,8 @@ export interface Source {
   report: (report: any) => void;
   /** Requests an action of the user: to continue decoding from another token ("fork"), or to open another view. */
   ask: (what: string, value: unknown) => void;
+  /** Requests numbers of the machine by their places. */
+  want?: (request: NumbersRequest) => void;
   /** Whether decoding can continue from this token at this step, counted from 1. */
   canFork: (step: number, token: number) => boolean;
   /** Whether a link of the machine can lead to this page or panel; without it, all can. */
@@ -490,8 +495,10 @@ export interface Stop {
 export interface MachineWish {
   open: string;
   heads: number;
-  /** The number of parts of the open head; 0 if no head is open. */
-  parts: number;
+  /** The number of parts of the open head with those that follow it; 0 if no head is open. */
+  inside: number;
+  /** The number of parts that follow the heads, if no head is open. */
+  after: number;
   /** Whether norms stand before the sublayers. */
   pre: boolean;
   /** By stack, the last one wanted first. */
@@ -544,17 +551,71 @@ export interface Numbers {
   values: Float32Array;
   shape: number[];
 }
+/** A point at this step: names of rows and columns, the first column on screen, and how many there are in all. */
+export interface MachineMatrix {
+  rows: string[];
+  columns: string[];
+  first: number;
+  width: number;
+  numbers: Numbers | undefined;
+  /** The columns of the point that are shown, if they are not adjacent. */
+  ids?: number[];
+}
+/** One number of a point: rows and columns count from 0, heads from 1. */
+export interface MachineSpot {
+  point: string;
+  head: number;
+  row: number;
+  column: number;
+}
+/** Two numbers that are multiplied, and where they are from; a parameter has no place. */
+export interface OriginTerm {
+  a: number;
+  b: number;
+  from: MachineSpot;
+  with?: MachineSpot;
+}
+/** The operation behind a number: `result` is computed from the terms, `recorded` is what the model computed. */
+export interface MachineOrigin {
+  op: MachineStage["op"];
+  terms: OriginTerm[];
+  result: number;
+  recorded: number;
+  id?: number;
+  bias?: number;
+  /** Of softmax: the sum of all exponentials, the largest score, and the exponential of this one. */
+  total?: number;
+  top?: number;
+  mine?: number;
+  /** Of a norm. */
+  mean?: number;
+  root?: number;
+  scale?: number;
+}
 export interface MachineState extends ViewState {
   mount: MachineMount;
   data: MachineData;
   body: Float32Array;
   /** The received details of the open block. */
   details: MachineDetails | null;
+  /** What was drawn last: the messages, the turn and the theme. */
+  got: unknown[];
   arrays: Message["arrays"];
   /** The chosen source token. */
   row: number;
   opened: MachineOpened;
   depth: string;
+  /** The numbers that have arrived, by place; those that the last drawing lacked; those that were requested last. */
+  numbers: Map<string, Numbers>;
+  missing: Map<string, TensorSlice>;
+  asked: string;
+  /** The point that is shown in numbers, its first column on screen, and the number that is chosen. */
+  point: string;
+  first: number;
+  spot: MachineSpot | null;
+  /** Whether all terms of a long sum are shown, and whether the chosen number gets the focus. */
+  allTerms: boolean;
+  refocus: boolean;
   unfolded: Record<string, number[]>;
   zoom: number;
   built: string;

@@ -8,7 +8,9 @@ import re
 import streamlit as st
 
 from explorer.browser.machine import machine, step_reported
+from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import MachineView, encode, encode_details
+from explorer.browser.machine_structs import NumbersRequest
 from explorer.browser.structs import Departure, MachinePlace, Opened
 from explorer.decoding.cache import cached
 from explorer.decoding.examples import opening_step
@@ -23,7 +25,7 @@ from model.config import ATTENTION_KINDS
 
 KEY = "machine"
 LEDGER = "All operations"
-_NAMED = re.compile(r"([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z]+))?")
+_NAMED = re.compile(r"([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z_]+))?")
 
 
 def draw_machine_tab(translation: Translation, model: ModelDescription) -> None:
@@ -40,7 +42,12 @@ def draw_machine_tab(translation: Translation, model: ModelDescription) -> None:
         whole = Opened(place.block, place.head)  # one message serves all parts of a head
         return _details(translation.seq, runtime.fingerprint(translation.model), whole, step, translation, view)
 
-    result = machine(view, encoded, details, stepped=_stepped, key=KEY)
+    def numbers(request: NumbersRequest) -> bytes | None:
+        step = max(1, min(len(translation.path), request.step)) if view.stepwise else len(translation.path)
+        run = recorded_run(translation, step, whole=True)
+        return runtime.with_model(translation.model, lambda model: encode_numbers(request, run, model))
+
+    result = machine(view, encoded, details, numbers, stepped=_stepped, key=KEY)
     session.move(step=result.place.step)
     address.BLOCK.write({"block": text_of(result.place)})
     if result.departure is not None:
@@ -65,7 +72,9 @@ def opened_of(text: str, blocks: tuple[Block, ...]) -> Opened:
     if text in {block.name for block in blocks}:
         return Opened(text)
     match = _NAMED.fullmatch(text)
-    return Opened() if match is None or match[2] is None else Opened(match[1], int(match[2]), match[3] or "")
+    if match is None or match[2] is match[3] is None:
+        return Opened()
+    return Opened(match[1], int(match[2] or 0), match[3] or "")
 
 
 def _view(translation: Translation, model: ModelDescription) -> MachineView:

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from explorer.browser import wire
 from explorer.browser.machine_model import exported
+from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import MachineView, encode, encode_details
+from explorer.browser.machine_stages import short_name, stages_of
+from explorer.browser.machine_structs import MachineStage, NumbersRequest, TensorSlice
 from explorer.browser.structs import MachinePlace, Opened
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import blocks_of
@@ -26,7 +29,8 @@ from explorer.screens.inside.machine import opened_of, text_of
 from model.analysis.operations import added_positions, whole_runs
 from model.architectures import make_transformer
 from model.checkpoint import load_model, stored_weights, write_weights
-from model.config import DecodeConfig, to_dict
+from model.config import DecodeConfig, ModelConfig, to_dict
+from model.points import HEAD_POINTS
 from tests.explorer.browser.test_live import EDITS, SENTENCES, VARIANTS, differences, pytestmark, run
 from tests.explorer.planted_heads import random_trace
 from tests.paths import CHECKPOINTS
@@ -154,6 +158,82 @@ def test_an_edited_machine_shows_the_weights_of_the_edited_decoding() -> None:
         assert np.array_equal(weights[layer - 1], arrays["heads"]), (kind, layer)
 
 
+def spots_of(stages: tuple[MachineStage, ...], config: ModelConfig, sizes: dict[str, int]) -> list[dict[str, Any]]:
+    """Two numbers of each stage: one in the last row, and one in another."""
+    kinds = {block.name: block.attention for block in blocks_of(config)}
+    spots = []
+    for i, stage in enumerate(stages):
+        kind = kinds[stage.block]
+        keys = sizes["target" if kind == "decoder" else "source"]
+        headed = short_name(stage.point) in ("product", *HEAD_POINTS)
+        for n, row in enumerate({sizes[stage.side] - 1, (sizes[stage.side] - 1) // 2}):
+            column = (7 * i + 5 * n) % (stage.columns or min(keys, row + 1))
+            head = 1 + (i + n) % config.n_heads(kind) if headed and kind else 0
+            spots.append({"point": stage.point, "head": head, "row": row, "column": column})
+    return spots
+
+
+@pytest.mark.parametrize("name", [*SENTENCES, *OTHERS])
+def test_where_each_number_is_from_agrees_with_the_tensors(name: str, tmp_path: Path) -> None:
+    loaded = load_model(folder_of(name, tmp_path))
+    config, text = loaded.model_config, SENTENCES.get(name, SENTENCES[TOKENIZERS_OF])[0]
+    shown = Translator(loaded).translate(text, DecodeConfig(max_length=12))
+    step = 0 if config.causal else len(shown.path)
+    run_of = whole_runs(loaded.transformer, shown.source.ids, shown.path)[-1]
+    sizes = {"source": len(run_of.src_ids), "target": len(run_of.read_ids)}
+    stages = {stage.point: stage for stage in stages_of(config)}
+    spots = spots_of(stages_of(config), config, sizes)
+    cut = [spot for spot in spots if not spot["point"].endswith("product")]
+    slices = [TensorSlice(at["point"], at["head"], at["row"], 1, at["column"], 3) for at in cut]
+    slices += [TensorSlice(f"{each.weight}.weight", 0, 0, 2, 1, 4) for each in stages.values() if each.weight]
+    given = {"text": text, "request": {"path": shown.path}, "step": step}
+    jobs = [{**given, "do": "origins", "spots": spots, "sizes": sizes}, {**given, "do": "numbers", "slices": slices}]
+    origins, numbers = run(loaded.folder, jobs, exported(config))
+    message = encode_numbers(NumbersRequest("", step, slices), run_of, loaded.transformer)
+    assert message is not None
+    assert_same(message, numbers, "numbers by place")
+    for spot, origin in zip(spots, origins, strict=True):
+        stage, at = stages[spot["point"]], (spot["row"], spot["column"])
+        if stage.op == "dot" and spot["point"] not in run_of.operations:
+            query, key = (run_of[read].value[0, spot["head"] - 1] for read in stage.reads)
+            wanted = float(query[at[0]] @ key[at[1]])
+        elif stage.op == "ids":
+            wanted = (run_of.src_ids if stage.side == "source" else run_of.read_ids)[spot["row"]]
+        else:
+            value = run_of[spot["point"]].value[0]
+            wanted = float((value[spot["head"] - 1] if value.dim() == 3 else value)[at])
+        close = pytest.approx(wanted, abs=2e-4 * max(1.0, abs(wanted)))
+        assert origin["recorded"] == close, (spot, stage.op)
+        assert origin["result"] == close, (spot, stage.op)
+        total = sum(term["a"] * term["b"] for term in origin["terms"]) + origin.get("bias", 0.0)
+        if stage.op in ("linear", "dot", "mix", "plus", "times", "split", "join", "divide", "rotate", "multiply"):
+            assert total == close, f"the sum that is written: {spot}"
+        for term in origin["terms"]:
+            from_ = term["from"]
+            if from_["point"] in run_of.operations:
+                read = run_of[from_["point"]].value[0]
+                read = read[from_["head"] - 1] if read.dim() == 3 else read
+                assert term["a"] == pytest.approx(float(read[from_["row"], from_["column"]]), abs=1e-3), spot
+    assert {stage.op for stage in stages.values()} - {"other"} >= {"linear", "dot", "softmax", "mix", "join", "lookup"}
+
+
+def test_numbers_that_do_not_exist_or_are_too_many_are_not_sent() -> None:
+    loaded = load_model(CHECKPOINTS / TOKENIZERS_OF)
+    [recorded] = whole_runs(loaded.transformer, [5, 6], [4, 2])
+    whole = TensorSlice("src.embedding", 0, 0, 9, 0, 9)
+    for bad in (
+        {"name": "x"},
+        {"name": "encoder.layers.0.norm1.x"},
+        {"name": "encoder.0.self_attn.query", "head": 99},
+        {"row": -1},
+    ):
+        request = NumbersRequest("s", 0, [whole, dataclasses.replace(whole, **bad)])
+        assert encode_numbers(request, recorded, loaded.transformer) is None, bad
+    table = dataclasses.replace(whole, name="tgt_embedding.weight", rows=10**9, columns=10**9)
+    assert encode_numbers(NumbersRequest("s", 0, [table] * 1000), recorded, loaded.transformer) is None
+    assert encode_numbers(NumbersRequest("s", 0, [whole]), recorded, loaded.transformer) is not None
+
+
 def test_what_does_not_exist_cannot_be_opened() -> None:
     folder = CHECKPOINTS / TOKENIZERS_OF
     words = exported(load_model(folder).model_config)
@@ -169,12 +249,17 @@ def test_links_open_the_same_place_as_in_the_app() -> None:
     view = MachineView(decoding, loaded.model_config, blocks)
     texts = [
         *(block.name for block in blocks),
-        *(f"decoder.1.cross_attn.h{head}{part}" for head in (0, 1, 4, 5, 99999) for part in ("", ".scores", ".x", ".")),
+        *(
+            f"decoder.1.cross_attn.h{head}{part}"
+            for head in (0, 1, 4, 5, 99999)
+            for part in ("", ".scores", ".joined", ".x", ".")
+        ),
         *(
             "",
             "x",
             "logits.h1",
             "decoder.1.cross_attn.scores",
+            "decoder.1.cross_attn.out_proj",
             "decoder.9.cross_attn.h1",
             "<b>",
             "decoder.1.norm1.h1.x",

@@ -3,7 +3,7 @@
 import { KINDS } from "../names.js";
 import { cellOf } from "./cell.js";
 import { decode } from "./decode.js";
-import { detailsOf, machineOf } from "./machine.js";
+import { detailsOf, machineOf, numbersOf } from "./machine.js";
 import { readModel } from "./model.js";
 import { sha256 } from "./sha256.js";
 import { readTokenizers } from "./tokenizer.js";
@@ -47,6 +47,9 @@ export function createEngine() {
 
     /** The numbers of an opened block. @param {string} name @param {string} text @param {Request} request @param {number} step @param {import("../structs").Opened} opened @returns {Message} */
     details: (name, text, request, step, opened) => detailsOf(find(name), text, request, words.get(name), step, opened),
+
+    /** Numbers by place. @param {string} name @param {string} text @param {Request} request @param {number} step @param {import("../structs").TensorSlice[]} slices @returns {Message} */
+    numbers: (name, text, request, step, slices) => numbersOf(find(name), text, request, words.get(name), step, slices),
 
     /** The numbers from which one weight follows. @param {string} name @param {string} text @param {Request} request @param {Parameters<typeof cellOf>[3]} at @returns {Message} */
     cell: (name, text, request, at) => cellOf(find(name), text, request, at),

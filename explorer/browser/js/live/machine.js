@@ -11,10 +11,12 @@ import { allowedLogProbs, best, EOS, outputRules, SOS } from "./search.js";
 /** @typedef {import("./decode.js").Request} Request */
 /** @typedef {Record<string, any>} Run what passed each point */
 
-const [NUMBERS, COLUMNS, FIRST] = [16, 64, 8]; // of a vector in a small and in a large picture, and as numbers
+const [NUMBERS, COLUMNS] = [16, 64]; // of a vector in a small and in a large picture
 const MATRIX = 32; // most rows and columns in the picture of a matrix
 const SPLIT = ["query", "key", "value", "output"]; // points with the vectors of all heads side by side
 const MAPS = ["scores", "masked", "weights"]; // points with a map for each head
+const AFTER = ["joined", "gated", "out_proj"]; // points that follow the heads
+const MOST = 200_000; // numbers in a message
 
 /** The runs of the sentence that was asked for last, since every block of it is opened from them. @type {{ live?: LiveModel, of?: string, runs: Run[] }} */
 let latest = { runs: [] };
@@ -73,8 +75,9 @@ export function detailsOf(live, text, request, words, step, opened) {
     const rows = parts[Math.max(opened.head, 1) - 1] ?? parts[0];
     arrays[`numbers.${known.point}`] = matrixOf(rows.map((row) => Float32Array.of(...described(row))));
     const headed = attention !== "" && [...SPLIT, ...MAPS].includes(known.point);
-    if (attention ? opened.head && headed : point !== "logits")
-      arrays[known.point] = matrixOf(attention ? rows : rows.map((row) => row.subarray(0, COLUMNS)));
+    const after = AFTER.includes(known.point);
+    if (attention ? (opened.head && headed) || after : point !== "logits")
+      arrays[known.point] = matrixOf(attention && !after ? rows : rows.map((row) => row.subarray(0, COLUMNS)));
     const [mean, deviation] = described(joined(parts.flat(), []).values).map((value) => Number(value.toPrecision(5)));
     const shape = [...(headed ? [heads] : []), rows.length, rows[0].length];
     return { ...known, shape, mean, deviation };
@@ -85,6 +88,47 @@ export function detailsOf(live, text, request, words, step, opened) {
     header: { part: "details", seq: "", step, opened, heads, full, numbers, code: codeOf(words, name) },
     arrays,
   };
+}
+
+/**
+ * Numbers by place; as explorer/browser/machine_numbers.py.
+ * @param {LiveModel} live @param {string} text @param {Request} request with the whole path @param {MachineWords} words
+ * @param {number} step that on screen, from 1, if each has rows of its own, otherwise 0
+ * @param {import("../structs").TensorSlice[]} slices
+ * @returns {{ header: import("../structs").MachineNumbers, arrays: Record<string, Numbers> }}
+ */
+export function numbersOf(live, text, request, words, step, slices) {
+  const runs = recorded(live, text, request);
+  const run = runs[step ? step - 1 : runs.length - 1];
+  const found = slices.map(({ name, head, row, rows, column, columns }) => {
+    const cut = rowsOf(live, run, words, name, head).slice(row, row + rows);
+    return joined(
+      cut.map((numbers) => numbers.subarray(column, column + columns)),
+      [cut.length, cut[0]?.subarray(column, column + columns).length ?? 0],
+    );
+  });
+  if (found.reduce((sum, { values }) => sum + values.length, 0) > MOST) throw new Error("Too many numbers at once.");
+  return { header: { part: "numbers", seq: "", step, slices }, arrays: Object.fromEntries(found.entries()) };
+}
+
+/** A point or a parameter as rows. @param {LiveModel} live @param {Run} run @param {MachineWords} words @param {string} name @param {number} head @returns {Vector[]} */
+function rowsOf({ model }, run, { machine }, name, head) {
+  const [, stage, kind] = /** @type {RegExpExecArray} */ (/^(?:(.*)\.)?([^.]*)$/.exec(name));
+  if (kind === "tokens") return run[name].map((/** @type {number} */ id) => Float32Array.of(id));
+  if (kind === "added")
+    return run[`${stage}.positions`].map((/** @type {Vector} */ _, /** @type {number} */ i) =>
+      model.position(/** @type {"src" | "tgt"} */ (stage), i),
+    );
+  if (name in run) {
+    const block = machine.stages.find(({ point }) => point === name)?.block ?? "";
+    const { attention } = /** @type {MachineBlock} */ (machine.blocks.find((each) => each.name === block));
+    return partsOf(run, name, attention ? machine.facts[block].shape[0] : 0)[Math.max(head, 1) - 1];
+  }
+  const numbers = model.weights[name];
+  const known = machine.stages.find(({ weight }) => weight && weight === stage);
+  if (!known || !numbers) throw new Error(`There are no numbers ${name}.`);
+  const width = kind === "bias" ? numbers.length : known.width;
+  return Array.from({ length: numbers.length / width }, (_, i) => numbers.subarray(i * width, (i + 1) * width));
 }
 
 /**
@@ -210,7 +254,7 @@ function codeOf({ functions, places }, name) {
   };
 }
 
-/** Mean, standard deviation and length of the numbers that are not masked, and the first numbers. @param {Vector} row */
+/** Mean, standard deviation and length of the numbers that are not masked. @param {Vector} row */
 function described(row) {
   let [count, sum, squares, deviations] = [0, 0, 0, 0];
   for (const value of row)
@@ -221,7 +265,7 @@ function described(row) {
     }
   const mean = sum / count;
   for (const value of row) if (!Number.isNaN(value)) deviations += (value - mean) ** 2;
-  return [mean, Math.sqrt(deviations / count), Math.sqrt(squares), ...row.subarray(0, FIRST)];
+  return [mean, Math.sqrt(deviations / count), Math.sqrt(squares)];
 }
 
 /** The weight that has the full colour: the median of the largest weights of the rows. @param {Vector[]} rows */

@@ -1,8 +1,9 @@
 // The forward pass of an encoder-decoder Transformer (Vaswani et al. 2017), in plain lines, one sentence at a time.
 // A sequence is a list of vectors, one a position. The reference is model/transformer.py: same names, same points.
 
+import { ACTIVATIONS, sigmoid } from "../activations.js";
 import { alibiSlope, rotated, sinusoidal } from "./positions.js";
-import { ACTIVATIONS, add, layerNorm, linear, sigmoid, softmax } from "./vectors.js";
+import { add, layerNorm, linear, softmax } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./vectors.js").Affine} Affine */

@@ -83,31 +83,3 @@ export function logSoftmax(x) {
   for (let i = 0; i < out.length; i++) out[i] = x[i] - log;
   return out;
 }
-
-/** The logistic function. */
-export const sigmoid = (/** @type {number} */ value) => 1 / (1 + Math.exp(-value));
-
-/** @type {Record<string, (value: number) => number>} */
-export const ACTIVATIONS = {
-  relu: (value) => Math.max(0, value),
-  silu: (value) => value * sigmoid(value),
-  gelu: (value) => (value * (1 + erf(value / Math.SQRT2))) / 2,
-};
-
-/** The error function, by its series for small numbers and its continued fraction for large ones. @param {number} x @returns {number} */
-export function erf(x) {
-  if (x < 0) return -erf(-x);
-  if (x > 6) return 1;
-  if (x < 2.5) {
-    let term = x;
-    let sum = x;
-    for (let n = 1; Math.abs(term) > 1e-17 * sum; n++) {
-      term *= (-x * x) / n;
-      sum += term / (2 * n + 1);
-    }
-    return (2 / Math.sqrt(Math.PI)) * sum;
-  }
-  let fraction = 0;
-  for (let n = 60; n > 0; n--) fraction = n / 2 / (x + fraction);
-  return 1 - Math.exp(-x * x) / (Math.sqrt(Math.PI) * (x + fraction));
-}
