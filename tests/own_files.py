@@ -1,6 +1,7 @@
 """Twenty files of sentence pairs such as people bring, in every format, with what is wrong with them.
 
-`python -m tests.own_files FOLDER [NAME …]` trains a model on each, with nothing but defaults, and prints a table; `tests/model/data/test_own_files.py` holds what is said of each before it is learned.
+`python -m tests.own_files FOLDER [NAME …]` trains a model on each, with nothing but defaults, and prints a table.
+`tests/model/data/test_own_files.py` holds what is said of each before it is learned.
 """
 
 from __future__ import annotations
