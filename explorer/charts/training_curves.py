@@ -220,7 +220,7 @@ def _loss_at(point: Point, name: str) -> str:
 def _value(name: str, point: Point) -> str:
     value = point[name]
     if name in ("loss", TRAINING_LOSS):
-        return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+        return f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
     return f"{100 * value:.1f} %" if name in _IN_PERCENT else f"{value:.1f}"
 
 

@@ -71,7 +71,9 @@ def score_text(score: str, value: float, sentences: int) -> str:
 
 
 def _loss(value: float | None) -> str:
-    return _UNKNOWN if value is None else f"{value:.3f}" if value >= 0.1 or not value else f"{value:.2g}"
+    if value is None:
+        return _UNKNOWN
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3f}" if value >= 0.1 or not value else f"{value:.2g}"
 
 
 def sample_table(

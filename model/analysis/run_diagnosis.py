@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from model.data.checks import FEWEST_HELD_OUT
 from model.plurals import plural
 
 Verdict = Literal["early", "few", "learning", "learned", "levelled", "memorising", "diverged", "stuck"]
@@ -15,7 +16,7 @@ NextStep = Literal["try", "longer", "more pairs", "dropout", "rate", "larger"]
 Curve = Sequence[tuple[float, float]]
 
 FEWEST_LOGS, FEWEST_EVALS = 8, 3
-FEW, LITTLE_SHOWN = 20, 100  # held-out sentences: below the first a score says nothing, below the second little
+LITTLE_SHOWN = 100  # held-out sentences: below this a score shows little, and below FEWEST_HELD_OUT nothing
 NORMAL = 1.96  # standard errors of a 95 % interval
 BLEU_WIDTH = 45.0  # BLEU ± this / √sentences is about a 95 % interval: ± 2.6 with 300 sentences, ± 1.4 with 1,000
 GUESSING = 15.0  # nats; guessing costs less with any vocabulary, since e^15 is 3 million tokens
@@ -121,7 +122,7 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
         short = f"Too short to say how it went: {count}. Evaluate more often, or train it longer."
         going = f"Too early to say how it is going: {count} so far."
         far_above = _memorising(curves, ended) if curves.valid and curves.train else None
-        if far_above is None or 0 < curves.sentences < FEW:
+        if far_above is None or 0 < curves.sentences < FEWEST_HELD_OUT:
             return Diagnosis("early", short if ended else going, next=("longer",) if ended else ())
         return far_above
     if exploded is not None:
@@ -169,7 +170,7 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
 
 
 def _few(curves: Curves, ended: bool) -> Diagnosis | None:
-    if not curves.score or not 0 < curves.sentences < FEW:
+    if not curves.score or not 0 < curves.sentences < FEWEST_HELD_OUT:
         return None
     heart = ""
     if curves.train and _level(curves.train) < BY_HEART:

@@ -21,7 +21,8 @@ CHOICES: tuple[PairFault, ...] = get_args(PairFault)
 LEFT_OUT: tuple[PairFault, ...] = ("duplicates", "long")
 """What is left out unless a person keeps it; everything else is kept unless a person leaves it out."""
 
-FEW = 100  # pairs; with fewer, a score of the held-out tenth says next to nothing
+FEW = 100  # pairs; with fewer, there is too little to learn a rule from
+FEWEST_HELD_OUT = 20  # pairs; a score of fewer says next to nothing
 LONG = 1000  # characters; attention to a text of this length takes a hundred times that to an ordinary sentence
 SHOWN = 20  # pairs of each finding that are kept to look at
 TASK = 0.5  # what more than half of the pairs have is what the model is to learn, and not a fault
@@ -272,7 +273,13 @@ def _ceiling(splits: Splits) -> list[Finding]:
 def _few(splits: Splits) -> list[Finding]:
     train, valid = len(splits["train"]), len(splits["valid"])
     if train + valid >= FEW:
-        return []
+        if valid >= FEWEST_HELD_OUT:
+            return []
+        sentence = (
+            f"Only {plural(valid, 'pair')} will be held out, whose score says next to nothing: hold out more, "
+            f"{FEWEST_HELD_OUT} pairs or more."
+        )
+        return [Finding("few held out", sentence, valid, train + valid)]
     sentence = (
         f"{train + valid} pairs are far too few to learn a rule from, and "
         f"{plural(valid, 'held-out pair')} can hardly show whether one was learned. Some hundreds are needed."

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.config import DataConfig, ModelConfig
+from model.config import DataConfig, ModelConfig, TrainConfig
 from model.data.files import LARGE
 from model.data.task import Example, Splits
 from model.presets import Preset
@@ -23,6 +23,7 @@ SENTENCE_WORDS = 4  # BLEU counts runs of up to four words
 SHORT = 48  # characters: up to this mean length, texts are learned letter by letter
 LONGEST_CHARACTERS = 127  # characters of the longest text that the smallest models have positions for
 POSITIONS = 64  # longest sentences are rounded up to a multiple of this
+MANY_TOKENS, LONG_POSITIONS, WIDEST, HALF = 1000, 128, 512, 0.5  # of a larger model; see :func:`larger`
 FEWEST_PIECES, MOST_PIECES = 500, 6000
 PAIRS_PER_PIECE = 2
 # With few pairs, a model without dropout memorises them, and rotary positions, which depend on distances, need fewer
@@ -118,6 +119,22 @@ class Proposal:
             if preset.training.get("max_steps", 0) < CHARACTER_STEPS:
                 training |= {"max_steps": CHARACTER_STEPS} | ({"learning_rate": CHARACTER_RATE} if transformer else {})
         return model, training
+
+
+def larger(model: ModelConfig, training: TrainConfig, share: float) -> dict[str, int | float]:
+    """Settings of a larger model for data that this one has learned to a `share` of right answers (0 to 1).
+
+    It is twice as wide, four times where a large vocabulary has to be told apart. Where less than half is right, or the
+    texts are long, it is deeper as well. It learns twice as long, with a rate that falls with the root of the width.
+    """
+    vocabulary = max(model.src_vocab_size, model.tgt_vocab_size)
+    width = min((4 if vocabulary > MANY_TOKENS else 2) * model.d_model, max(WIDEST, model.d_model))
+    factor = width // model.d_model
+    changes: dict[str, int | float] = {"d_model": width, "d_ff": factor * model.d_ff}
+    if (share < HALF or model.max_positions > LONG_POSITIONS) and model.architecture != "lstm":
+        changes |= {"n_encoder_layers": model.n_encoder_layers + 1, "n_decoder_layers": model.n_decoder_layers + 1}
+    rate = float(f"{training.learning_rate / factor**0.5:.2g}")
+    return changes | {"learning_rate": rate, "max_steps": 2 * training.max_steps}
 
 
 def are_sentences(texts: Sequence[str]) -> bool:

@@ -22,6 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 from model.architectures import Model
 from model.checkpoint import average_weights, load_stored, stored_weights, write_weights
 from model.config import TrainConfig
+from model.data.checks import FEWEST_HELD_OUT
 from model.folder import STATE, WEIGHTS
 from model.training.consistency import draw_cutoff
 from model.training.corpus import Inputs, Update
@@ -69,7 +70,6 @@ class Window:
 
 RECENT_SECONDS = 60.0
 SPELL_SECONDS, MOST_SPELLS = 5.0, 24
-FEWEST_RIGHT = 20  # held-out sentences; that fewer are all right may be chance, and is no reason to stop
 
 
 class Pace:
@@ -309,7 +309,7 @@ class Trainer:
         progress.evaluated = progress.step
         better = is_better(line, progress.best, self.config)
         progress.waited = 0 if better else progress.waited + 1
-        enough = len(setup.valid.decoded) >= FEWEST_RIGHT
+        enough = len(setup.valid.decoded) >= FEWEST_HELD_OUT  # that fewer are all right may be chance
         progress.right = progress.right + 1 if enough and line["exact_match"] >= self.reachable else 0
         latest = {key: value for key, value in line.items() if key != "samples"} | {"step": progress.step}
         if better:

@@ -287,6 +287,9 @@ def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
     at.button(key="next_rate_mine").click()
     run(at)
     assert "--set" in started(training, "mine-2")
+    shutil.copy(runs / "stuck.jsonl", folder / METRICS)
+    at = visit("train", run="mine")
+    assert any(f"d_model={2 * config['model']['d_model']} " in block.value for block in at.code), "a larger model"
     write_json(folder / CONFIG, config | {"task": "files", "data": config["data"] | {"task": "files"}})
     lines = [{"kind": "train", "step": n, "loss": 0.01} for n in range(1, 20)]
     lines += [

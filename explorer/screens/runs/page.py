@@ -110,7 +110,7 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             "took (min)": number(format="%.1f", help=t("Training without evaluations.")),
             "note": text(width="medium"),
             "parameters": number(format="compact"),
-            "loss": number(format="%.3f"),
+            "loss": number(format="%.3g"),
         },
     )
     st.caption(plain(summary(entries)))

@@ -53,7 +53,7 @@ from explorer.web.security import closed
 # Seconds between updates of an active run. Only two parts update, because each update is expensive in Streamlit.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
 _RUN, _SENTENCE = "run", "sentence"  # where refusals are shown
-_METRIC_PIXELS = 180
+_METRIC_PIXELS = 174  # two beside each other on a phone
 _FIGURES = {"score": score_figure, "learning rate": rate_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
-from model.config import DataConfig
+from model.config import DataConfig, ModelConfig, TrainConfig
 from model.data.files import LARGE, Pairs, split_pairs
 from model.data.number_words import number_words
-from model.data.proposal import Proposal, are_sentences, pieces_for, propose, share_text, unspellable_sentence
+from model.data.proposal import Proposal, are_sentences, larger, pieces_for, propose, share_text, unspellable_sentence
 from model.data.task import Example
 from model.presets import PRESETS
 from tests import own_data
@@ -47,6 +48,26 @@ def test_the_tokens_follow_from_the_data(pairs: own_data.Pairs, kind: str, reaso
     found = proposal.of(kind)
     assert found is not None
     assert found.unspellable <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("model", "share", "changes"),
+    [
+        ({}, 0.7, {"d_model": 128, "d_ff": 256}),
+        ({}, 0.2, {"d_model": 128, "d_ff": 256, "n_encoder_layers": 3, "n_decoder_layers": 3}),
+        ({"max_positions": 320}, 0.7, {"d_model": 128, "d_ff": 256, "n_encoder_layers": 3, "n_decoder_layers": 3}),
+        ({"tgt_vocab_size": 5000}, 0.7, {"d_model": 256, "d_ff": 512, "learning_rate": 0.002}),
+        ({"architecture": "lstm"}, 0.2, {"d_model": 128, "d_ff": 256}),
+        ({"d_model": 512, "d_ff": 1024}, 0.7, {"d_model": 512, "d_ff": 1024, "learning_rate": 0.004}),
+    ],
+)
+def test_a_larger_model_follows_from_vocabulary_lengths_and_the_score(
+    model: dict[str, Any], share: float, changes: dict[str, Any]
+) -> None:
+    sizes = {"src_vocab_size": 40, "tgt_vocab_size": 40, "d_model": 64, "d_ff": 128, "max_positions": 128}
+    training = TrainConfig(learning_rate=0.004, max_steps=750)
+    found = larger(ModelConfig(**(sizes | model)), training, share)
+    assert found == {"learning_rate": 0.0028, "max_steps": 1500} | changes
 
 
 def test_what_cannot_be_spelled_is_counted_beforehand() -> None:

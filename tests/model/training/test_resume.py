@@ -201,7 +201,7 @@ def test_a_run_stops_at_once_when_everything_held_out_stays_right(
         return evaluated(*arguments, **more) | {"exact_match": 0.5 if next(number) == 3 else right}
 
     monkeypatch.setattr(trainer_module, "eval_line", all_right)
-    monkeypatch.setattr(trainer_module, "FEWEST_RIGHT", fewest)
+    monkeypatch.setattr(trainer_module, "FEWEST_HELD_OUT", fewest)
     monkeypatch.setattr(trainer_module, "reachable", lambda task, valid: most)
     assert run(tmp_path, partial(string_setup, stop_when_right=3, eval_every=2, max_steps=20))
     lines = read_metrics(tmp_path / "run" / METRICS)
