@@ -6,6 +6,7 @@ import html
 from typing import TYPE_CHECKING
 
 from explorer.charts.chart import GREY
+from explorer.charts.palette import FRAME
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.locale.text import cell_number, shortened
 from model.trace import FUTURE, PADDING, VISIBLE
@@ -75,6 +76,9 @@ def map_figure(map_: LabelledMap, *, wide: bool = False, numbers: bool = True) -
             hoverinfo="text",
             showlegend=False,
         )
+    for row, column in map_.marks.cells:
+        box = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+        figure.add_shape(type="rect", line={"color": FRAME, "width": 2}, **box)
     _axes(figure, map_)
     figure.update_layout(
         margin={"l": 10, "r": 10, "t": 10, "b": 30 if n_rows <= FEW else 10},
@@ -86,7 +90,7 @@ def map_figure(map_: LabelledMap, *, wide: bool = False, numbers: bool = True) -
 
 
 def _axes(figure: go.Figure, map_: LabelledMap) -> None:
-    rows, columns = _safe(map_.row_labels), _safe(map_.column_labels)
+    rows, columns = map(_safe, map_.marked_labels)
     if map_.predicted:
         rows = [f"{row} → {html.escape(token)}" for row, token in zip(rows, map_.predicted, strict=True)]
     for axis, labels, title in (

@@ -53,6 +53,7 @@ SCALES = {"theme": ATTENTION_SCALE, "cividis": _CIVIDIS, "grey": ("#ffffff", "#0
 DIFFERENCE_SCALE = (
     "#0b4a7a", "#2a6da3", "#5e96c3", "#9abfdc", "#f5f5f5", "#f0b98a", "#df8d4b", "#bf641c", "#8a4307",
 )  # fmt: skip
+FRAME = "#c2255c"  # of cells that differ from a map beside theirs; readable on white and on black
 N_DASHES = 8
 
 

@@ -8,6 +8,7 @@ from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import LabelledMap, difference, head_map, row_caption
 from explorer.decoding.names import KIND_NAMES
+from explorer.decoding.pair_marks import marked
 from explorer.decoding.word_changes import changes_in_words, word_spans
 from explorer.locale.messages import t
 from explorer.locale.text import plural
@@ -40,6 +41,12 @@ def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
     top = max(a.scale, b.scale)
     scaled_a, scaled_b = replace(a, top=top), replace(b, top=top)
     return Comparison(scaled_a, scaled_b, difference(scaled_a, scaled_b, "B minus A"), _comparability(a, b))
+
+
+def with_marks(comparison: Comparison) -> Comparison:
+    """Mark in both maps what differs, and say so in the caption."""
+    first, second, words = marked(comparison.first, comparison.second)
+    return replace(comparison, first=first, second=second, caption=f"{words} {comparison.caption}")
 
 
 def _comparability(a: LabelledMap, b: LabelledMap) -> str:

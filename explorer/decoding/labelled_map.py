@@ -17,6 +17,16 @@ from model.trace import VISIBLE, Codes
 
 Floats = NDArray[np.float32]
 SCORE = "score"  # the unit of maps of scores before softmax
+SIGN = "≠"  # before the label of a token that a map beside this one does not have
+
+
+@dataclass(frozen=True)
+class PairMarks:
+    """Rows and columns (from 0) whose token the other map does not have, and cells (row, column) that differ."""
+
+    rows: frozenset[int] = frozenset()
+    columns: frozenset[int] = frozenset()
+    cells: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +38,8 @@ class LabelledMap:
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
     `title` names kind, layer and head; `unit` names the quantity; `top` is the end of the colour scale (None: the
     largest number); `signed` maps are differences or scores, on a scale from -top to top. `first_row` is the position
-    of the first row: 1, except in a map that was cut out of another; 0 if each row's name says its own.
+    of the first row: 1, except in a map that was cut out of another; 0 if each row's name says its own. `marks` are
+    what differs from a map beside it.
     """
 
     title: str
@@ -43,6 +54,7 @@ class LabelledMap:
     top: float | None = 1.0
     signed: bool = False
     first_row: int = 1
+    marks: PairMarks = PairMarks()
 
     @property
     def row_labels(self) -> tuple[str, ...]:
@@ -60,6 +72,11 @@ class LabelledMap:
         return numbered(self.columns)
 
     @property
+    def marked_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The labels of rows and columns, with a sign before those whose token a map beside this one does not have."""
+        return (_signed(self.row_labels, self.marks.rows), _signed(self.column_labels, self.marks.columns))
+
+    @property
     def scale(self) -> float:
         """The number at the end of the colour scale, greater than 0."""
         if self.top is not None:
@@ -70,6 +87,10 @@ class LabelledMap:
     def seen(self) -> NDArray[np.float64]:
         """The values, with NaN where masked, for figures."""
         return np.where(self.mask == VISIBLE, self.values.astype(np.float64), np.nan)
+
+
+def _signed(labels: tuple[str, ...], marked: frozenset[int]) -> tuple[str, ...]:
+    return tuple(f"{SIGN} {label}" if at in marked else label for at, label in enumerate(labels))
 
 
 def head_map(maps: AttentionMaps, layer: int, head: int) -> LabelledMap:

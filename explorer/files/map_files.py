@@ -31,7 +31,8 @@ KINDS = {
     "csv": FileKind("text/csv", "Every number on screen; masked cells are empty, and a column says why."),
     "npz": FileKind("application/octet-stream", "All heads of the kind in view, for numpy, with masks and tokens."),
 }
-ONE_MAP = ("png", "svg", "pdf", "csv")  # the kinds of file of a single map
+PICTURES = ("png", "svg", "pdf")
+ONE_MAP = (*PICTURES, "csv")  # the kinds of file of a single map
 
 
 def maps_file(kind: str, view: ShownMaps, trace: AttentionTrace) -> bytes:
@@ -45,9 +46,13 @@ def maps_file(kind: str, view: ShownMaps, trace: AttentionTrace) -> bytes:
 
 def map_file(kind: str, map_: LabelledMap, caption: str) -> bytes:
     """Write a single map as a file: a figure with title, labels and `caption`, or its numbers."""
-    if kind == "csv":
-        return map_csv(map_)
-    return draw(ShownMaps(map_.title, caption, (map_,), (), ("",), ViewOptions(view="head"), row=0), kind)  # type: ignore[arg-type]
+    return map_csv(map_) if kind == "csv" else picture_file(kind, map_.title, (map_,), caption)
+
+
+def picture_file(kind: str, title: str, maps: tuple[LabelledMap, ...], caption: str) -> bytes:
+    """Write one map, or two beside each other, as a figure with labels, `title` and `caption`."""
+    view = ShownMaps(title, caption, maps, (), ("",) * len(maps), ViewOptions(view="head"), row=0)
+    return draw(view, kind)  # type: ignore[arg-type]
 
 
 def npz_bytes(trace: AttentionTrace, kinds: tuple[AttentionKind, ...]) -> bytes:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.charts import palette
-from explorer.charts.palette import LIGHT
+from explorer.charts.palette import FRAME, LIGHT
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.names import KIND_TITLES, name_in_layer, row_label
 from explorer.decoding.shown_maps import NUMBERS_UP_TO, ShownMaps
@@ -81,8 +81,8 @@ def _short(text: str) -> str:
 def _row_names(map_: LabelledMap) -> list[str]:
     """Names of the rows of a map: what they read and, in the decoder, what they predict."""
     if not map_.predicted:
-        return [_short(label) for label in map_.row_labels]
-    pairs = zip(map_.row_labels, map_.predicted, strict=True)
+        return [_short(label) for label in map_.marked_labels[0]]
+    pairs = zip(map_.marked_labels[0], map_.predicted, strict=True)
     return [_short(row_label(reads, predicts)) for reads, predicts in pairs]
 
 
@@ -107,7 +107,7 @@ def _column_names(map_: LabelledMap, x: float, y: float, width: float, size: flo
     n, hue = len(map_.columns), _hue(map_.column_title)
     for key in range(0, n, _every(n, width, size)):
         at = x + (key + 0.5) * width / n
-        yield Text(at, y - 0.04, _short(map_.column_labels[key]), size, hue, "center", "bottom", upright=True)
+        yield Text(at, y - 0.04, _short(map_.marked_labels[1][key]), size, hue, "center", "bottom", upright=True)
 
 
 def _row_labels(map_: LabelledMap, x: float, y: float, height: float, size: float) -> Iterator[Text]:
@@ -160,29 +160,46 @@ def _all_heads(view: ShownMaps) -> Picture:
 
 
 def _one_head(view: ShownMaps) -> Picture:
-    """Draw one head with its labels and colour bar, and with numbers if there is room."""
-    map_ = view.maps[0]
-    rows, columns = map_.values.shape
-    cell = min(0.34, 6.2 / max(columns, 1), 7.5 / max(rows, 1))
-    width, height = max(columns * cell, 1.2), max(rows * cell, 0.6)
+    """Draw one head, or two beside each other, with labels and colour bar, and with numbers if there is room."""
+    rows, columns = (max(1, *(map_.values.shape[axis] for map_ in view.maps)) for axis in (0, 1))
+    cell = min(0.34, 6.2 / columns, 7.5 / rows)
     size = max(3.0, min(7.0, cell * 40))
-    rise = _longest([_short(name) for name in map_.column_labels], size)
-    marks: list[Mark] = [
-        *_tile(map_, view, 0, 0, width, height),
-        *_column_names(map_, 0, 0, width, size),
-        *_row_labels(map_, 0, 0, height, size),
-        Text(width / 2, -rise - 0.12, map_.column_title, across="center", down="bottom"),
-        Text(-_longest(_row_names(map_), size) - 0.12, height / 2, map_.row_title, across="right", upright=True),
-    ]
+    rise = max(_longest([_short(name) for name in map_.marked_labels[1]], size) for map_ in view.maps)
+    marks: list[Mark] = []
+    right = height = 0.0
+    for map_ in view.maps:
+        left = right + 0.5 + _longest(_row_names(map_), size) if marks else 0.0
+        wide, tall = max(map_.values.shape[1] * cell, 1.2), max(map_.values.shape[0] * cell, 0.6)
+        marks += _labelled_tile(map_, view, left, wide, tall, size, rise)
+        if len(view.maps) > 1:
+            marks.append(Text(left, -rise - 0.3, ordered(shortened(map_.title, 70)), 7, bold=True, down="bottom"))
+        right, height = left + wide, max(height, tall)
+    above = 0.4 + rise + (0.25 if len(view.maps) > 1 else 0.0)
+    return _sheet(view, right, height, [*marks, *_scale(view, right + 0.15, height)], above=above)
+
+
+def _labelled_tile(
+    map_: LabelledMap, view: ShownMaps, left: float, width: float, height: float, size: float, rise: float
+) -> Iterator[Mark]:
+    """Draw a map at x = `left` with labels of this size, axis titles, frames and, if there is room, numbers."""
+    rows, columns = map_.values.shape
+    yield from _tile(map_, view, left, 0, width, height)
+    yield from _column_names(map_, left, 0, width, size)
+    yield from _row_labels(map_, left, 0, height, size)
+    yield Text(left + width / 2, -rise - 0.12, map_.column_title, across="center", down="bottom")
+    beside = left - _longest(_row_names(map_), size) - 0.12
+    yield Text(beside, height / 2, map_.row_title, across="right", upright=True)
     if map_.values.size <= NUMBERS_UP_TO:
         depth = levels(map_, view.options.scale)
         depth = np.abs(2 * depth - 1) - 0.2 if map_.signed else depth
         for (row, column), value in np.ndenumerate(map_.seen()):
             if not np.isnan(value):
                 ink = "#ffffff" if depth[row, column] > 0.5 else INK
-                x, y = (column + 0.5) * width / columns, (row + 0.5) * height / rows
-                marks.append(Text(x, y, cell_number(float(value), signed=map_.signed), 5.5, ink, "center"))
-    return _sheet(view, width, height, [*marks, *_scale(view, width + 0.15, height)], above=0.4 + rise)
+                x, y = left + (column + 0.5) * width / columns, (row + 0.5) * height / rows
+                yield Text(x, y, cell_number(float(value), signed=map_.signed), 5.5, ink, "center")
+    for row, column in map_.marks.cells:
+        corner = left + column * width / columns, row * height / rows
+        yield Box(*corner, width / columns, height / rows, edge=FRAME, line=1.2)
 
 
 def _scale(view: ShownMaps, x: float, height: float) -> Iterator[Mark]:

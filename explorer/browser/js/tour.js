@@ -2,6 +2,7 @@
 
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, isTouch, make, press, say, sayAll } from "./dom.js";
+import { toggleGuess } from "./guess.js";
 import { hub } from "./hub.js";
 import { store } from "./memory.js";
 import { SIDES, TITLES } from "./names.js";
@@ -89,6 +90,7 @@ function start(root) {
   };
   for (const button of buttonsOf(find, ".ways")) button.onclick = () => go(root, button.value);
   stepper.player.stop();
+  if (stepper.guess) toggleGuess(stepper); // the cards tell the words
   box.showPopover();
   readTheme(find(".card"));
   if (stepper.kind !== "cross") pick(stepper, "cross", {});

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from explorer.charts.bars import probability_figure
@@ -15,6 +17,7 @@ from explorer.decoding.comparison import (
     counterpart,
     pair_in_words,
     with_edit,
+    with_marks,
 )
 from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.labelled_map import head_map
@@ -25,6 +28,7 @@ from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
+from explorer.web.downloads import download_button
 from explorer.web.figures import draw_figure, draw_map, draw_table
 from explorer.web.panel_choices import Choices
 from explorer.web.runtime import NotTheModels
@@ -64,24 +68,43 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
             comparison = _heads_together(choices, translation, at)
         else:
             other, name = others[chosen or "text"](choices, selection, translation, at)
-            comparison = compare(
-                counterpart(translation.trace, at, model=translation.model, title=t("A: what is on screen")),
-                counterpart(other.trace, at, model=other.model, title=t("B: {name}", name=name)),
+            comparison = with_marks(
+                compare(
+                    counterpart(translation.trace, at, model=translation.model, title=t("A: what is on screen")),
+                    counterpart(other.trace, at, model=other.model, title=t("B: {name}", name=name)),
+                )
             )
+            texts = (translation.source.text, other.source.text), (translation.text, other.text)
+            words = pair_in_words(comparison, at.row, *texts)
             if chosen == "text":
-                texts = (translation.source.text, other.source.text), (translation.text, other.text)
-                st.markdown(plain(pair_in_words(comparison, at.row, *texts)))
+                st.markdown(plain(words))
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
-    if comparison.difference is None:
+    if comparison.difference is None or chosen not in ("step", "heads"):
         st.caption(plain(comparison.caption))
     for column, each, key in zip(st.columns(2), (comparison.first, comparison.second), ("one", "other"), strict=True):
         with column:
             draw_map(each, key=f"compare_{key}", away=translation.model)
+    if chosen not in ("step", "heads"):
+        _draw_pair_files(comparison, words, translation)
     if comparison.difference is not None:
-        about, away = comparison.caption, translation.model
+        about, away = comparison.caption if chosen == "step" else "", translation.model
         draw_map(comparison.difference, key="compare_difference", prefix=about, away=away, wide=True)
+
+
+def _draw_pair_files(comparison: Comparison, words: str, translation: Translation) -> None:
+    """Draw one button per format for both maps as one picture, with what differs in words below them."""
+    from explorer.files.map_files import KINDS, PICTURES, picture_file, stem  # imports a drawing library
+
+    facts = t("Model {model}. A: {text}", model=translation.model, text=translation.source.text)
+    caption = f"{words} {comparison.caption} {facts}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(t("Both as one picture:"), width="content")
+        for kind in PICTURES:
+            make = partial(picture_file, kind, t("What is different?"), (comparison.first, comparison.second), caption)
+            name = f"{stem(translation.model)}-compared.{kind}"
+            download_button(kind.upper(), make, name, KINDS[kind].mime, key=f"compare_pair_{kind}")
 
 
 def _steps(choices: Choices, translation: Translation, at: Place) -> Comparison:
