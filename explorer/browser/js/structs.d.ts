@@ -308,7 +308,7 @@ export interface RoleGridHeader {
   layers: number;
   heads: number;
   bins: number;
-  largest: number;
+  top: number;
   caption: string;
   tiles: RoleTile[];
 }

@@ -39,13 +39,13 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
     """Draw the thumbnails, the table, one score as a map, and two scores against each other."""
     probe = measured.probe
     st.markdown(f"**{plain(summary(probe))}**")
-    role_grid_view(role_grids(probe), key="probe_grid", on_click=_open_card)
+    role_grid_view(role_grids(measured), key="probe_grid", on_click=_open_card)
     left, right = st.columns([5, 2], vertical_alignment="center")
     click = t("Click a thumbnail, or choose a row of the table, to open the head.")
     left.caption(explained(f"{THUMBNAILS} {click}"))
     with right.popover(t("How a head gets its name"), icon=":material/help:"):
-        st.caption(explained(RULE))
-    if probe.gold != "words":
+        st.caption(explained(f"{RULE} {gold_note(probe)}" if probe.gold else RULE))
+    if probe.gold in ("", "statistical"):
         st.caption(plain(gold_note(probe)))
     if not probe.gold:
         label = t("Align the words statistically")
