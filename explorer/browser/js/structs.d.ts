@@ -60,6 +60,7 @@ export interface ViewOptions {
   next: boolean;
   steps: boolean;
   beside: boolean;
+  content: boolean;
   guess: boolean;
   scale: string;
   palette: string;
