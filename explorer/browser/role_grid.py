@@ -1,8 +1,9 @@
 """Thumbnails of all heads, lettered and framed by their roles; a click opens a head or chooses it.
 
 It is our own component, because with a Plotly figure the Probe page would wait for all of Plotly to load. The message
-(wire.py) has one byte for each cell of each map: its share of the grid's largest cell, where 255 is 1. That is as fine
-as the colour scale, and the cells are not shown as numbers.
+(wire.py) has one byte for each cell of each map, from 0 (as uniform attention, or less) to 255 (`TOP` times uniform
+attention, or more). That is as fine as the colour scale, and the cells are not shown as numbers. The scale is the same
+for all grids and models: a head that prefers nothing stays blank.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from explorer.browser.registration import component
 from explorer.browser.structs import GridHead, RoleGridHeader, RoleGridsHeader, RoleTile
 from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.names import index_name
-from explorer.probing.role_grid import RoleGrid
+from explorer.probing.role_grid import TOP, RoleGrid
 from explorer.probing.roles import LETTERS, Role
 from model.points import Head
 
@@ -85,7 +86,7 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
         layers=layers,
         heads=heads,
         bins=bins,
-        largest=grid.largest,
+        top=TOP,
         caption=grid.caption(),
         tiles=[
             RoleTile(
@@ -102,4 +103,4 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
 
 
 def _bytes(grid: RoleGrid) -> NDArray[np.uint8]:
-    return np.rint(255 * np.clip(grid.maps / grid.largest, 0, 1)).astype(np.uint8)
+    return np.rint(255 * np.clip((grid.times_uniform - 1) / (TOP - 1), 0, 1)).astype(np.uint8)

@@ -389,13 +389,16 @@ class RoleTile:
 
 @dataclass(frozen=True)
 class RoleGridHeader:
-    """The heads of one kind in layer and head order; `bins` are the rows and columns of a map."""
+    """The heads of one kind in layer and head order; `bins` are the rows and columns of a map.
+
+    `top`: the end of the colour scale, in multiples of uniform attention.
+    """
 
     kind: AttentionKind
     layers: int
     heads: int
     bins: int
-    largest: float
+    top: float
     caption: str
     tiles: list[RoleTile]
 

@@ -18,7 +18,7 @@ VIEW_PATTERN = r"\A[a-z0-9]+([.-][a-z0-9]+)*\Z"
 
 View = Literal["heads", "head", "lines", "text"]
 VIEWS: tuple[View, ...] = get_args(View)
-FLAGS = ("words", "next", "steps", "beside", "guess")
+FLAGS = ("words", "next", "steps", "beside", "content", "guess")
 SCALES = ("unit", "max", "log")
 PALETTES = ("theme", "cividis", "grey")
 ORDERS = ("place", "keys", *PLACES)  # sort orders of the grid of heads
@@ -35,6 +35,7 @@ class ViewOptions:
         next: decoder rows are named by what they predict and, with `words`, joined by the word that they predict.
         steps: decoder rows after the step in view are left out.
         beside: the kinds of attention stand side by side.
+        content: cross-attention without <eos>, other specials and punctuation, its rows scaled to 1 again.
         guess: on Translate, each next word and its attention are hidden until it has been guessed.
         scale: the colour scale ends at 1 ("unit"), at the largest weight ("max"), or is logarithmic ("log").
         by: what all heads are sorted by: their place in the model, how many keys they look at, or a favourite place.
@@ -49,6 +50,7 @@ class ViewOptions:
     next: bool = False
     steps: bool = False
     beside: bool = False
+    content: bool = False
     guess: bool = False
     scale: str = "unit"
     palette: str = "theme"

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from explorer.decoding.names import index_name
-from explorer.locale.text import listed, percent
-from explorer.probing.measurement import Probe, Scores
-from explorer.probing.pattern_shares import BINS
+from explorer.locale.text import fixed, listed, percent
+from explorer.probing.measured import Measured
+from explorer.probing.measurement import Scores
+from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
 from explorer.probing.roles import LETTERS, Role
 from explorer.probing.tables import roles
+from model.analysis.recorded_batches import Sample
 from model.config import ATTENTION_KINDS, AttentionKind
+from model.trace import VISIBLE, future_mask
 
 THUMBNAILS = (
     "Each thumbnail is a head's mean map over the sample: queries from top to bottom and keys from left to right, by "
-    "how far along the sentence they are. The letters and the frame show the role; a dotted frame means no clear role."
+    "how far along the sentence they are. The stronger the colour, the further above uniform attention. The letters "
+    "and the frame show the role; a dotted frame means no clear role."
 )
+TOP = 8.0  # times uniform attention: the end of the colour scale
 Place = tuple[int, int]  # layer and head, from 0
 
 
@@ -26,45 +32,73 @@ Place = tuple[int, int]  # layer and head, from 0
 class RoleGrid:
     """The heads of one kind, layer × head.
 
-    Shapes: maps [layer, head, bin, bin], see :mod:`explorer.probing.pattern_shares`. `marks` are words written on some
-    thumbnails, such as the edit of the head; `chosen` are the selected heads.
+    Shapes: maps [layer, head, bin, bin] and uniform [bin, bin], that of uniform attention: see
+    :mod:`explorer.probing.pattern_shares`. `marks` are words written on some thumbnails, such as the edit of the head;
+    `chosen` are the selected heads.
     """
 
     kind: AttentionKind
     maps: Scores
+    uniform: Scores
     roles: Mapping[Place, Role]
     marks: Mapping[Place, str] = field(default_factory=dict)
     chosen: Sequence[Place] = ()
 
     @property
-    def largest(self) -> float:
-        """The largest cell of all maps, which is the upper end of the colour scale; 1 if all are zero."""
-        return float(self.maps.max()) or 1.0
+    def times_uniform(self) -> Scores:
+        """[layer, head, bin, bin]: each cell as a multiple of uniform attention, 0 where no key is visible.
+
+        A row that sees one key has no choice: it is 1, like a head that prefers nothing.
+        """
+        times: Scores = np.divide(self.maps, self.uniform, out=np.zeros_like(self.maps), where=self.uniform > 0)
+        return times
 
     def caption(self) -> str:
-        """State how many heads have a role, what the letters mean, and where the largest cell is."""
+        """State how many heads have a role, what the letters mean, and which cell is furthest above uniform."""
         clear = [role for role in self.roles.values() if role.clear]
         letters = {part: LETTERS[part] for role in clear for part in role.name.split(" + ")}
         named = listed(f"{short} = {name}" for name, short in letters.items())
-        layer, head, row, column = np.unravel_index(int(self.maps.argmax()), self.maps.shape)
+        times = self.times_uniform
+        layer, head, row, column = np.unravel_index(int(times.argmax()), times.shape)
         return (
             f"{len(clear)} of {len(self.roles)} {self.kind} heads have a clear role{f' ({named})' if named else ''}. "
-            f"The largest cell ({percent(self.largest)} of the weight) is in {index_name(int(layer), int(head))}, "
-            f"{percent((row + 0.5) / BINS)} down and {percent((column + 0.5) / BINS)} across."
+            f"Furthest above uniform attention: {fixed(float(times.max()), 1)} times, in "
+            f"{index_name(int(layer), int(head))}, {percent((row + 0.5) / BINS)} down and "
+            f"{percent((column + 0.5) / BINS)} across."
         )
 
 
 def role_grids(
-    probe: Probe,
+    measured: Measured,
     marks: Mapping[AttentionKind, Mapping[Place, str]] | None = None,
     chosen: Mapping[AttentionKind, Sequence[Place]] | None = None,
 ) -> tuple[RoleGrid, ...]:
     """Make the grids of all kinds; `marks` and `chosen` by kind, see :class:`RoleGrid`."""
-    head_roles, grids = roles(probe), []
+    probe, grids = measured.probe, []
+    head_roles, uniform = roles(probe), uniform_maps(measured.sample)
     for kind in ATTENTION_KINDS:
         item = probe.kinds[kind]
         places = {
             (layer, head): head_roles[kind, layer, head] for layer, head in np.ndindex(item.n_layers, item.n_heads)
         }
-        grids.append(RoleGrid(kind, item.relative, places, (marks or {}).get(kind, {}), (chosen or {}).get(kind, ())))
+        grids.append(
+            RoleGrid(
+                kind, item.relative, uniform[kind], places, (marks or {}).get(kind, {}), (chosen or {}).get(kind, ())
+            )
+        )
     return tuple(grids)
+
+
+def uniform_maps(sample: Sample) -> dict[AttentionKind, Scores]:
+    """The mean map of uniform attention over the sentences of a sample, by kind: [bin, bin]."""
+    sums: dict[AttentionKind, Scores] = {kind: np.zeros((BINS, BINS)) for kind in ATTENTION_KINDS}
+    lengths = Counter((len(s.ids) + 1, len(t) + 1) for s, t in zip(sample.sources, sample.targets, strict=True))
+    for (source, target), count in lengths.items():
+        seen = {
+            "encoder": np.ones((source, source), np.bool_),
+            "decoder": future_mask(target) == VISIBLE,
+            "cross": np.ones((target, source), np.bool_),
+        }
+        for kind in ATTENTION_KINDS:
+            sums[kind] += count * relative_map(uniform_like(seen[kind]))
+    return {kind: total / len(sample) for kind, total in sums.items()}

@@ -7,8 +7,10 @@ import {
   joinedNames,
   joins,
   mergeWords,
+  noWords,
   rankedRow,
   spanWith,
+  withoutKeys,
 } from "../../explorer/browser/js/weights.js";
 import { fixture } from "./shared.js";
 
@@ -25,6 +27,21 @@ test("ranks count visible keys, and equal weights share one", () => {
   const { cells, seen } = rankedRow(values, Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 1), 1, 4);
   assert.equal(seen.map((cell) => cell.key).join(), "1,2,0");
   assert.equal(cells.map((cell) => `${cell.rank}/${cell.mask}`).join(), "3/0,1/0,1/0,0/1");
+});
+
+test("over words only, rows are scaled to 1 and the share that was left out is counted", () => {
+  const spans = [0, 1, 2, 3].map((i) => [i, i + 1]);
+  const out = noWords(["Hund", "…!", "don't", "<eos>"], spans, [0, 1, 2, -1]);
+  assert.deepEqual(out, [false, true, false, true]);
+  const shape = { layers: 1, heads: 2, queries: 2, keys: 4, area: 8 };
+  const rows = [[0.2, 0.1, 0.2, 0.5], [0, 0.25, 0, 0.75], [0.5, 0, 0.5, 0], [1, 0, 0, 0]]; // prettier-ignore
+  const before = Float32Array.from(rows.flat());
+  const { weights, mask, left } = withoutKeys({ ...shape, weights: before, mask: new Uint8Array(8) }, out);
+  assert.deepEqual([...weights].map((w) => w.toFixed(2)).join(" "), "0.50 0.00 0.50 0.00 0.00 0.00 0.00 0.00 0.50 0.00 0.50 0.00 1.00 0.00 0.00 0.00"); // prettier-ignore
+  assert.deepEqual([...mask], [0, 3, 0, 3, 0, 3, 0, 3]);
+  assert.ok(Math.abs(left[0] - (0.6 + 1) / 2) < 1e-6);
+  assert.equal(left[1], 0, "a head without weight there leaves nothing out");
+  assert.equal(before[3], 0.5, "the map itself stays as it was");
 });
 
 test("entropy is in nats and never below 0", () => {

@@ -160,6 +160,11 @@ def test_a_card() -> None:
     for weights, cover in zip(maps, covers, strict=True):
         assert np.allclose(cover["data"][0]["y"], weights["data"][0]["z"].sum(axis=0), atol=1e-5)
     assert at.query_params["head"] == "2"
+    choose(at, probe_words=True)
+    assert_says(at, "Words only: <eos>, other specials and punctuation are left out, on average ", "is scaled to 1.")
+    without = plotted(at)[0]["data"][0]["z"]
+    assert without.shape[1] == maps[0]["data"][0]["z"].shape[1] - 1, "the letters have no punctuation"
+    assert np.allclose(without.sum(axis=1), 1, atol=1e-5)
     choose(at, probe_head_part="Scores")
     scores = tables(at)[-1].set_index("statistic")
     assert {"mean", "uniform", "above uniform", "untrained", "sentences"} <= set(scores.columns)

@@ -297,6 +297,7 @@ function drawControls(S) {
   words.disabled = !data.subwords;
   const others = [
     S.words,
+    S.content && !!data.maps.cross,
     S.steps,
     S.next,
     S.scale !== "unit",
@@ -306,6 +307,8 @@ function drawControls(S) {
   const changed = others.filter(Boolean).length;
   say(find(".options"), changed ? `Options · ${changed}` : "Options");
   steps.checked = S.steps;
+  /** @type {HTMLInputElement} */ const content = find("input[name=content]");
+  content.checked = S.content;
   /** @type {HTMLInputElement} */
   const mass = find(".mass input");
   mass.value = `${S.mass}`;

@@ -267,7 +267,7 @@ function drawTokens(S, { m, heads, tokens, focus, weights }, box, role) {
     const mean = byHead ? byHead.reduce((sum, weight) => sum + weight, 0) / byHead.length : 0;
     say(token, names[at]);
     token.classList.toggle("special", SPECIALS.includes(names[at]));
-    b.classList.toggle("joined", m.form === "tokens" && joins(words, spans[at][0]));
+    b.classList.toggle("joined", m.form.startsWith("tokens") && joins(words, spans[at][0]));
     b.classList.toggle("masked", masked);
     b.setAttribute("aria-pressed", `${at === (shaded ? current : focus.at)}`);
     const colour = shaded && byHead ? S.theme.scale[levelOf(mean, scale)] : null;

@@ -110,7 +110,7 @@ function nameHead(S, kind) {
     f.about,
     `${layerName(layer)} · ${nameInLayer(head)}` +
       (kindsShown(S).length > 1 || S.view === "heads" ? "" : ` · ${S.data.model}`) +
-      (m ? "" : " · loading …"),
+      (m?.left ? " · words only, scaled to 1" : m ? "" : " · loading …"),
   );
   f.canvas.hidden = !m;
   f.canvas.setAttribute(

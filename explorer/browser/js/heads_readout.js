@@ -102,7 +102,7 @@ function lookedAt(S, m, head, key) {
   return [
     `${shortName(layer, head)}: `,
     name,
-    ...(named.length ? [" is looked at by", ...named, "."] : [" is masked for every row."]),
+    ...(named.length ? [" is looked at by", ...named, "."] : [m.left ? " is left out." : " is masked for every row."]),
   ];
 }
 
@@ -112,7 +112,7 @@ export function drawCaption(S) {
   const box = S.find(".caption");
   if (!m) return say(box, "");
   if (S.view === "heads") {
-    return say(box, describeGrids(S).join(" "));
+    return say(box, [...describeGrids(S), ...kindsShown(S).map((kind) => leftOut(S, mapOf(S, kind)))].join(" "));
   }
   const { layer, head } = S.pick[S.kind];
   const query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
@@ -128,7 +128,17 @@ export function drawCaption(S) {
     const visible = m.mask.subarray(0, shownRows(S, m) * m.keys).filter((code) => !code).length * S.on.size;
     pieces.push(` ${S.drawn.length} of ${plural(visible, "line")} hold ${S.mass}\u202f% of each row's weight.`);
   }
-  sayAll(box, ...pieces);
+  sayAll(box, ...pieces, ` ${leftOut(S, m)}`);
+}
+
+/** What a map over words only leaves out, and that its rows were scaled; empty for other maps. @param {HeadsState} S @param {KindMap | undefined} m */
+function leftOut(S, m) {
+  if (!m?.left) return "";
+  const { layer, head } = headInView(S, m.kind);
+  const first = (layer - 1) * m.heads;
+  const shares = head ? [m.left[first + head - 1]] : [...m.left.subarray(first, first + m.heads)];
+  const share = wholePercent(shares.reduce((sum, value) => sum + value, 0) / shares.length);
+  return `Words only: <eos>, other specials and punctuation are left out, on average ${share} of the weight of ${shortName(layer, head)}; what remains is scaled to 1. Files keep all keys.`;
 }
 
 /**

@@ -2,7 +2,7 @@
 // component and `m` the map of one kind of attention.
 
 import { PAUSE, update } from "./view.js";
-import { entropyOf, mergeWords, rankedRow, spanWith, weightsOf } from "./weights.js";
+import { entropyOf, mergeWords, noWords, rankedRow, spanWith, weightsOf, withoutKeys } from "./weights.js";
 
 /** @import { HeadsState, Kind, KindMap } from "./types" */
 
@@ -22,7 +22,8 @@ function formOf(S, kind) {
 /** The map of a kind in its current form, if it has arrived. @param {HeadsState} S @param {Kind} kind @returns {KindMap | undefined} */
 export function mapOf(S, kind) {
   const form = formOf(S, kind);
-  const name = `${kind} ${form}`;
+  const content = S.content && kind === "cross";
+  const name = `${kind} ${form}${content ? " content" : ""}`;
   const cached = S.maps.get(name);
   if (cached) return cached;
   const m = S.data.maps[kind];
@@ -34,8 +35,33 @@ export function mapOf(S, kind) {
       ? {}
       : { ...mergeWords({ ...m, weights }, labels.row_spans, labels.column_spans, m.queries), means: new Map() };
   const map = { ...m, weights, ...labels, ...merged, form };
-  S.maps.set(name, map);
-  return map;
+  S.maps.set(name, content ? overWords(map, S.data.source.words) : map);
+  return S.maps.get(name);
+}
+
+/**
+ * A map of cross-attention over words only. The favoured places were computed from all keys: they are left empty.
+ * @param {KindMap} m
+ * @param {number[]} words
+ * @returns {KindMap}
+ */
+function overWords(m, words) {
+  const map = {
+    ...m,
+    ...withoutKeys(m, noWords(m.columns, m.column_spans, words)),
+    means: new Map(),
+    shares: {},
+    form: `${m.form}-content`,
+  };
+  const each = (/** @type {(layer: number, head: number) => any} */ value) =>
+    Array.from({ length: m.layers }, (_, l) => Array.from({ length: m.heads }, (_, h) => value(l + 1, h + 1)));
+  const keys = (/** @type {number} */ layer, /** @type {number} */ head) => {
+    const rows = Array.from({ length: m.queries }, (_, q) => rowOf(map, layer, head, q)).filter(
+      (r) => r.seen.length > 1,
+    );
+    return rows.length ? rows.reduce((sum, r) => sum + Math.exp(r.entropy), 0) / rows.length : null;
+  };
+  return { ...map, effective: each(keys), roles: each(() => "") };
 }
 
 /** The kinds in view; several only in the views that can show them side by side. @param {HeadsState} S */
@@ -96,13 +122,14 @@ export function reportOf(S) {
   const single = !showsSeveral(S) || lined.join() === `${pick.head}`;
   const row = S.kind === "encoder" ? S.encoderRow : S.step;
   const column = S.col === null ? null : S.col + 1;
-  const { view, words, next, steps, beside, guess, scale, palette, by, role, most, mass } = S;
+  const { view, words, next, steps, beside, content, guess, scale, palette, by, role, most, mass } = S;
   const options = {
     view,
     words,
     next,
     steps,
     beside,
+    content,
     guess,
     scale,
     palette,

@@ -5,7 +5,6 @@ import { children, finder, make, makeButton, say } from "./dom.js";
 import { giveTabStop, moveInGrid, tileOf } from "./tiles.js";
 import { BYTES, paintCells } from "./maps.js";
 import { capitalised, shortHead, shortLayer } from "./names.js";
-import { wholePercent } from "./numbers.js";
 import { readMessage } from "./wire.js";
 
 /** @import { RoleGridHeader as RoleGrid, RoleTile } from "./structs" */
@@ -55,9 +54,9 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
   const maps = { keys: bins, queries: bins, mask: new Uint8Array(area) };
   say(title, capitalised(kind));
   say(caption, grid.caption);
-  const [least, , largest] = legend.children[0].children;
-  say(least, "0");
-  say(largest, `${wholePercent(grid.largest)} of the weight`);
+  const [least, , most] = legend.children[0].children;
+  say(least, "uniform or less");
+  say(most, `${grid.top} × uniform`);
   tiles.setAttribute("aria-label", `${capitalised(kind)} heads`);
   tiles.style.setProperty("--heads", `${heads}`);
   const cells = children(tiles, layers * (heads + 1), () => make("div"));

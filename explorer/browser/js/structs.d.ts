@@ -74,6 +74,7 @@ export interface ViewOptions {
   next: boolean;
   steps: boolean;
   beside: boolean;
+  content: boolean;
   guess: boolean;
   scale: string;
   palette: string;
@@ -323,7 +324,7 @@ export interface RoleGridHeader {
   layers: number;
   heads: number;
   bins: number;
-  largest: number;
+  top: number;
   caption: string;
   tiles: RoleTile[];
 }

@@ -345,7 +345,14 @@ export interface StepperState extends ViewState {
 // Views of heads
 
 /** One kind of attention as the views of heads draw it: between tokens or between words. */
-export type KindMap = AttentionMap & FormOfMap & { form: string; weights: Float32Array; largest?: number };
+export type KindMap = AttentionMap &
+  FormOfMap & {
+    form: string;
+    weights: Float32Array;
+    largest?: number;
+    /** In a map over words only: the mean share of each row that was left out, by head. */
+    left?: Float64Array;
+  };
 
 /** The row or column in focus. */
 export interface Focus {

@@ -5,7 +5,7 @@ import { clamp } from "./numbers.js";
 
 /** @import { ViewOptions } from "./structs" */
 
-const FLAGS = /** @type {const} */ (["words", "next", "steps", "beside", "guess"]);
+const FLAGS = /** @type {const} */ (["words", "next", "steps", "beside", "content", "guess"]);
 const PLACES = ["itself", "previous", "next", "first", "last", "diagonal", "mirror"];
 /** @type {ViewOptions} */
 const DEFAULT = {
@@ -14,6 +14,7 @@ const DEFAULT = {
   next: false,
   steps: false,
   beside: false,
+  content: false,
   guess: false,
   scale: "unit",
   palette: "theme",

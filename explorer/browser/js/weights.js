@@ -110,6 +110,41 @@ export const spanWith = (spans, token) =>
 export const joinedNames = (tokens, spans, read) =>
   spans.map(([start, end]) => tokens.slice(start, start < read ? Math.min(end, read) : end).join(""));
 
+/** The mask code of keys that a view leaves out, beside those of model/trace.py. */
+export const LEFT_OUT = 3;
+
+/**
+ * Whether each column is a special or a punctuation mark, and no word.
+ * @param {string[]} columns
+ * @param {Span[]} spans
+ * @param {number[]} words the word of each token, -1 for specials
+ */
+export const noWords = (columns, spans, words) =>
+  columns.map((text, i) => words[spans[i][0]] < 0 || /^\p{P}+$/u.test(text));
+
+/**
+ * All heads of one kind over some of the keys: each row is scaled to 1 again. `left` is the mean share over the rows
+ * that was left out, by head; a row without any weight on the other keys stays empty.
+ * @param {{ weights: Float32Array, mask: Uint8Array, layers: number, heads: number, queries: number, keys: number, area: number }} m
+ * @param {boolean[]} out whether each key is left out
+ */
+export function withoutKeys(m, out) {
+  const weights = new Float32Array(m.weights);
+  const mask = m.mask.map((code, i) => (code || !out[i % m.keys] ? code : LEFT_OUT));
+  const left = new Float64Array(m.layers * m.heads);
+  left.forEach((_, head) => {
+    for (let q = 0; q < m.queries; q++) {
+      const row = weights.subarray(head * m.area + q * m.keys, head * m.area + (q + 1) * m.keys);
+      const all = row.reduce((sum, weight) => sum + weight, 0);
+      row.forEach((_, key) => out[key] && (row[key] = 0));
+      const rest = row.reduce((sum, weight) => sum + weight, 0);
+      if (all > 0) left[head] += (1 - rest / all) / m.queries;
+      if (rest > 0) row.forEach((weight, key) => (row[key] = weight / rest));
+    }
+  });
+  return { weights, mask, left };
+}
+
 /**
  * All heads of one kind between words: sums over the keys of a word, means over its queries among the first `read`.
  * A cell between words is masked if all of its cells between tokens are.

@@ -11,9 +11,10 @@ export const WHY_MASKED = [
   "",
   "masked (future): the decoder may not look at later positions",
   "masked (padding): filler, not a word",
+  "left out: <eos>, another special, or punctuation",
 ];
 /** The same, for a table. */
-const MASKED = ["", "masked: future", "masked: padding"];
+const MASKED = ["", "masked: future", "masked: padding", "left out"];
 
 /** A line of a readout: its name, then its content. @param {string} name @param {Content[]} content */
 export const line = (name, ...content) => make("div", "", make("span", "name", name), ...content);

@@ -39,7 +39,7 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
     """Draw the thumbnails, the table, one score as a map, and two scores against each other."""
     probe = measured.probe
     st.markdown(f"**{plain(summary(probe))}**")
-    role_grid_view(role_grids(probe), key="probe_grid", on_click=_open_card)
+    role_grid_view(role_grids(measured), key="probe_grid", on_click=_open_card)
     left, right = st.columns([5, 2], vertical_alignment="center")
     click = t("Click a thumbnail, or choose a row of the table, to open the head.")
     left.caption(explained(f"{THUMBNAILS} {click}"))

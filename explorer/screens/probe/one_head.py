@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.charts.measured_heads import coverage_plot
 from explorer.charts.score_terms import terms_plot
 from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.content_words import over_words
 from explorer.decoding.labelled_map import head_map
 from explorer.decoding.names import index_name
 from explorer.locale.glossary import explained
@@ -42,6 +43,7 @@ from model.points import Head
 
 ONE_HEAD = "One head"
 PART = "probe_head_part"  # key, and URL parameter
+_WORDS = "probe_words"  # the same
 
 
 def choose_head(config: ModelConfig, key: str) -> Head:
@@ -171,6 +173,8 @@ def _draw_deciles(subject: Subject, measured: Measured, place: Head, statistic: 
     if not examples:
         st.info(t("No sentence of the sample shows this score."))
         return
+    if kind == "cross":
+        st.toggle(t("Words only: without <eos> and punctuation"), key=_WORDS, bind=page_parts.URL)
     title = title_of(statistic)
     st.caption(plain(t("Sorted by: {score}, above that of uniform attention in the same sentence.", score=title)))
     sentences = subject.some_observations(measured, [examples[decile].index for decile in SHOWN.values()])
@@ -197,6 +201,14 @@ def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, 
     key = name.lower().replace(" ", "_")
     title = f"{name}: {example.sort_key()} · {' '.join(item.trace.src_tokens[:-1])}"
     with st.expander(plain(title), expanded=expanded):
-        draw_map(head_map(attention_maps(item.trace, kind), layer + 1, head + 1), key=f"card_{key}")
+        maps, prefix = attention_maps(item.trace, kind), ""
+        if kind == "cross" and st.session_state.get(_WORDS):
+            maps, left_out = over_words(maps, item.trace.src_words)
+            prefix = t(
+                "Words only: <eos>, other specials and punctuation are left out, on average {share:.0%} of this head's "
+                "weight; what remains is scaled to 1.",
+                share=float(left_out[layer, head]),
+            )
+        draw_map(head_map(maps, layer + 1, head + 1), key=f"card_{key}", prefix=prefix)
         if kind == "cross":
             page_parts.draw_plot(coverage_plot(weights, item.trace.src_tokens), f"cover_{key}")

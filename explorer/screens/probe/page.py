@@ -28,7 +28,7 @@ TAB = "probe_tab"  # key, and URL parameter
 EFFECT = "Effect on the answer"
 # Where the former tabs are now: links and lessons name them.
 MOVED: dict[str, dict[str, str]] = {
-    **{name: {TAB: EFFECT, EFFECT_PART: name} for name in (SURGERY, "Patching", "Importance", "Cross-checks")},
+    **{name: {TAB: EFFECT, EFFECT_PART: name} for name in ("Surgery", "Patching", "Importance", "Cross-checks")},
     **{name: {TAB: ONE_HEAD, PART: name} for name in ("Search", "Grammar")},
     "Export": {TAB: "Take away"},
 }
@@ -64,7 +64,7 @@ def draw() -> None:
     for problem in (*session.problems(), adopt(selection.model)):
         if problem:
             st.warning(plain(problem))
-    choice, description = st.columns([1, 4], vertical_alignment="center")
+    choice, description = st.columns([2, 7], vertical_alignment="center")
     with choice:
         draw_choice(described.name)
     caption = description.empty()

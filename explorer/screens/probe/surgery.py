@@ -36,7 +36,6 @@ from explorer.probing.edit_effect import (
 )
 from explorer.probing.importance import SENTENCES
 from explorer.probing.measured import Measured
-from explorer.probing.measurement import Probe
 from explorer.probing.random_heads import measure_random
 from explorer.probing.role_grid import Place, role_grids
 from explorer.probing.sample import subsample
@@ -280,7 +279,7 @@ def _put_heads(new: list[Change]) -> None:
 def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> None:
     """Draw the thumbnails of all heads, where they have been measured, and the names of all heads."""
     if measured is not None:
-        _draw_grids(measured.probe)
+        _draw_grids(measured)
         st.caption(
             plain(
                 t(
@@ -313,10 +312,10 @@ def marks_of(kind: AttentionKind, changes: tuple[Change, ...], chosen: list[Plac
     return marks | {place: f"{CHOSEN} {marks.get(place, '')}".strip() for place in chosen}
 
 
-def _draw_grids(probe: Probe) -> None:
+def _draw_grids(measured: Measured) -> None:
     chosen = {kind: _chosen(kind) for kind in ATTENTION_KINDS}
     marks = {kind: marks_of(kind, changes_in_force.changes(), chosen[kind]) for kind in ATTENTION_KINDS}
-    role_grid_view(role_grids(probe, marks, chosen), key="surgery_grid", on_click=_toggle, choosing=True)
+    role_grid_view(role_grids(measured, marks, chosen), key="surgery_grid", on_click=_toggle, choosing=True)
 
 
 def _toggle(clicked: Head) -> None:

@@ -9,16 +9,24 @@ import pytest
 
 from explorer.browser import wire
 from explorer.browser.role_grid import colour_of, encode, head_from
-from explorer.probing.pattern_shares import BINS
-from explorer.probing.role_grid import RoleGrid
+from explorer.probing.pattern_shares import BINS, relative_map
+from explorer.probing.role_grid import TOP, RoleGrid, uniform_maps
 from explorer.probing.roles import LETTERS, NO_ROLE, Role
+from model.analysis.recorded_batches import Sample
+from model.text.tokenizer import Encoding
 
 SINK = Role("sink: first token + previous token", ("first", "previous"), "")
 PLAIN = Role(NO_ROLE, (), "")
 MAPS = np.random.default_rng(0).random((2, 3, BINS, BINS))
-ENCODER = RoleGrid("encoder", MAPS, {place: SINK if place == (1, 2) else PLAIN for place in np.ndindex(2, 3)})
+UNIFORM = np.full((BINS, BINS), 1 / BINS)
+ENCODER = RoleGrid("encoder", MAPS, UNIFORM, {place: SINK if place == (1, 2) else PLAIN for place in np.ndindex(2, 3)})
 CROSS = RoleGrid(
-    "cross", np.ones((1, 2, BINS, BINS)) / 4, dict.fromkeys(np.ndindex(1, 2), PLAIN), {(0, 1): "off"}, [(0, 0)]
+    "cross",
+    np.ones((1, 2, BINS, BINS)) / BINS,
+    UNIFORM,
+    dict.fromkeys(np.ndindex(1, 2), PLAIN),
+    {(0, 1): "off"},
+    [(0, 0)],
 )
 
 
@@ -27,9 +35,10 @@ def test_every_cell_and_every_head_is_sent() -> None:
     assert header["choosing"]
     first, second = header["grids"]
     assert (first["kind"], first["layers"], first["heads"], first["bins"]) == ("encoder", 2, 3, BINS)
-    np.testing.assert_allclose(arrays["encoder"] * first["largest"] / 255, MAPS, atol=0.5 / 255 * MAPS.max() + 1e-9)
-    assert set(arrays["cross"].ravel()) == {255}, "each kind has a scale of its own"
-    assert second["largest"] == 0.25
+    sent = 1 + arrays["encoder"] / 255 * (TOP - 1)
+    np.testing.assert_allclose(sent, np.clip(BINS * MAPS, 1, TOP), atol=0.51 / 255 * (TOP - 1))
+    assert set(arrays["cross"].ravel()) == {0}, "uniform attention stays blank"
+    assert first["top"] == second["top"] == TOP
     assert [tile["name"] for tile in first["tiles"]] == [f"L{layer} H{head}" for layer in (1, 2) for head in (1, 2, 3)]
     assert [tile["letters"] for tile in first["tiles"]] == [""] * 5 + ["S1+Pv"], "a role shows without its colour"
     assert [(tile["mark"], tile["chosen"]) for tile in second["tiles"]] == [("", True), ("off", False)]
@@ -43,12 +52,27 @@ def test_a_role_has_one_colour_and_its_letters_are_explained() -> None:
         "1 of 6 encoder heads have a clear role (S1 = sink: first token and Pv = previous token)" in ENCODER.caption()
     )
     layer, head, *_ = np.unravel_index(MAPS.argmax(), MAPS.shape)
-    assert f"is in L{layer + 1} H{head + 1}" in ENCODER.caption()
+    assert f"times, in L{layer + 1} H{head + 1}" in ENCODER.caption()
+
+
+def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -> None:
+    """The first row of a decoder sees one key: its weight of 1 says nothing about the head."""
+    source = Encoding(tuple(range(10, 19)), (), (), (), "")
+    sample = Sample((source,) * 3, ((7,) * 11,) * 3, (None,) * 3, (None,) * 3)
+    uniform = uniform_maps(sample)
+    maps = np.stack([[uniform["decoder"], relative_map(np.eye(12))]])
+    grid = RoleGrid("decoder", maps, uniform["decoder"], dict.fromkeys(np.ndindex(1, 2), PLAIN))
+    even, itself = grid.times_uniform[0]
+    assert np.allclose(even[np.tril_indices(BINS)], 1)
+    assert itself[0, 0] == pytest.approx(1)
+    assert itself[-1, -1] == pytest.approx(12), "the last row could see twelve keys"
+    assert "Furthest above uniform attention: 12.0 times, in L1 H2" in grid.caption()
+    assert not wire.read(encode((grid,), choosing=False))[1]["decoder"][0, 0].any()
 
 
 def test_a_broken_model_is_named() -> None:
     with pytest.raises(ValueError, match="cross heads hold a value that is not a number"):
-        encode((RoleGrid("cross", np.full((1, 1, BINS, BINS), np.nan), {(0, 0): PLAIN}),), choosing=False)
+        encode((RoleGrid("cross", np.full((1, 1, BINS, BINS), np.nan), UNIFORM, {(0, 0): PLAIN}),), choosing=False)
 
 
 @pytest.mark.parametrize(
