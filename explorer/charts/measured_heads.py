@@ -212,7 +212,6 @@ _TITLES: dict[Stack, str] = {"encoder": "Source side", "decoder": "Target side"}
 def patch_plot(patched: Patched, stack: Stack) -> Plot:
     """Draw how replacing the vector at each place of a stack changes the log-probability of the predicted token."""
     change = patched.change(stack)
-    top = max(float(np.abs(patched.change(each)).max()) for each in _TITLES) or 1e-9
     rows, columns = point_names(len(change)), patched.columns(stack)
     figure = heatmap(
         change,
@@ -220,7 +219,7 @@ def patch_plot(patched: Patched, stack: Stack) -> Plot:
         y=rows,
         x_title="source token (← of the other sentence)" if stack == "encoder" else "decoder has read",
         y_title="output of layer",
-        span=(-top, top),
+        span=(-patched.span, patched.span),
         scale_title="nats",
         height=200 + 30 * len(rows),
     )

@@ -1,21 +1,49 @@
-"""Patch vectors of another sentence into one sentence, to find which vector carries their difference."""
+"""Patch vectors of another sentence into one sentence, to find which vector carries their difference.
+
+One pair of sentences is shown vector by vector. Over many pairs, the effects of vectors and of heads are averaged.
+"""
 
 from __future__ import annotations
 
 import math
+import random
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.names import short_layer
+from explorer.decoding.names import index_name, short_layer
 from explorer.decoding.translator import Translation
-from explorer.locale.text import fixed, percent, quoted
-from model.analysis.patching import PatchGrid, Stack, patch_grid
+from explorer.locale.text import fixed, percent, plural, quoted, rounded
+from explorer.probing.reporting import Report, unheard
+from explorer.probing.sample import read_pairs, subsample
+from model.analysis import bootstrap
+from model.analysis.bootstrap import Estimate, widened
+from model.analysis.patching import (
+    PatchError,
+    PatchGrid,
+    Stack,
+    changed_rows,
+    neighbours,
+    patch_effects,
+    patch_grid,
+)
+from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
-from model.config import EOS, SOS
+from model.config import EOS, SOS, AttentionKind
+from model.scoring import evenly_spaced
 
 Floats = NDArray[np.float64]
+
+LEAST_SPAN = 0.5  # nats: the scale of a grid ends no earlier
+SMALLEST = 0.005  # nats: what a cell shows as 0.0 is no effect
+NEIGHBOURS = 4  # replacements that are tried for each token
+MOST_PLACES = 12  # tokens of a sentence that are tried
+LEAST_EFFECT = 0.05  # by which a head must exceed the others of its kind to be named
+PAIRS = 50  # over which effects are averaged, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +72,16 @@ class Patched:
         pairs = zip(self.tokens, self.other_tokens, strict=True)
         return tuple(own if own == other else f"{own} ← {other}" for own, other in pairs)
 
+    @property
+    def span(self) -> float:
+        """The common end of the colour scale of both stacks, at least `LEAST_SPAN`, so that rounding stays pale."""
+        return max(LEAST_SPAN, *(float(np.abs(self.change(stack)).max()) for stack in self.grid.log_probs))
+
     def caption(self, stack: Stack) -> str:
         """Describe the effect of the patch with the largest effect."""
         change = self.change(stack)
+        if float(np.abs(change).max()) < SMALLEST:
+            return f"{stack.capitalize()}: no single vector changes the log-probability of {quoted(self.predicted)}."
         point, position = (int(i) for i in np.unravel_index(int(np.abs(change).argmax()), change.shape))
         patched = math.exp(self.grid.own + change[point, position])
         where = "embedding" if point == 0 else f"output of {short_layer(point)}"
@@ -84,3 +119,183 @@ def patched(loaded: LoadedModel, translation: Translation, other_text: str, row:
         translation.trace.predicted_tokens[row],
         {stack: [[label(token) for token in line] for line in ids.tolist()] for stack, ids in grid.likeliest.items()},
     )
+
+
+def others_of(loaded: LoadedModel, ids: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Sources that differ from `ids` (without <eos>) in one token, replaced by one with a similar embedding.
+
+    They can all be typed: their text has these tokens again. Long sentences are changed at evenly spread places.
+    """
+    similar, others = neighbours(loaded.transformer, ids, NEIGHBOURS), []
+    for place in evenly_spaced(len(ids), MOST_PLACES):
+        for token in similar[place]:
+            changed = (*ids[:place], int(token), *ids[place + 1 :])
+            if loaded.source.encode(loaded.source.decode(changed)).ids == changed:
+                others.append(changed)
+    return others
+
+
+def suggested_other(loaded: LoadedModel, translation: Translation) -> str:
+    """A sentence that differs in one token and changes the answer most; the sentence itself if none is found."""
+    ids = tuple(translation.source.ids)
+    others = others_of(loaded, ids)
+    if not others:
+        return translation.source.text
+    read = (SOS, *translation.path[:-1])
+    rows = changed_rows(loaded.transformer, (*ids, EOS), [(*other, EOS) for other in others], read)
+    falls = np.where(rows.answer_changes, rows.fall, -np.inf).max(axis=1)
+    return loaded.source.decode(others[int(falls.argmax())]) if np.isfinite(falls.max()) else translation.source.text
+
+
+def most_changed_row(loaded: LoadedModel, translation: Translation, other_text: str) -> int:
+    """The row (from 0) of a translation whose prediction falls most with another source of equal length, else 0."""
+    ids, other = translation.source.ids, loaded.source.encode(other_text).ids
+    if len(other) != len(ids):
+        return 0
+    read = (SOS, *translation.path[:-1])
+    return int(changed_rows(loaded.transformer, (*ids, EOS), [(*other, EOS)], read).fall[0].argmax())
+
+
+@dataclass(frozen=True)
+class ChangedPair:
+    """A source and another one that differs in one token, up to the row whose prediction changes most.
+
+    `src` and `other`: ids with <eos>; `place`: where they differ; `read`: target ids up to the row; `token` and
+    `instead`: the likeliest after it with each source.
+    """
+
+    src: tuple[int, ...]
+    other: tuple[int, ...]
+    place: int
+    read: tuple[int, ...]
+    token: int
+    instead: int
+
+
+def changed_pairs(loaded: LoadedModel, sample: Sample, report: Report = unheard) -> list[ChangedPair]:
+    """Change one token in each of at most `PAIRS` sentences, such that the answer changes; others are left out.
+
+    The change is the first of a random order that does, not the one with the largest effect.
+    """
+    generator, pairs = random.Random(0), []
+    for src, read in read_pairs(subsample(sample, PAIRS), report, "Changing one word"):
+        others = others_of(loaded, src[:-1])
+        generator.shuffle(others)
+        pair = pair_of(loaded, src, [(*other, EOS) for other in others], read)
+        pairs += [pair] if pair is not None else []
+    return pairs
+
+
+def pair_of(
+    loaded: LoadedModel, src: tuple[int, ...], others: Sequence[tuple[int, ...]], read: tuple[int, ...]
+) -> ChangedPair | None:
+    """The first of other sources (ids with <eos>) that changes the answer, at the row that falls most; None if none."""
+    if not others:
+        return None
+    rows = changed_rows(loaded.transformer, src, others, read)
+    falls = np.where(rows.answer_changes, rows.fall, -np.inf)
+    changing = np.flatnonzero(np.isfinite(falls.max(axis=1)))
+    if not len(changing):
+        return None
+    nth = int(changing[0])
+    row = int(falls[nth].argmax())
+    place = next(i for i, (own, other) in enumerate(zip(src, others[nth], strict=True)) if own != other)
+    return ChangedPair(src, others[nth], place, read[: row + 1], int(rows.token[row]), int(rows.instead[nth, row]))
+
+
+@dataclass(frozen=True, eq=False)
+class MeanPatches:
+    """The mean effect of patches over pairs, as a share of the effect of the whole other source, with intervals.
+
+    `places` by stack and place: [point]; `heads` by kind: [layer, head]. 0: the prediction is that of the own source,
+    1: that of the other one. `mean_place` by stack [point]: the mean over all positions.
+    """
+
+    places: dict[tuple[Stack, str], Estimate]
+    mean_place: dict[Stack, Floats]
+    heads: dict[AttentionKind, Estimate]
+    pairs: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One table row per place and point, then one per head; the baseline is the mean over places or heads."""
+        lines = []
+        for (stack, place), item in self.places.items():
+            for point, name in enumerate(point_names(len(item.value))):
+                lines.append(_row(f"{stack} vectors", name, place, item, (point,), self.mean_place[stack][point]))
+        for kind, item in self.heads.items():
+            for at in np.ndindex(item.value.shape):
+                lines.append(_row(f"{kind} heads", index_name(*at), "all", item, at, float(item.value.mean())))
+        return [line | {"pairs": self.pairs} for line in lines]
+
+    def caption(self) -> str:
+        """Name the head that carries most of the difference, if it stands out from its kind beyond chance."""
+        comparisons = sum(item.value.size for item in self.heads.values())
+        best, said = 0.0, ""
+        for kind, item in self.heads.items():
+            above = item.value - (item.value.sum() - item.value) / max(item.value.size - 1, 1)
+            wide = widened(Estimate(above, *(above + end - item.value for end in (item.low, item.high))), comparisons)
+            at = tuple(int(i) for i in np.unravel_index(int(wide.low.argmax()), wide.low.shape))
+            if wide.low[at] > best and above[at] >= LEAST_EFFECT:
+                best = float(wide.low[at])
+                value, low, high = (percent(part) for part in item.at(*at))
+                said = (
+                    f"The head that stands out most is {kind} {index_name(*at)}: its output alone carries {value} "
+                    f"({low} to {high}) of the difference, the other {kind} heads "
+                    f"{percent(float(item.value[at] - above[at]))} on average."
+                )
+        return (
+            f"Over {plural(self.pairs, 'pair')} of sentences that differ in one token and get another answer. "
+            f"{said or 'No head stands out from the others of its kind beyond chance.'} 0 % is the prediction with the "
+            f"own source, 100 % that with the other one. In brackets: 95 % intervals over pairs; a head stands out if "
+            f"that holds for all {comparisons} at once."
+        )
+
+
+def _row(part: str, name: str, place: str, item: Estimate, at: tuple[int, ...], baseline: float) -> dict[str, Any]:
+    value, low, high = (rounded(number, 3) for number in item.at(*at))
+    numbers = {"effect": value, "low": low, "high": high, "baseline": rounded(float(baseline), 3)}
+    return {"part": part, "at": name, "place": place, **numbers}
+
+
+def mean_patches(loaded: LoadedModel, pairs: Sequence[ChangedPair], report: Report = unheard) -> MeanPatches:
+    """Average the effects of all patches over pairs.
+
+    Raises:
+        PatchError: there are no pairs.
+    """
+    if not pairs:
+        raise PatchError("No sentence of the sample gets another answer when one of its tokens is replaced.")
+    gaps, at_places, means, by_head = [], defaultdict(list), defaultdict(list), defaultdict(list)
+    for nth, pair in enumerate(pairs):
+        report(nth / len(pairs), f"Patching: {nth} of {plural(len(pairs), 'pair')}")
+        effects = patch_effects(loaded.transformer, pair.src, pair.other, pair.read, pair.token, pair.instead)
+        gaps.append(effects.gap)
+        for stack, values in effects.places.items():
+            means[stack].append(values.mean(axis=1))
+            for place, columns in _places(stack, pair).items():
+                chosen = values[:, columns]
+                at_places[stack, place].append(chosen.mean(axis=1) if columns else np.zeros(len(values)))
+        for kind, changes in effects.heads.items():
+            by_head[kind].append(changes)
+    gap = np.array(gaps)
+
+    def share(values: Sequence[Floats]) -> Estimate:
+        stacked = np.stack(values)
+        return bootstrap.of_ratio(stacked, np.broadcast_to(gap.reshape(-1, *[1] * (stacked.ndim - 1)), stacked.shape))
+
+    return MeanPatches(
+        {key: share(values) for key, values in at_places.items()},
+        {stack: share(values).value for stack, values in means.items()},
+        {kind: share(values) for kind, values in by_head.items()},
+        len(pairs),
+    )
+
+
+def _places(stack: Stack, pair: ChangedPair) -> dict[str, list[int]]:
+    """The positions of a pair by what stands there."""
+    if stack == "decoder":
+        last = len(pair.read) - 1
+        return {"the row that predicts": [last], "rows before, mean": list(range(last))}
+    last = len(pair.src) - 1
+    others = [i for i in range(last) if i != pair.place]
+    return {"the changed token": [pair.place], "other tokens, mean": others, "<eos>": [last]}

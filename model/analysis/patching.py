@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import ModelConfig
-from model.decoding.search import output_rules, target_log_probs
+from model.config import ATTENTION_KINDS, SPECIALS, AttentionKind, ModelConfig
+from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
 from model.edits import patch
 from model.plurals import plural
-from model.points import embedded, layer_output
+from model.points import attention_scope, embedded, layer_output
 from model.recording import PointRecorder
 from model.tap import Tap
 from model.transformer import Transformer
@@ -55,6 +55,115 @@ def patched_points(config: ModelConfig, stack: Stack) -> tuple[str, ...]:
     """The points at which vectors are replaced: the embedding, then the output of each layer."""
     side, n_layers = ("src", config.n_encoder_layers) if stack == "encoder" else ("tgt", config.n_decoder_layers)
     return (embedded(side, config), *(layer_output(config, stack, layer) for layer in range(n_layers)))
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedRows:
+    """How the predictions change if the model reads other sources, with the same target.
+
+    Shapes: token [row], the likeliest without a change; instead [other, row], the likeliest with each other source;
+    fall [other, row]: by how much the log-probability of `token` falls, in nats.
+    """
+
+    token: NDArray[np.int64]
+    instead: NDArray[np.int64]
+    fall: Floats
+
+    @property
+    def answer_changes(self) -> NDArray[np.bool_]:
+        """[other, row]: whether another token becomes the likeliest."""
+        changes: NDArray[np.bool_] = self.instead != self.token
+        return changes
+
+
+@torch.inference_mode()
+def changed_rows(
+    model: Transformer, src: Sequence[int], others: Sequence[Sequence[int]], read: Sequence[int]
+) -> ChangedRows:
+    """Compare the predictions of every row between a source and others of equal length.
+
+    Shapes: src and each of `others`: ids with <eos>; read: target ids, <sos> first.
+    """
+    sources = torch.tensor([list(src), *map(list, others)])
+    target = torch.tensor([list(read)]).expand(len(sources), -1)
+    log_probs = target_log_probs(model(sources, target), output_rules(model.config))  # [1 + other, row, vocab]
+    likeliest = log_probs.argmax(dim=-1)
+    own = log_probs.gather(-1, likeliest[:1, :, None].expand(len(sources), -1, -1))[..., 0]
+    return ChangedRows(likeliest[0].numpy(), likeliest[1:].numpy(), (own[0] - own[1:]).double().numpy())
+
+
+def neighbours(model: Transformer, ids: Sequence[int], count: int) -> NDArray[np.int64]:
+    """The source tokens whose embeddings are closest to those of `ids` (cosine): [id, count], no specials."""
+    with torch.inference_mode():
+        vectors = torch.nn.functional.normalize(model.src_embedding.weight.float(), dim=-1)
+        similar = vectors[list(ids)] @ vectors.T
+        similar[:, : len(SPECIALS)] = -torch.inf
+        similar[torch.arange(len(ids)), list(ids)] = -torch.inf
+        found: NDArray[np.int64] = similar.topk(min(count, similar.size(1) - len(SPECIALS) - 1), dim=-1).indices.numpy()
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class PatchEffects:
+    """How far single patches carry a prediction over from one source to another, in nats.
+
+    The prediction is the difference of the log-probabilities of two tokens, the likeliest with each source (Wang et al.
+    2022): a patch that only harms the model lowers both. `gap`: how far the whole other source moves it. Shapes: places
+    by stack [point, position], see :class:`PatchGrid`; heads by kind [layer, head], with the head's output at all
+    positions from the other source.
+    """
+
+    gap: float
+    places: dict[Stack, Floats]
+    heads: dict[AttentionKind, Floats]
+
+
+@torch.inference_mode()
+def patch_effects(
+    model: Transformer, src: Sequence[int], other: Sequence[int], read: Sequence[int], token: int, instead: int
+) -> PatchEffects:
+    """Measure every patch of a vector and of a head's output; arguments as :func:`patch_grid`."""
+    config = model.config
+    rules, tgt = output_rules(config), torch.tensor([list(read)])
+
+    def contrast(source: Sequence[int], rows: int = 1, tap: Tap | None = None) -> Floats:
+        logits = model(torch.tensor([list(source)]).expand(rows, -1), tgt.expand(rows, -1), tap=tap)
+        log_probs = allowed_log_probs(logits[:, -1], rules, first=len(read) == 1).double()
+        difference: Floats = (log_probs[:, token] - log_probs[:, instead]).numpy()
+        return difference
+
+    points = {stack: patched_points(config, stack) for stack in STACKS}
+    outputs = {
+        (kind, layer): f"{attention_scope(kind, layer)}.output"
+        for kind in ATTENTION_KINDS
+        for layer in range(config.n_layers(kind))
+    }
+    donor = PointRecorder([*(name for names in points.values() for name in names), *outputs.values()])
+    theirs = contrast(other, tap=donor)
+    own = contrast(src)[0]
+    places = {}
+    for stack, names in points.items():
+        n = len(src) if stack == "encoder" else len(read)
+        taps = (patch(config, {name: _on_diagonal(donor.tensors[name])}) for name in names)
+        places[stack] = np.stack([own - contrast(src, n, tap) for tap in taps])
+    heads = {}
+    for kind in ATTENTION_KINDS:
+        sites = [outputs[kind, layer] for layer in range(config.n_layers(kind))]
+        taps = (patch(config, {site: _head_each(donor.tensors[site])}) for site in sites)
+        heads[kind] = np.stack([own - contrast(src, config.n_heads(kind), tap) for tap in taps])
+    return PatchEffects(float(own - theirs[0]), places, heads)
+
+
+def _head_each(donor: Tensor) -> Callable[[Tensor], Tensor]:
+    """A function that replaces head h in row h of its argument, [head, head, query, d_head]."""
+
+    def replaced(output: Tensor) -> Tensor:
+        heads = torch.arange(output.size(0))
+        changed = output.clone()
+        changed[heads, heads] = donor[0]
+        return changed
+
+    return replaced
 
 
 @torch.inference_mode()

@@ -196,16 +196,25 @@ def test_grammar_with_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_patching_shows_where_a_letter_is_carried() -> None:
     at = probe("Patching")
-    assert "Both sentences are the same for this model" in words(at)
-    choose(at, patching_other="headlight!")
-    assert "equal length in tokens: this one has 9 tokens" in words(at)
-    choose(at, patching_other="beadlight")
     source, target = plotted(at)
     assert source["data"][0]["z"].shape == (3, 10)
     assert target["data"][0]["z"].shape[0] == 2
-    next(box for box in at.selectbox if box.label == "The prediction to watch").set_value(8).run()
+    assert_says(at, "becomes likeliest", "The largest effect of a single vector is at")
+
+    def other(text: str) -> None:
+        next(field for field in at.text_input if field.label == "The other sentence").set_value(text).run()
+
+    other("headlight!")
+    assert "equal length in tokens: this one has 9 tokens" in words(at)
+    other("headlight")
+    assert "Both sentences are the same for this model" in words(at)
+    other("beadlight")
     assert not at.exception
     assert_says(at, "The largest effect of a single vector is at 1 “h ← b”", "“b” becomes likeliest")
+    (row,) = (box.value for box in at.selectbox if box.label == "The prediction to watch")
+    assert row == 8, "the row that changes most is the one watched"
+    press(at, "Patch 50 sentences")
+    assert_says(at, "50 pairs of sentences that differ in one token and get another answer")
 
 
 def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:

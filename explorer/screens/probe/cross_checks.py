@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from explorer.charts.measured_heads import patch_plot, source_share_plot
+from explorer.charts.measured_heads import layer_head_map, patch_plot, source_share_plot
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
@@ -23,7 +23,14 @@ from explorer.probing.cross_checks import (
     source_counts,
 )
 from explorer.probing.measured import Measured
-from explorer.probing.patching import patched
+from explorer.probing.patching import (
+    PAIRS,
+    changed_pairs,
+    mean_patches,
+    most_changed_row,
+    patched,
+    suggested_other,
+)
 from explorer.probing.report import Section
 from explorer.probing.reporting import Report
 from explorer.probing.syntax import languages, target_classes
@@ -173,7 +180,7 @@ def measured_checks(subject: Subject, measured: Measured) -> list[Section]:
     return [Section(title, count.rows(), count.caption()) for title, count in counts if count is not None]
 
 
-def draw_patching(subject: Subject) -> None:
+def draw_patching(subject: Subject, measured: Measured | None) -> None:
     """Draw the field for the other sentence, the row to watch, and both grids."""
     translation = subject.translation()
     if translation is None:
@@ -186,15 +193,21 @@ def draw_patching(subject: Subject) -> None:
         )
     )
     left, right = st.columns([3, 2])
+    suggestion = subject.compute(
+        f"suggested other {translation.seq}", lambda loaded: suggested_other(loaded, translation)
+    )
     other = left.text_input(
-        t("The other sentence"), value=subject.text, key="patching_other", max_chars=MOST_LETTERS
+        t("The other sentence"), value=suggestion, key=f"patching_other_{translation.seq}", max_chars=MOST_LETTERS
     ).strip()
+    watched = subject.compute(
+        f"watched row {other} {translation.seq}", lambda loaded: most_changed_row(loaded, translation, other)
+    )
     row: int = right.selectbox(
         t("The prediction to watch"),
         range(len(translation.path)),
-        index=min(max(session.selection().step or 1, 1), len(translation.path)) - 1,
+        index=watched,
         format_func=lambda row: f"{row + 1} {translation.trace.predicted_tokens[row]}",
-        key=f"patching_row_{translation.seq}",
+        key=f"patching_row_{other}_{translation.seq}",
     )
     try:
         grids = subject.compute(
@@ -207,3 +220,30 @@ def draw_patching(subject: Subject) -> None:
     for stack, column in zip(STACKS, st.columns(len(STACKS)), strict=True):
         with column:
             page_parts.draw_plot(patch_plot(grids, stack), f"patching_{stack}")
+    if measured is not None:
+        _draw_mean_patches(subject, measured)
+
+
+def _draw_mean_patches(subject: Subject, measured: Measured) -> None:
+    """Draw the mean effects over many pairs, once their button has been pressed."""
+    st.markdown(t("##### Over many sentences: one token of each is replaced by a similar one"))
+    what, label = "mean patches", t("Patch {n} sentences", n=min(PAIRS, len(measured.sample)))
+    if not subject.asked(what, label):
+        return
+    try:
+        means = subject.measure(
+            what,
+            label,
+            lambda loaded, report: mean_patches(loaded, changed_pairs(loaded, measured.sample, report), report),
+        )
+    except PatchError as nothing:
+        st.info(plain(str(nothing)))
+        return
+    if means is not None:
+        top = max(float(item.value.max()) for item in means.heads.values())
+        for (kind, item), column in zip(means.heads.items(), st.columns(len(means.heads)), strict=True):
+            with column:
+                plot = layer_head_map(item.value, kind, t("share of the difference"), span=(0.0, max(top, 0.1)))
+                page_parts.draw_plot(plot, f"mean_patches_{kind}")
+        draw_table(means.rows(), means.caption(), file="patches")
+        st.caption(plain(means.caption()))

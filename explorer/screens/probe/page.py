@@ -92,7 +92,7 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
             "All heads": of_sample(draw_heads),
             ONE_HEAD: of_sample(draw_card),
             SURGERY: partial(draw_surgery, subject, measured),
-            "Patching": partial(draw_patching, subject),
+            "Patching": partial(draw_patching, subject, measured),
             "Cross-checks": partial(draw_cross_checks, subject, measured),
             "Importance": of_sample(draw_importance),
             "Search": of_sample(draw_search),
