@@ -21,11 +21,11 @@ from explorer.charts.plotly_charts import (
     rule,
 )
 from explorer.decoding.names import index_name, short_head, short_layer
-from explorer.locale.text import fixed, rounded
+from explorer.locale.text import fixed, percent, rounded
 from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import PruningCurve
-from explorer.probing.patching import PLACES, Patched, PatchMeans, point_names
+from explorer.probing.patching import MeanPatches, Patched, point_names
 from explorer.probing.pattern_shares import coverage
 from explorer.probing.roles import Role
 from model.analysis.patching import Stack
@@ -221,17 +221,22 @@ def patch_plot(patched: Patched, stack: Stack) -> Plot:
     return Plot(figure, patched.caption(stack), _TITLES[stack], table)
 
 
-def mean_patch_plot(means: PatchMeans, stack: Stack) -> Plot:
+def mean_patch_plot(means: MeanPatches, stack: Stack) -> Plot:
     """Draw the mean effect of the vectors at each kind of place of a stack, over pairs of sentences."""
-    item, rows = means.vectors[stack], point_names(len(means.vectors[stack].value))
-    figure = _patch_map(item.value, rows, PLACES[stack], stack, means.top)
-    point, place = np.unravel_index(int(np.nanargmax(np.abs(item.value))), item.value.shape)
-    value, low, high = (fixed(x, 2, signed=True) for x in item.at(int(point), int(place)))
-    caption = f"Largest: {PLACES[stack][place]}, {rows[point]}: {value} ({low} to {high}) nats."
+    places = {place: item for (where, place), item in means.places.items() if where == stack}
+    shares = np.stack([item.value for item in places.values()], axis=1)
+    rows = point_names(len(shares))
+    figure = _patch_map(shares, rows, list(places), stack, means.top, scale="share")
+    point, nth = (int(i) for i in np.unravel_index(int(np.abs(shares).argmax()), shares.shape))
+    name, item = list(places.items())[nth]
+    value, low, high = (percent(part) for part in item.at(point))
+    caption = f"Largest: {name}, {rows[point]}: {value} of the difference ({low} to {high})."
     return Plot(figure, caption, _TITLES[stack], {})
 
 
-def _patch_map(change: Scores, rows: Sequence[str], columns: Sequence[str], stack: Stack, top: float) -> go.Figure:
+def _patch_map(
+    change: Scores, rows: Sequence[str], columns: Sequence[str], stack: Stack, top: float, scale: str = "nats"
+) -> go.Figure:
     figure = heatmap(
         change,
         x=columns,
@@ -239,7 +244,7 @@ def _patch_map(change: Scores, rows: Sequence[str], columns: Sequence[str], stac
         x_title="source token (← of the other sentence)" if stack == "encoder" else "decoder has read",
         y_title="output of layer",
         span=(-top, top),
-        scale_title="nats",
+        scale_title=scale,
         height=200 + 30 * len(rows),
     )
     words = [[fixed(float(value), 1, signed=True) if np.isfinite(value) else "" for value in line] for line in change]

@@ -6,6 +6,7 @@ installs them from the same list.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -147,6 +148,18 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("model.py", "explorer.py", "pages.py", "app.py"):
         (packages_of(folder) / name).write_text(NOT_OURS, encoding="utf-8")
     return folder
+
+
+def test_the_notebook_of_tables_runs_with_the_wheel(environment: Path, tmp_path: Path) -> None:
+    """Beside modules of the user under our names, with the installed package and nothing of this checkout."""
+    cells = json.loads((ROOT / "explorer" / "files" / "probing.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    script = tmp_path / "notebook.py"
+    script.write_text("\n".join([*code, "print(len(table), len(without), len(carried))"]), encoding="utf-8")
+    ran = run_in(environment, "python", str(script), cwd=tmp_path)
+    rows, heads, patches = map(int, ran.stdout.split() or (0, 0, 0))
+    assert (heads, patches) == (24, 9 + 6 + 24), ran.stderr
+    assert rows > 10 * heads
 
 
 def test_translate_and_train_with_the_wheel(environment: Path, page: Page, tmp_path: Path) -> None:

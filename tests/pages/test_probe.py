@@ -269,12 +269,13 @@ def test_patching_opens_on_a_pair_that_changes_the_answer_and_watches_the_row_th
     assert_says(
         at, "the largest effect of a single vector is at 1 “h ← b”", "“b” becomes likeliest", "Of single heads,"
     )
-    press(at, "Average over up to 30 pairs")
-    assert_says(at, "Over 30 pairs, chosen because one word changes the answer")
-    means = table_with(at, "patched")
-    assert (means["low"] <= means["change (nats)"]).all()
-    changed = means.set_index("patched")["change (nats)"]
-    assert changed["encoder embedding, changed word"] < -1 < changed["encoder embedding, <eos>"]
+    press(at, "Average over 50 sentences")
+    assert_says(at, "50 pairs of sentences that differ in one token and get another answer")
+    means = table_with(at, "baseline")
+    assert (means["low"] <= means["effect"]).all()
+    effect = means.set_index(["part", "at", "place"])["effect"]
+    assert effect["encoder vectors", "embedding", "the changed token"] == pytest.approx(1)
+    assert effect["encoder vectors", "embedding", "<eos>"] == pytest.approx(0, abs=0.01)
 
 
 def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:

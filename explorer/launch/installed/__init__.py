@@ -1,6 +1,7 @@
 """Headlight: see what an encoder-decoder Transformer looks at. Start it with `headlight` or `python -m headlight`.
 
-In a notebook, `from headlight import show` shows the attention of any model.
+In a notebook, `headlight.show` draws the attention of any model, and `headlight.probe`, `headlight.patch` and
+`headlight.importance` measure the heads of Headlight's own and imported ones.
 
 The program itself lies in the folder `_app` of this package, so that its packages `model` and `explorer` do not stand
 in the way of anybody's own.
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["AttentionError", "show"]
+__all__ = ["AttentionError", "importance", "patch", "probe", "show"]
 
 _APP = str(Path(__file__).resolve().parent / "_app")
 _TOP = ("explorer", "model")
@@ -25,7 +26,7 @@ _ours: dict[str, Any] = {}  # our modules by name, while they are not in sys.mod
 
 
 def __getattr__(name: str) -> Any:
-    """Import `show` and `AttentionError` on first use."""
+    """Import one of the names of `__all__` on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'headlight' has no attribute {name!r}")
     with _our_modules():

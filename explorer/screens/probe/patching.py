@@ -12,13 +12,12 @@ from explorer.locale.text import fixed, plain
 from explorer.probing.measured import Measured
 from explorer.probing.patching import (
     PAIRS,
-    Pair,
-    PatchMeans,
-    changing_pair,
+    MeanPatches,
+    changed_pairs,
     mean_patches,
     patched,
     row_changes,
-    words_between,
+    suggested_other,
 )
 from explorer.screens.probe.one_head import choose_head
 from explorer.screens.probe.sample_choice import Subject
@@ -36,7 +35,7 @@ def draw_patching(subject: Subject, measured: Measured | None) -> None:
     translation = subject.translation()
     if translation is None:
         return
-    other = _draw_pair(subject, translation, measured)
+    other = _draw_pair(subject, translation)
     if other:
         _draw_one_pair(subject, translation, other)
         fold = st.expander(
@@ -49,13 +48,14 @@ def draw_patching(subject: Subject, measured: Measured | None) -> None:
     if measured is None:
         st.caption(t("There is no sample to take pairs from yet."))
         return
-    if not subject.asked("patching pairs", t("Average over up to {n} pairs of the sample", n=PAIRS)):
+    st.caption(t("In each sentence, one token is replaced by a similar one; pairs with another answer count."))
+    if not subject.asked("patching pairs", t("Average over {n} sentences", n=min(PAIRS, len(measured.sample)))):
         return
     try:
         means = subject.measure(
             "patching pairs",
             t("Patching pairs of sentences"),
-            lambda loaded, report: mean_patches(loaded, measured.sample, report),
+            lambda loaded, report: mean_patches(loaded, changed_pairs(loaded, measured.sample, report), report),
         )
     except PatchError as few:
         st.info(plain(str(few)))
@@ -64,29 +64,22 @@ def draw_patching(subject: Subject, measured: Measured | None) -> None:
         _draw_means(means)
 
 
-def _draw_pair(subject: Subject, translation: Translation, measured: Measured | None) -> str:
+def _draw_pair(subject: Subject, translation: Translation) -> str:
     """Draw both sentences; return the other one, which at first is one that changes the answer."""
-    pair: Pair | None = None
-    if measured is not None:
-        sample = measured.sample
-        pair = subject.compute(
-            f"pair {translation.seq}",
-            lambda loaded: changing_pair(loaded, translation.source, translation.path, words_between(sample, loaded)),
-        )
+    proposed = subject.compute(f"pair {translation.seq}", lambda loaded: suggested_other(loaded, translation))
     st.caption(
         t(
             "Each cell shows how the watched prediction changes if one vector comes from the other sentence and "
             "everything else stays: it changes where the vector carries the difference."
         )
     )
-    proposed = "" if pair is None else pair.other
     if st.session_state.get(_OTHER, "").strip() in ("", st.session_state.get(_PROPOSED)):  # nobody typed another one
         st.session_state[_OTHER] = st.session_state[_PROPOSED] = proposed
     return st.text_input(
         t("The other sentence, which differs in one word and has as many tokens"),
         key=_OTHER,
         max_chars=MOST_OTHER,
-        help=t("At first, a sentence with one word of the sample that changes the answer. Type any other."),
+        help=t("At first, the similar token that changes the answer most. Type any other sentence."),
     ).strip()
 
 
@@ -127,20 +120,18 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
             )
 
 
-def _draw_means(means: PatchMeans) -> None:
-    st.markdown(f"**{plain(means.summary())}**")
+def _draw_means(means: MeanPatches) -> None:
+    st.markdown(f"**{plain(means.caption())}**")
     for stack, column in zip(STACKS, st.columns(len(STACKS)), strict=True):
         with column:
-            page_parts.draw_plot(mean_patch_plot(means, stack), f"patching_mean_{stack}")
-    for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
+            page_parts.draw_plot(mean_patch_plot(means, stack), f"patching_mean_{stack}", numbers=False)
+    for (kind, item), column in zip(means.heads.items(), st.columns(len(means.heads)), strict=True):
         with column:
-            item, span = means.heads[kind], (-means.top, means.top)
-            plot = layer_head_map(item.value, kind, t("mean change in nats"), span=span, clear=item.differs_from_zero())
+            title, span = t("share of the difference"), (-means.top, means.top)
+            plot = layer_head_map(item.value, kind, title, span=span, clear=item.differs_from_zero())
             page_parts.draw_plot(plot, f"patching_mean_heads_{kind}", numbers=False)
     with st.expander(t("Every mean with its interval")):
         draw_table(means.rows(), t("Mean effect of each vector and head"), file="patching")
-    with st.expander(t("The {n} pairs", n=len(means.pairs))):
-        draw_table(means.pairs, t("Pairs of sentences and the watched predictions"), file="pairs")
 
 
 def _draw_put_in(subject: Subject, other: str) -> None:
