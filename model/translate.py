@@ -132,7 +132,7 @@ def _encode(loaded: LoadedModel, line: str) -> Encoding | None:
         CommandError: the sentence has more tokens than the model has positions.
     """
     encoding = loaded.source.encode(line)
-    limit = loaded.model_config.max_positions - 1
+    limit = loaded.model_config.longest_source
     if len(encoding) > limit:
         raise CommandError(
             f"the sentence that begins with {line[:40]!r} has {len(encoding)} tokens, but this model reads at most "
@@ -171,7 +171,7 @@ def _record(loaded: LoadedModel, encoding: Encoding | None, config: DecodeConfig
 
 
 def _text(loaded: LoadedModel, decoding: Decoding | None) -> str:
-    return "" if decoding is None else loaded.target.decode(decoding.path)
+    return "" if decoding is None else loaded.target.decode(decoding.answer)
 
 
 def _write_trace(decoding: Decoding | None, path: Path) -> None:
