@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 import torch
 
+from model import import_model, translate
 from model.checkpoint import load_model
 from model.config import EOS, PAD, SOS, DecodeConfig
 from model.decoding.decode import decode_batch, decode_recorded
 from model.importing.import_folder import import_folder
 from model.importing.source_folder import ImportFailed
 from model.recording import AttentionRecorder
+from model.trace import AttentionTrace, kinds_of
 from tests.model.importing import decoder_peers as peers
 from tests.model.importing.peer import SENTENCES
 
@@ -184,6 +186,25 @@ def test_unknown_tokenizers_are_refused_by_name(changes: dict[str, Any], says: s
     (folder / "tokenizer.json").write_text(json.dumps(values | changes), encoding="utf-8")
     with pytest.raises(ImportFailed, match=says):
         import_folder(folder, tmp_path / "ours")
+
+
+def test_the_commands_import_continue_and_write_the_kind_that_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = peers.save("qwen2", tmp_path / "theirs")
+    where = ["--checkpoints", str(tmp_path)]
+    assert import_model.main([str(folder), "--name", "own", *where]) == 0
+    assert "Qwen2, 3 layers" in capsys.readouterr().out
+    options = ["--model", "own", *where, "--max-length", "4"]
+    assert translate.main([*options, "--json", "--beam", "2", "--trace", str(tmp_path / "own.npz"), "two dogs"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    trace = AttentionTrace.load_npz(tmp_path / "own.npz")
+    assert kinds_of(trace) == ("decoder",)
+    assert trace.read_tokens[: len(found["source_tokens"])] == tuple(found["source_tokens"])
+    assert [step["token"] for step in found["steps"]] == list(trace.predicted_tokens[len(found["source_tokens"]) - 1 :])
+    assert found["translation"] == found["hypotheses"][0]["text"]
+    assert translate.main([*options, "--beam", "2", "two dogs"]) == 0
+    assert capsys.readouterr().out == found["translation"] + "\n"
 
 
 def test_a_window_is_the_longest_text_and_old_buffers_are_passed_over(tmp_path: Path) -> None:
