@@ -138,7 +138,8 @@ def _refuse_too_long(loaded: LoadedModel, examples: Sequence[Example]) -> None:
     if loaded.model_config.positions != "learned":
         return
     for number, example in enumerate(examples, start=1):
-        longest = max(len(loaded.source.encode(example.source)), len(loaded.target.encode(example.target)))
+        lengths = len(loaded.source.encode(example.source)), len(loaded.target.encode(example.target))
+        longest = max(lengths) if loaded.model_config.has_encoder else sum(lengths) + 1
         if longest + 1 > limit:
             raise CommandError(f"sentence {number} has {longest} tokens, but this model places at most {limit - 1}.")
 

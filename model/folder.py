@@ -275,11 +275,11 @@ def refuse_pickles(folder: Path) -> None:
             raise CheckpointError("{file} is a pipe or a device, which may never end; delete it.", file=label(path))
 
 
-def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+def tensor_shapes(path: Path, *, floats: bool = True) -> dict[str, tuple[int, ...]]:
     """Names and shapes in a safetensors file, from its header alone; the sizes must add up to the file size.
 
     Raises:
-        CheckpointError: missing, truncated, a pickle, or not safetensors.
+        CheckpointError: missing, truncated, a pickle, or not safetensors; with `floats`, also numbers of other types.
     """
     broken = CheckpointError("{file} is damaged or cut off: it is not a whole safetensors file.", file=label(path))
     try:
@@ -301,7 +301,7 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
         ) from None
     except SafetensorError:
         raise broken from None
-    if any(tensor.get_dtype() not in FLOAT_TYPES for tensor in tensors.values()):
+    if floats and any(tensor.get_dtype() not in FLOAT_TYPES for tensor in tensors.values()):
         raise broken
     return {name: tuple(tensor.get_shape()) for name, tensor in tensors.items()}
 

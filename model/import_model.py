@@ -14,11 +14,13 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     options = OneSentenceParser(
         prog=typed("model.import_model"),
-        description="Convert an encoder-decoder (MarianMT, BART, mBART, M2M100, NLLB, Pegasus, T5, mT5), as Hugging "
-        "Face transformers stores it, to a model folder of ours.",
+        description="Convert an encoder-decoder (MarianMT, BART, mBART, M2M100, NLLB, Pegasus, T5, mT5), or a model "
+        "that continues text (GPT-2, GPT-Neo, OPT, Llama, Qwen2), as Hugging Face transformers stores it, to a model "
+        "folder of ours.",
         epilog="The folder needs config.json, model.safetensors (or its shards with their index) and the tokenizer: "
-        "for MarianMT, vocab.json, source.spm and target.spm; for BART, tokenizer.json, or vocab.json and merges.txt; "
-        "for mBART and NLLB, sentencepiece.bpe.model; for M2M100, vocab.json as well; for the others, spiece.model.",
+        "for MarianMT, vocab.json, source.spm and target.spm; for BART and models that continue text, tokenizer.json, "
+        "or vocab.json and merges.txt; for mBART and NLLB, sentencepiece.bpe.model; for M2M100, vocab.json as well; "
+        "for the others, spiece.model.",
     )
     options.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the model to import")
     options.add_argument("--name", required=True, metavar="NAME", help="name of the new model")
@@ -37,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
     check_name(options.name)  # before joining it to a path: later checks see only the path's last part
-    from model.importing.import_folder import import_folder
+    from model.importing.import_folder import import_folder, layers_of
     from model.importing.languages import Languages
 
     translator = import_folder(
@@ -47,9 +49,11 @@ def main(arguments: Sequence[str]) -> int:
         overwrite=options.overwrite,
     )
     config = translator.model
+    sizes = f"{config.tgt_vocab_size:,} tokens"
+    if config.has_encoder:
+        sizes = f"{config.src_vocab_size:,} source and {config.tgt_vocab_size:,} target tokens"
     print(
-        f"{options.name}: {translator.family}, {config.n_encoder_layers} + {config.n_decoder_layers} layers, "
-        f"{config.src_vocab_size:,} source and {config.tgt_vocab_size:,} target tokens, "
+        f"{options.name}: {translator.family}, {layers_of(config)}, {sizes}, "
         f"licence {translator.licence or 'not stated'}."
     )
     for remark in translator.remarks:

@@ -41,11 +41,11 @@ class LoadedTranslator:
             ValueError: the sentence has no tokens, or more than the model can read.
             EditError: `edit` names a layer or head that the model does not have.
         """
-        source, limit = self.loaded.source.encode(text), self.loaded.model_config.max_positions - 1
+        source, limit = self.loaded.source.encode(text), self.loaded.model_config.longest_source
         if not 0 < len(source) <= limit:
             raise ValueError(f"this model reads 1 to {limit} source tokens, and the sentence has {len(source)}.")
         decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config or DecodeConfig(), edit=edit)
-        return Translation(text, self.loaded.target.decode(decoding.path), decoding.trace)
+        return Translation(text, self.loaded.target.decode(decoding.answer), decoding.trace)
 
 
 def load(name: str | Path) -> LoadedTranslator:

@@ -200,7 +200,7 @@ def _job(loaded: LoadedModel, task: Task, side: str) -> _Job:
     """The sentences of a task's training pairs that the model can read."""
     read = (example.source if side == "target" else example.target for example in task.splits["train"])
     texts = list(dict.fromkeys(read))  # a sentence with several translations has one translation by the model
-    limit = loaded.model_config.max_positions - 1
+    limit = loaded.model_config.longest_source
     encoded = [Sentence(text, tuple(loaded.source.encode(text).ids)) for text in texts]
     readable = [sentence for sentence in encoded if 0 < len(sentence.ids) <= limit]
     readable.sort(key=lambda sentence: len(sentence.ids))

@@ -109,7 +109,7 @@ def _epilog() -> str:
     lines += ["", "settings for --set, with their defaults:"]
     for cls in (ModelConfig, DataConfig, TrainConfig):
         for field in dataclasses.fields(cls):
-            if field.name not in ("src_vocab_size", "tgt_vocab_size", "architecture", "task"):
+            if field.name not in ("src_vocab_size", "tgt_vocab_size", "separator", "task"):
                 lines.append(f"  {field.name}={field.default}".ljust(30) + f"  {field.metadata['help']}")
     return "\n".join(lines)
 

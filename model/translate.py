@@ -34,7 +34,8 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     options = OneSentenceParser(
         prog=typed("model.translate"),
-        description="Translate sentences with a trained model, one line of text per sentence on standard output.",
+        description="Translate sentences with a trained model, one line of text per sentence on standard output. A "
+        "model that continues text continues each line.",
         epilog="Without a sentence, standard input is read, one sentence a line; an empty line gives an empty one.",
     )
     options.add_argument("sentences", nargs="*", metavar="SENTENCE", help="sentence to translate")
@@ -132,7 +133,7 @@ def _encode(loaded: LoadedModel, line: str) -> Encoding | None:
         CommandError: the sentence has more tokens than the model has positions.
     """
     encoding = loaded.source.encode(line)
-    limit = loaded.model_config.max_positions - 1
+    limit = loaded.model_config.longest_source
     if len(encoding) > limit:
         raise CommandError(
             f"the sentence that begins with {line[:40]!r} has {len(encoding)} tokens, but this model reads at most "
@@ -171,7 +172,7 @@ def _record(loaded: LoadedModel, encoding: Encoding | None, config: DecodeConfig
 
 
 def _text(loaded: LoadedModel, decoding: Decoding | None) -> str:
-    return "" if decoding is None else loaded.target.decode(decoding.path)
+    return "" if decoding is None else loaded.target.decode(decoding.answer)
 
 
 def _write_trace(decoding: Decoding | None, path: Path) -> None:
@@ -201,17 +202,21 @@ def _as_json(loaded: LoadedModel, line: str, decoding: Decoding | None) -> dict[
                 for token, i, p in zip(trace.top_tokens[t], trace.top_ids[t], trace.top_probabilities[t], strict=True)
             ],
         }
-        for t in range(len(decoding.path))
+        for t in range(decoding.n_prompt, len(decoding.path))
     ]
     values |= {
-        "source_tokens": list(trace.src_tokens),
+        "source_tokens": list(trace.src_tokens or encoding.tokens),
         "unknown": [token for token, unknown in zip(encoding.tokens, encoding.unknown, strict=True) if unknown],
         "finished": decoding.finished,
         "steps": steps,
     }
     if decoding.beam_hypotheses:
         values["hypotheses"] = [
-            {"text": loaded.target.decode(each.tokens), "score": each.score, "log_prob": each.log_prob}
+            {
+                "text": loaded.target.decode(each.tokens[decoding.n_prompt :]),
+                "score": each.score,
+                "log_prob": each.log_prob,
+            }
             for each in decoding.beam_hypotheses
         ]
     return values

@@ -122,7 +122,7 @@ def translated_sample(
     """
     encodings = [source.encode(text) for text in texts]
     references = [*references, *[None] * (len(texts) - len(references))]
-    readable = [i for i, encoding in enumerate(encodings) if 0 < len(encoding) < model.config.max_positions]
+    readable = [i for i, encoding in enumerate(encodings) if 0 < len(encoding) <= model.config.longest_source]
     targets: dict[int, Ids] = {}
     lengths = [(len(encodings[i]) + 1, len(encodings[i]) + 1) for i in readable]
     for batch in batches(lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):

@@ -105,8 +105,10 @@ class Proposal:
         }
         model: dict[str, Any] = {}
         # No kind of tokens has more of them than characters; two more are <sos> and <eos>.
-        if self.longest + 2 > preset.model.get("max_positions", ModelConfig.max_positions):
-            model["max_positions"] = -(-(self.longest + 2) // POSITIONS) * POSITIONS
+        sides = 2 if preset.model.get("architecture") == "decoder" else 1  # that are read as one sequence
+        needed = sides * self.longest + 2
+        if needed > preset.model.get("max_positions", ModelConfig.max_positions):
+            model["max_positions"] = -(-needed // POSITIONS) * POSITIONS
         if not self.few:
             return model, training
         model["dropout"] = FEW_DROPOUT

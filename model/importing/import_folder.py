@@ -7,10 +7,12 @@ from pathlib import Path
 
 from model.architectures import assign_weights, empty_transformer
 from model.checkpoint import save_model
-from model.config import TrainConfig
+from model.config import ModelConfig, TrainConfig
 from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name
 from model.importing.bart import read_bart
+from model.importing.decoders import FAMILIES as DECODERS
+from model.importing.decoders import read_decoder
 from model.importing.fairseq import read_m2m100, read_mbart
 from model.importing.languages import NO_LANGUAGES, Languages
 from model.importing.marian import read_marian
@@ -27,6 +29,7 @@ FAMILIES = {
     "pegasus": read_pegasus,
     "t5": read_t5,
     "mt5": read_mt5,
+    **dict.fromkeys(DECODERS, read_decoder),
 }
 """The function that reads a model, by `model_type` in config.json; NLLB's type is m2m_100, Flan-T5's is t5."""
 
@@ -92,8 +95,14 @@ def import_folder(
     return translator
 
 
+def layers_of(config: ModelConfig) -> str:
+    """The number of layers, for people: of encoder and decoder, if the model has both."""
+    return f"{f'{config.n_encoder_layers} + ' if config.has_encoder else ''}{config.n_decoder_layers} layers"
+
+
 def _card(name: str, folder: SourceFolder, translator: ImportedTranslator, n_parameters: int) -> str:
     config, search = translator.model, translator.search
+    noun = "translator" if config.has_encoder else "model"
     licence = "None is stated in the imported folder; ask the model's authors."
     if translator.licence:
         origin = (
@@ -103,13 +112,12 @@ def _card(name: str, folder: SourceFolder, translator: ImportedTranslator, n_par
     lines = [
         f"# {name}",
         "",
-        f"A {translator.family} translator, imported from the folder `{folder.name}` and computed by this program's "
+        f"A {translator.family} {noun}, imported from the folder `{folder.name}` and computed by this program's "
         f"own Transformer. It was trained elsewhere; for its data and scores, see its authors' description.",
         "",
         "## Model",
         "",
-        f"- {n_parameters:,} parameters, {config.n_encoder_layers} + {config.n_decoder_layers} layers, "
-        f"d_model {config.d_model}",
+        f"- {n_parameters:,} parameters, {layers_of(config)}, d_model {config.d_model}",
         f"- beam search as its authors set it: {search.beam_size} beams, length penalty α = {search.alpha:g}",
         *(f"- {remark}" for remark in translator.remarks),
         "",

@@ -137,7 +137,7 @@ class SourceFolder:
     def _tensors(self, file: str) -> tuple[frozenset[str], Path]:
         """The names of the tensors of a safetensors file, which is checked to be complete, and its path."""
         path = self.path(file, MAX_WEIGHT_BYTES)
-        names = frozenset(tensor_shapes(path))
+        names = frozenset(tensor_shapes(path, floats=False))  # old files hold masks as well
         with open(path, "rb") as opened:
             self._hashes[file] = hashlib.file_digest(opened, "sha256").hexdigest()
         return names, path

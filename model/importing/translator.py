@@ -161,10 +161,19 @@ def reorder(names: Mapping[str, Any], size: int, *, pad: int, start: int, eos: s
     if len({pad, names[eos], names[unk]}) < 3:
         raise ImportFailed(f"config.json uses one row of {file} for two of padding, {eos} and {unk}.")
     rest = [i for i in range(size) if i not in (pad, names[eos], names[unk])]
-    pieces = tuple(_spelling(spelling.get(i), i) for i in rest)
+    return Vocabulary((*special, *rest), spellings(spelling, rest, file))
+
+
+def spellings(names: Mapping[int, str], rows: Sequence[int], file: str) -> tuple[str, ...]:
+    """The pieces of these rows, by the names of their ids; a row without a name gets one that no text can contain.
+
+    Raises:
+        ImportFailed: two of them are spelt alike.
+    """
+    pieces = tuple(_spelling(names.get(i), i) for i in rows)
     if len(set(pieces)) < len(pieces):
         raise ImportFailed(f"{file} spells two tokens alike once spaces are written as spaces.")
-    return Vocabulary((*special, *rest), pieces)
+    return pieces
 
 
 def _spelling(name: str | None, i: int) -> str:

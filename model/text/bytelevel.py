@@ -9,12 +9,12 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import tokenizers
-from tokenizers import models, pre_tokenizers, processors
+from tokenizers import models, normalizers, pre_tokenizers, processors
 
-from model.config import UNK
+from model.config import SOS, SPECIALS, UNK
 from model.text.pieces import Merge, Piece, TokenizerError, check_merges, word_groups
 from model.text.tokenizer import Stored, Tokenizer
 
@@ -23,6 +23,12 @@ _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 LETTERS = {byte: chr(byte) for byte in _PRINTABLE} | {byte: chr(256 + n) for n, byte in enumerate(_OTHERS)}
 """The letter that each byte is written as."""
 _BYTES = {letter: byte for byte, letter in LETTERS.items()}
+Split = Literal["gpt2", "digits", "qwen2"]
+"""How text is cut before merging: as in GPT-2; every digit alone, as in SmolLM2; as in Qwen2.5."""
+QWEN_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_NEVER_IN_TEXT = (0xC0, 0xC1, *range(0xF5, 0x100))  # bytes that UTF-8 does not use
 _SILENT = frozenset({"<s>", "<mask>"})  # vocabulary entries without text
 _SYMBOL = "<"  # stands for pieces that no text contains: a symbol is a word of its own
 
@@ -40,12 +46,14 @@ class _Stored(Stored):
     merges: list[str]
     begin: str
     prefix_space: bool
+    split: Split = "gpt2"
 
 
 class ByteLevelTokenizer(Tokenizer):
     """Byte-level BPE, with entries that no text contains, such as ``<s>`` and ``<mask>``.
 
-    `begin` is the entry put before every text, or empty; `prefix_space` puts a space before a text that has none.
+    `begin` is the entry put before every text, which may be ``<sos>``, or empty; `prefix_space` puts a space before a
+    text that has none.
     `pieces` are spelt in letters for bytes; :meth:`piece` returns them as text.
     """
 
@@ -60,12 +68,17 @@ class ByteLevelTokenizer(Tokenizer):
         lang: str = "xx",
         begin: str = "",
         prefix_space: bool = False,
+        split: Split = "gpt2",
     ) -> None:
         super().__init__(pieces, (0,) * len(pieces), lang=lang)
         self.merges = tuple(merges)
         self.begin = begin
         self.prefix_space = prefix_space
-        merged = merged_pieces(merges)
+        self.split = split
+        if begin == SPECIALS[SOS]:
+            self._ids[begin] = SOS
+        unused = {LETTERS[byte] for byte in _NEVER_IN_TEXT} - self._ids.keys()
+        merged = tuple(piece for piece in merged_pieces(merges) if piece not in unused)
         missing = [piece for piece in merged if piece not in self._ids]
         if missing:
             raise TokenizerError(
@@ -75,7 +88,15 @@ class ByteLevelTokenizer(Tokenizer):
             raise TokenizerError(f"texts cannot begin with {begin!r:.60}, which is no special entry of the vocabulary.")
         self._bytes = {self._ids[piece]: bytes(_BYTES[letter] for letter in piece) for piece in merged}
         self._splitter = tokenizers.Tokenizer(models.BPE({piece: self._ids[piece] for piece in merged}, list(merges)))
-        self._splitter.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
+        by_bytes = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space, use_regex=split != "qwen2")
+        if split == "digits":
+            self._splitter.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(True), by_bytes])
+        elif split == "qwen2":
+            self._splitter.normalizer = normalizers.NFC()
+            cut = pre_tokenizers.Split(tokenizers.Regex(QWEN_PATTERN), "isolated")
+            self._splitter.pre_tokenizer = pre_tokenizers.Sequence([cut, by_bytes])
+        else:
+            self._splitter.pre_tokenizer = by_bytes
         self._splitter.post_processor = processors.ByteLevel(add_prefix_space=prefix_space, trim_offsets=True)
 
     def _cut(self, text: str) -> Iterator[Piece]:
@@ -134,12 +155,20 @@ class ByteLevelTokenizer(Tokenizer):
             "merges": merges,
             "begin": self.begin,
             "prefix_space": self.prefix_space,
+            **({} if self.split == "gpt2" else {"split": self.split}),
         }
 
     @classmethod
     def _restored(cls, stored: _Stored) -> ByteLevelTokenizer:
         merges = read_byte_merges(stored.merges)
-        return cls(stored.pieces, merges, lang=stored.lang, begin=stored.begin, prefix_space=stored.prefix_space)
+        return cls(
+            stored.pieces,
+            merges,
+            lang=stored.lang,
+            begin=stored.begin,
+            prefix_space=stored.prefix_space,
+            split=stored.split,
+        )
 
 
 def merged_pieces(merges: Iterable[Merge]) -> tuple[str, ...]:

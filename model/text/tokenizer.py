@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
@@ -91,8 +91,21 @@ class Tokenizer(ABC):
             raise TokenizerError(f"tokenizer={cls.kind} comes only with imported models; choose subwords.")
         cutter = cls((), (), lang=lang, lowercase=lowercase)
         counts = Counter(piece.key for text in texts for piece in cutter.cut(text))
+        return cls._with(counts, min_frequency, lang=lang, lowercase=lowercase)
+
+    @classmethod
+    def _with(cls, counts: Mapping[str, int], min_frequency: int, *, lang: str, lowercase: bool) -> Tokenizer:
+        """A tokenizer of the pieces that were counted often enough."""
         entries = sorted(((key, n) for key, n in counts.items() if n >= min_frequency), key=cls._rank)
         return cls([key for key, _ in entries], [n for _, n in entries], lang=lang, lowercase=lowercase)
+
+    @classmethod
+    def joined(cls, source: Tokenizer, target: Tokenizer, *, min_frequency: int) -> tuple[Tokenizer, Tokenizer]:
+        """The two with one vocabulary, of the pieces that both sides together have at least `min_frequency` times."""
+        counts = Counter(dict(zip(source.pieces, source.counts, strict=True)))
+        counts.update(dict(zip(target.pieces, target.counts, strict=True)))
+        joint = cls._with(counts, min_frequency, lang=source.lang, lowercase=source.lowercase)
+        return joint, joint if source.lang == target.lang else joint.with_lang(target.lang)
 
     @staticmethod
     def _rank(entry: tuple[str, int]) -> tuple[int, str]:

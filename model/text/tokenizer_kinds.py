@@ -32,8 +32,10 @@ def _kind(name: str) -> type[Tokenizer]:
     return {cls.kind: cls for cls in (CharacterTokenizer, WhitespaceTokenizer, WordTokenizer)}[name]
 
 
-def build_tokenizers(config: DataConfig, sources: Iterable[str], targets: Iterable[str]) -> tuple[Tokenizer, Tokenizer]:
-    """Build source and target tokenizer from the training pairs; subword tokenizers share one vocabulary."""
+def build_tokenizers(
+    config: DataConfig, sources: Iterable[str], targets: Iterable[str], *, joint: bool = False
+) -> tuple[Tokenizer, Tokenizer]:
+    """Build source and target tokenizer from the training pairs; if `joint`, and of subwords, with one vocabulary."""
     if config.tokenizer == "subwords":
         from model.text.subwords import train_joint
 
@@ -41,7 +43,13 @@ def build_tokenizers(config: DataConfig, sources: Iterable[str], targets: Iterab
     train = functools.partial(
         _kind(config.tokenizer).train, lowercase=config.lowercase, min_frequency=config.min_frequency
     )
-    return train(sources, lang=config.src_lang), train(targets, lang=config.tgt_lang)
+    if not joint:
+        return train(sources, lang=config.src_lang), train(targets, lang=config.tgt_lang)
+    return _kind(config.tokenizer).joined(
+        train(sources, lang=config.src_lang, min_frequency=1),
+        train(targets, lang=config.tgt_lang, min_frequency=1),
+        min_frequency=config.min_frequency,
+    )
 
 
 def tokenizer_from_dict(values: Any) -> Tokenizer:

@@ -88,17 +88,23 @@ def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
             f"decoder: {plural(model.n_decoder_layers, 'layer')}; one head of attention from decoder to source",
         ]
     else:
+        encoder = f"encoder: {plural(model.n_encoder_layers, 'layer')} of {plural(model.n_encoder_heads, 'head')}; "
+        alone = "no encoder and no cross-attention: source and target are one sequence; "
         design = [
             f"d_model {model.d_model}, d_ff {model.d_ff}, {model.activation}",
-            f"encoder: {plural(model.n_encoder_layers, 'layer')} of {plural(model.n_encoder_heads, 'head')}; "
+            f"{encoder if model.has_encoder else alone}"
             f"decoder: {plural(model.n_decoder_layers, 'layer')} of {plural(model.n_decoder_heads, 'head')}",
             f"{'pre-norm' if model.norm_first else 'post-norm'}, {model.positions} positions",
         ]
     return [
         f"{n_parameters:,} parameters ({4 * n_parameters / 1e6:.2f} MB)",
         *design,
-        ties[model.share_embeddings],
-        f"vocabulary: {model.src_vocab_size:,} source and {model.tgt_vocab_size:,} target tokens, specials included",
+        ties[model.share_embeddings]
+        if model.has_encoder or model.share_embeddings == "none"
+        else "embedding and output share one matrix",
+        f"vocabulary: {model.src_vocab_size:,} source and {model.tgt_vocab_size:,} target tokens, specials included"
+        if model.has_encoder
+        else f"vocabulary: {model.tgt_vocab_size:,} tokens, specials included",
     ]
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.config import PAD
+from model.config import PAD, ModelConfig
 from model.data.batching import EncodedPairs, batches, collate, encode_pairs
 from model.data.task import Example
 from model.text.tokenizer import Tokenizer
@@ -135,16 +135,23 @@ def real_labels(labels: Tensor) -> tuple[Tensor, Tensor]:
     return flat[rows], rows
 
 
+def together(config: ModelConfig) -> Callable[[tuple[int, int]], int]:
+    """The function from the tokens of a pair's two sides to the longest sequence that the model reads of it."""
+    return max if config.has_encoder else sum
+
+
 def fitting_pairs(
-    examples: Sequence[Example], source: Tokenizer, target: Tokenizer, *, max_positions: int, what: str
+    examples: Sequence[Example], source: Tokenizer, target: Tokenizer, config: ModelConfig, *, what: str
 ) -> tuple[tuple[Example, ...], EncodedPairs]:
     """The examples that have a source and fit into the model's positions, and their ids.
+
+    A decoder-only model has one sequence for both sides.
 
     Raises:
         TrainingError: there is no such example.
     """
-    pairs = encode_pairs(examples, source, target)
-    fitting = [i for i, (src, tgt) in enumerate(pairs.lengths) if src > 1 and max(src, tgt) <= max_positions]
+    pairs, max_positions, read = encode_pairs(examples, source, target), config.max_positions, together(config)
+    fitting = [i for i, sides in enumerate(pairs.lengths) if sides[0] > 1 and read(sides) <= max_positions]
     if not fitting:
         raise TrainingError(
             f"no {what} example has between 1 and {max_positions} tokens; raise max_positions or look at the data."

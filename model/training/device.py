@@ -132,7 +132,8 @@ LIBRARY_BYTES = 300 * 2**20
 def check_weights(config: ModelConfig, *, on_cpu: bool) -> None:
     """Raise a ConfigError if the weights (on the CPU: with gradients and two moments) do not fit into the memory."""
     parameters = sum(part.parameters for part in budget(config, 1, 1))
-    tables = 2 * config.max_positions * config.d_model  # a row for each position, on both sides
+    sides = 2 if config.has_encoder else 1
+    tables = sides * config.max_positions * config.d_model  # a row for each position, on each side
     needed, memory = 4 * tables + (16 if on_cpu else 4) * parameters, psutil.virtual_memory().total
     if needed > memory:
         raise ConfigError(
@@ -169,6 +170,8 @@ def _activations(config: ModelConfig, training: TrainConfig, tokens: int, runtim
     bf16 = runtime.precision == "bf16" or (runtime.precision == "auto" and (kind != "cpu" or cpu_multiplies_bf16()))
     per_token = 16 * config.d_model + 2 * config.d_ff  # projections, norms, sums and the feed-forward's two widths
     layers = config.n_encoder_layers + 1.5 * config.n_decoder_layers  # a decoder layer has one more sublayer
+    if not config.has_encoder:  # its layers have two sublayers, and read both sides
+        layers = 2 * config.n_decoder_layers
     rows = min(batch, slice_rows(kind, config.tgt_vocab_size))
     logits = 3 * 4 * rows * config.tgt_vocab_size  # logits, their softmax and its gradient, in float32, slice by slice
     return int((2 if bf16 else 4) * batch * per_token * layers + logits)

@@ -48,7 +48,7 @@ def answer_probe(folder: Path, model: Model, source: Tokenizer, target: Tokenize
     if text is None:
         return False
     encoding = source.encode(text)
-    if not 0 < len(encoding) < model.config.max_positions:
+    if not 0 < len(encoding) <= model.config.longest_source:
         return False
     twin = copy.deepcopy(model).cpu().eval()  # recorded in float32 on the CPU, as on the pages
     trace = decode_recorded(twin, encoding, target, DecodeConfig()).trace

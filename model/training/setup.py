@@ -72,15 +72,18 @@ def prepare(
     if start_from is not None:
         tokenizers = (start_from.source, start_from.target)
     source, target = tokenizers or build_tokenizers(
-        settings.data, (example.source for example in examples), (example.target for example in examples)
+        settings.data,
+        (example.source for example in examples),
+        (example.target for example in examples),
+        joint=not settings.model.has_encoder,
     )
     model_config = from_dict(
         ModelConfig, {**to_dict(settings.model), "src_vocab_size": len(source), "tgt_vocab_size": len(target)}
     )
     check_weights(model_config, on_cpu=runtime.torch_device.type == "cpu")
-    limit = model_config.max_positions
-    fitting, pairs = fitting_pairs(examples, source, target, max_positions=limit, what="training")
-    valid, valid_pairs = fitting_pairs(task.splits["valid"], source, target, max_positions=limit, what="validation")
+    fitting, pairs = fitting_pairs(examples, source, target, model_config, what="training")
+    valid, valid_pairs = fitting_pairs(task.splits["valid"], source, target, model_config, what="validation")
+    limit = model_config.max_positions if model_config.has_encoder else model_config.max_positions // 2
     dropout = training.bpe_dropout
     corpus = Corpus(
         pairs,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.importing.bart import read_byte_pairs
+from model.importing.byte_pairs import read_byte_pairs
 from model.importing.source_folder import ImportFailed, SourceFolder
 from model.importing.translator import reorder
 from model.text.bytelevel import LETTERS, ByteLevelTokenizer
@@ -48,7 +48,7 @@ def described(pairs: list[tuple[str, str]]) -> dict[str, Any]:
 def read(folder: Path) -> ByteLevelTokenizer | str:
     """The tokenizer of a folder, or the sentence that refuses it."""
     try:
-        pairs = read_byte_pairs(SourceFolder(folder))
+        pairs = read_byte_pairs(SourceFolder(folder), "<s>", "</s>")
         size = len(pairs.names)
         found = reorder(pairs.names, size, pad=1, start=2, eos=pairs.end, unk="<unk>", file=pairs.file)
         return ByteLevelTokenizer(found.pieces, pairs.merges, begin=pairs.begin, prefix_space=pairs.prefix_space)
@@ -95,7 +95,7 @@ def test_any_json_in_the_place_of_any_part(tmp_path: Path, values: Any, text: st
 def test_any_bytes_in_the_place_of_merges(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "none").mkdir(exist_ok=True)
     with pytest.raises(ImportFailed, match=r"no vocab\.json"):
-        read_byte_pairs(SourceFolder(tmp_path / "none"))
+        read_byte_pairs(SourceFolder(tmp_path / "none"), "<s>", "</s>")
     (tmp_path / "vocab.json").write_text(json.dumps(described([])["model"]["vocab"]), encoding="utf-8")
     (tmp_path / "merges.txt").write_bytes(content)
     check(read(tmp_path), "ab a")

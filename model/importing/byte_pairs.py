@@ -1,0 +1,134 @@
+"""The files of a byte-level BPE: tokenizer.json, or vocab.json and merges.txt. They are read as data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from model.file_formats import fits
+from model.importing.source_folder import (
+    MERGES,
+    TOKENIZER,
+    TOKENIZERS,
+    VOCABULARY,
+    ImportFailed,
+    SourceFolder,
+    settings_of,
+)
+from model.importing.translator import TokenizerSettings
+from model.text.bytelevel import QWEN_PATTERN, Split, read_byte_merges
+from model.text.pieces import Merge
+
+# Options of BPE that no supported tokenizer uses.
+_SWITCHED_OFF = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
+
+
+@dataclass(frozen=True)
+class BytePairs:
+    """A vocabulary with its ids, the merges in order, and the tokens before and after every text, if any.
+
+    `split` says how text is cut before merging; `file` is the name of the vocabulary in messages.
+    """
+
+    names: dict[str, Any]
+    merges: tuple[Merge, ...]
+    begin: str
+    end: str
+    prefix_space: bool
+    file: str
+    split: Split = "gpt2"
+
+
+def read_byte_pairs(folder: SourceFolder, begin: str, end: str) -> BytePairs:
+    """Read the tokenizer of a folder; `begin` and `end` are the family's own, where the files do not say them.
+
+    Raises:
+        ImportFailed, TokenizerError: a file is missing or damaged, or describes another kind of tokenizer.
+    """
+    if folder.has(TOKENIZERS):
+        return _from_one_file(folder.json(TOKENIZERS))
+    settings = settings_of(folder.optional_json(TOKENIZER), TokenizerSettings, TOKENIZER)
+    names = folder.json(VOCABULARY)
+    try:
+        lines = folder.read(MERGES).decode().splitlines()
+    except UnicodeDecodeError:
+        raise ImportFailed(f"{folder.name}/{MERGES} is not text; it is damaged.") from None
+    merges = [line for line in lines if line.strip() and not line.startswith("#version")]
+    return BytePairs(names, tuple(read_byte_merges(merges)), begin, end, settings.add_prefix_space, VOCABULARY)
+
+
+def _from_one_file(values: dict[str, Any]) -> BytePairs:
+    """Read tokenizer.json of the `tokenizers` library, if it is a byte-level BPE."""
+    model = _part(values, "model")
+    for key, value in model.items():
+        if (key in _SWITCHED_OFF and value) or (key == "type" and value != "BPE"):
+            raise _other_kind(f"a model with {key}={value!r:.40}")
+    split, prefix_space = _split(_part(values, "pre_tokenizer"), values.get("normalizer"))
+    names, added = model.get("vocab"), values.get("added_tokens") or []
+    has_merges = fits(model.get("merges"), list[tuple[str, str] | str])
+    if not isinstance(names, dict) or not has_merges or not isinstance(added, list):
+        raise ImportFailed(f"{TOKENIZERS} has no vocabulary with merges.")
+    for token in added:
+        match token:
+            case {"content": str(content), "id": i} if names.setdefault(content, i) == i:
+                continue
+        raise ImportFailed(f"{TOKENIZERS} adds {token!r:.80}, which is no token with the id of its entry.")
+    lines = [pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]]
+    begin, end = _begin_and_end(values.get("post_processor"))
+    return BytePairs(names, tuple(read_byte_merges(lines)), begin, end, prefix_space, TOKENIZERS, split)
+
+
+def _split(splitter: dict[str, Any], normalizer: Any) -> tuple[Split, bool]:
+    """How text is cut before merging, and whether a space is put before it."""
+    parts = splitter.get("pretokenizers") if splitter.get("type") == "Sequence" else [splitter]
+    parts = parts if isinstance(parts, list) and all(isinstance(part, dict) for part in parts) else [splitter]
+    last = parts[-1]
+    space = settings_of(last, TokenizerSettings, TOKENIZERS).add_prefix_space
+    by_pattern = last.get("use_regex", True)
+    if normalizer is not None and not (isinstance(normalizer, dict) and normalizer.get("type") == "NFC"):
+        kind = normalizer.get("type") if isinstance(normalizer, dict) else normalizer
+        raise _other_kind(f"the normaliser {kind!r:.40}")
+    match [part.get("type") for part in parts], normalizer:
+        case ["ByteLevel"], None if by_pattern is True:
+            return "gpt2", space
+        case ["Digits", "ByteLevel"], None if by_pattern is True and parts[0].get("individual_digits") is True:
+            return "digits", space
+        case ["Split", "ByteLevel"], {"type": "NFC"} if by_pattern is False:
+            known = {"type": "Split", "pattern": {"Regex": QWEN_PATTERN}, "behavior": "Isolated", "invert": False}
+            if parts[0] == known:
+                return "qwen2", space
+    names = " and ".join(str(part.get("type")) for part in parts) + (" after the normaliser NFC" if normalizer else "")
+    pattern = next((part["pattern"] for part in parts if "pattern" in part), None)
+    raise _other_kind(f"text split by {names:.80}" + (f" with the pattern {pattern!r:.120}" if pattern else ""))
+
+
+def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    part = values.get(name)
+    if not isinstance(part, dict):
+        raise _other_kind(f"no {name}")
+    return part
+
+
+def _other_kind(what: str) -> ImportFailed:
+    return ImportFailed(
+        f"{TOKENIZERS} has {what}; only the byte-level BPE of GPT-2, BART, SmolLM2 and Qwen2.5 can be read."
+    )
+
+
+def _begin_and_end(processor: Any) -> tuple[str, str]:
+    """The special tokens before and after every text; empty if there are none."""
+    match processor:
+        case None | {"type": "ByteLevel"}:
+            return "", ""
+        case {"type": "RobertaProcessing", "cls": [str(begin), *_], "sep": [str(end), *_]}:
+            return begin, end
+        case {"type": "TemplateProcessing", "single": [*single]}:
+            match single:
+                case [{"Sequence": _}]:
+                    return "", ""
+                case [{"SpecialToken": {"id": str(begin)}}, {"Sequence": _}]:
+                    return begin, ""
+                case [{"SpecialToken": {"id": str(begin)}}, {"Sequence": _}, {"SpecialToken": {"id": str(end)}}]:
+                    return begin, end
+    raise _other_kind("a post-processor with special tokens other than one before and one after a text")
