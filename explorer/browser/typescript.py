@@ -8,7 +8,7 @@ import types
 import typing
 from pathlib import Path
 
-from explorer.browser import lesson_structs, site_structs, structs
+from explorer.browser import lesson_structs, map_structs, site_structs, structs
 
 FILE = Path(__file__).parent / "js" / "structs.d.ts"
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", typing.Any: "any"}
@@ -18,7 +18,7 @@ def declarations() -> str:
     """All structs as TypeScript."""
     command = "`python -m explorer.browser.typescript`"
     lines = [f"// Generated from the structs of explorer/browser by {command}. Do not edit."]
-    for name, struct in (vars(structs) | vars(site_structs) | vars(lesson_structs)).items():
+    for name, struct in (vars(structs) | vars(site_structs) | vars(lesson_structs) | vars(map_structs)).items():
         if isinstance(struct, type) and dataclasses.is_dataclass(struct):
             (base,) = struct.__bases__
             extended = f" extends {base.__name__}" if dataclasses.is_dataclass(base) else ""

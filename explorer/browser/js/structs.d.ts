@@ -438,3 +438,16 @@ export interface LessonOnSite {
   recap: string[];
   steps: LessonStep[];
 }
+
+export interface MapHeader {
+  rows: string[];
+  ends: string[];
+  columns: string[];
+  row_title: string;
+  column_title: string;
+  unit: string;
+  top: number;
+  signed: boolean;
+  numbers: boolean;
+  caption: string;
+}

@@ -81,7 +81,7 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
             draw_map(each, key=f"compare_{key}", away=translation.model)
     if comparison.difference is not None:
         about, away = comparison.caption, translation.model
-        draw_map(comparison.difference, key="compare_difference", prefix=about, away=away, wide=True)
+        draw_map(comparison.difference, key="compare_difference", prefix=about, away=away)
 
 
 def _steps(choices: Choices, translation: Translation, at: Place) -> Comparison:

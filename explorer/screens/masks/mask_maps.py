@@ -28,6 +28,7 @@ from model.points import Head
 
 ALONE, BATCH = "this sentence", "a padded batch"
 MAX_PADDING = 24
+_NOTHING = 5e-7  # change of a probability, which rounding may cause
 
 
 def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
@@ -119,9 +120,14 @@ def draw_padding_tab(translation: Translation, model: ModelDescription) -> None:
 
 def _padding_caption(alone: GreedyTranslation, closed: GreedyTranslation, opened: GreedyTranslation | None) -> str:
     """A sentence on the changes by closed and open padding; `opened` is None if there is no padding."""
-    first = t(
-        "Closed padding changes nothing: no probability moved by more than {change:.4f} percentage points.",
-        change=100 * largest_change(alone, closed),
+    moved = largest_change(alone, closed)
+    first = (
+        t("Closed padding changes nothing: every probability is the same to six decimals.")
+        if moved < _NOTHING
+        else t(
+            "Closed padding hardly changes anything: no probability moved by more than {change:.4f} percentage points.",
+            change=100 * moved,
+        )
     )
     if opened is None:
         return f"{first} {t('Add padding to see what it does when it is open.')}"
