@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.examples import opening_step
@@ -17,7 +18,7 @@ from explorer.decoding.translator import Translation
 from explorer.web import runtime
 from model.analysis.operations import Recording, record
 from model.checkpoint import load_model
-from model.config import DecodeConfig
+from model.config import EOS, SOS, DecodeConfig
 from model.embeddings import count_parameters
 from tests.explorer.sent import messages, mount
 from tests.pages.page import address, choose, click, maps, plotted, run, table_with, tables, visit, words
@@ -152,7 +153,11 @@ def test_the_lens_ends_with_the_real_prediction_at_the_step_of_all_pages() -> No
     (table,) = tables(at)
     assert table["read off after"].tolist() == ["embedding", "layer 1", "layer 2"]
     assert table["likeliest"].tolist()[-1] == shown.trace.predicted_tokens[step - 1]
-    probability = 100 * float(shown.trace.probabilities[step - 1])
+    loaded = load_model(runtime.CHECKPOINTS / "post")
+    source, read = torch.tensor([[*shown.source.ids, EOS]]), torch.tensor([[SOS, *shown.path[: step - 1]]])
+    logits = loaded.model(source, read)[0, -1]
+    probability = 100 * float(logits.softmax(dim=-1)[shown.path[step - 1]])
+    assert probability < 100 * float(shown.trace.probabilities[step - 1]), "tokens that are never chosen count here"
     assert table["its probability (%)"].tolist()[-1] == pytest.approx(probability, abs=0.01)
     assert step_on(run(at, inside_tab="All operations")).value == step
 
@@ -223,7 +228,7 @@ def test_other_models_draw_themselves(model: str) -> None:
     [
         ("attention", {"layer": "2", "head": "3", "view": "head"}),
         ("cell", {"panel": "cell", "cell": "2-4", "layer": "2", "head": "3"}),
-        ("masks", {"masks_tab": "While decoding"}),
+        ("masks", {"text": "I read red books"}),
         ("translate", {"step": "2"}),
     ],
 )

@@ -120,7 +120,7 @@ def _go(departure: Departure, translation: Translation, view: MachineView) -> No
     elif place == "positions":
         extra = {"positions_tab": "One word"} if view.config.positions in ADDED else {"positions_tab": "In the scores"}
     elif place == "masks":
-        extra = {"masks_tab": "While decoding"}
+        extra = {"masks_tab": "The masks"}
     st.switch_page(f"pages/{page}.py", query_params=to_query(here) | extra)
 
 

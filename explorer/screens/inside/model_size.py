@@ -8,7 +8,6 @@ from explorer.charts import model_internals as figures
 from explorer.decoding.model_description import ModelDescription
 from explorer.locale.messages import t
 from explorer.locale.text import count
-from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.config import ModelConfig
@@ -50,12 +49,7 @@ def draw_size_tab(model: ModelDescription) -> None:
         st.info(message)
         return
     parts = budget(config_of(sizes), sizes["tokens"], sizes["tokens"])
-    plot = figures.budget_plot(parts)
-    left, right = st.columns(2, gap="large")
-    with left:
-        draw_plot(plot, "budget", numbers=False)
-    with right:
-        draw_table(plot.table, plot.caption, file="sizes")
+    draw_plot(figures.budget_plot(parts), "budget")
     total = sum(part.parameters for part in parts)
     draw_caption(beside_the_paper(sizes, total))
     loaded = sum(part.parameters for part in budget(model.model_config, 1, 1))
