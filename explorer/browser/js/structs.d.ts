@@ -437,6 +437,7 @@ export interface LessonOnSite {
   why: string;
   recap: string[];
   steps: LessonStep[];
+  picture: string;
 }
 
 export interface MapHeader {

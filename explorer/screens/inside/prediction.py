@@ -14,7 +14,7 @@ from explorer.locale.text import fixed, listed, quoted
 from explorer.screens.inside.operations import choose_step, recorded_run
 from explorer.web import runtime
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.predictions import LayerPredictions, predictions_by_layer, smoothing_at, softmax_at
 from model.text.tokenizer import Tokenizer
 
@@ -74,7 +74,8 @@ def draw_prediction_tab(translation: Translation, model: ModelDescription) -> No
     """Draw softmax with temperature, and label smoothing with its effect on the loss."""
     step = choose_step(translation, "chance_step")
     logits, right_id = recorded_run(translation, step, whole=False).logits, translation.path[step - 1]
-    left, right = st.columns(2, gap="large")
+    with controls("chance"):
+        left, right = st.columns(2, gap="large")
     label = t("Temperature T")
     temperature = float(left.slider(label, 0.1, 5.0, TEMPERATURE, 0.1, key="chance_temperature", bind=URL))
     epsilon = float(right.slider(t("Label smoothing ε"), 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
