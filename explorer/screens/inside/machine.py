@@ -108,7 +108,9 @@ def _go(departure: Departure, translation: Translation, view: MachineView) -> No
         address.BLOCK.write({})
         st.session_state["inside_tab"] = LEDGER
         st.rerun()
-    here = dataclasses.replace(session.selection(), model=translation.model, text=_text(), view="", panel="", cell=None)
+    here = dataclasses.replace(
+        session.selection(), model=runtime.listed_name(translation.model), text=_text(), view="", panel="", cell=None
+    )
     if block is not None and block.attention:
         head = departure.head or (1 if place == "cell" else 0)
         kind = next(kind for kind in ATTENTION_KINDS if kind == block.attention)
