@@ -39,7 +39,10 @@ _FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_ke
 # The components that are fetched together: those of the frame in one pack, each larger one in a pack of its own.
 _PACKS: dict[str, tuple[str, ...]] = {
     "frame": _FRAME,
-    **{entry: (entry,) for entry in ("cell", "film", "heads", "machine", "role_grid", "stepper", "tour")},
+    **{
+        entry: (entry,)
+        for entry in ("cell", "film", "heads", "labelled_map", "machine", "role_grid", "stepper", "tour")
+    },
 }
 _PACK_OF = {entry: name for name, entries in _PACKS.items() for entry in entries}
 
@@ -54,6 +57,7 @@ _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "glossary": (("glossary",), "glossary"),
     "heads": (("views", "heads"), "heads"),
     "history": ((), ""),
+    "labelled_map": (("views", "labelled_map"), "labelled_map"),
     "machine": (("views", "machine"), "machine"),
     "progress_keeper": ((), ""),
     "role_grid": (("views", "role_grid"), "role_grid"),

@@ -68,7 +68,7 @@ class LessonOnSite:
     """A lesson, its recap as HTML. `why` says why the site does not have its steps ("" = it has them).
 
     `parts` has a number for each step, also of a lesson without steps here: 1 if it has a question, plus 2 if it has an
-    exercise that is checked.
+    exercise that is checked. `picture` is an SVG for the list ("" = none).
     """
 
     name: str
@@ -80,3 +80,4 @@ class LessonOnSite:
     why: str
     recap: list[str]
     steps: list[LessonStep]
+    picture: str = ""

@@ -8,7 +8,7 @@ import types
 import typing
 from pathlib import Path
 
-from explorer.browser import lesson_structs, machine_structs, site_structs, structs
+from explorer.browser import lesson_structs, machine_structs, map_structs, site_structs, structs
 
 FILE = Path(__file__).parent / "js" / "structs.d.ts"
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", typing.Any: "any"}
@@ -18,7 +18,8 @@ def declarations() -> str:
     """All structs as TypeScript."""
     command = "`python -m explorer.browser.typescript`"
     lines = [f"// Generated from the structs of explorer/browser by {command}. Do not edit."]
-    for name, struct in (vars(structs) | vars(machine_structs) | vars(site_structs) | vars(lesson_structs)).items():
+    rooms = (structs, machine_structs, site_structs, lesson_structs, map_structs)
+    for name, struct in {name: value for room in rooms for name, value in vars(room).items()}.items():
         if isinstance(struct, type) and dataclasses.is_dataclass(struct):
             (base,) = struct.__bases__
             extended = f" extends {base.__name__}" if dataclasses.is_dataclass(base) else ""

@@ -31,13 +31,13 @@ def _span(values: NDArray[Any]) -> tuple[float, float]:
 
 
 def table_plot(table: Floats, wavelengths: Floats) -> Plot:
-    """Draw the table [pos, d_model] as a heatmap; wavelengths [pair] in positions."""
+    """Draw the table [pos, d_model] of the formula as a heatmap; wavelengths [pair] in positions."""
     length, d_model = table.shape
     complete = int((wavelengths <= length).sum())
     incomplete = len(wavelengths) - complete
     caption = (
-        f"Each row is what is added to the token at one position, {d_model} numbers between −1 and 1. On the left the "
-        f"numbers change from row to row (a full turn in {wavelengths[0]:.1f} positions), on the right they hardly "
+        f"Each row is the vector of one position, {d_model} numbers between −1 and 1. On the left the numbers "
+        f"change from row to row (a full turn in {wavelengths[0]:.1f} positions), on the right they hardly "
         f"change ({wavelengths[-1]:,.0f} positions): {complete} of {len(wavelengths)} sine–cosine pairs complete a "
         f"turn within these {plural(length, 'position')}, {incomplete} do not."
     )
@@ -212,12 +212,13 @@ def by_distance_plot(name: str, by_distance: ByDistance, noun: str = "score") ->
     }
     figure = curves(series, x_title="position of the key − position of the query", y_title=noun, height=380)
     here = by_distance.mean[len(distances) // 2]
-    words = (
-        f"At each distance all {noun}s are the same: the distance alone decides."
-        if by_distance.spread < 1e-9
-        else f"At one distance the {noun}s vary by up to {percent(by_distance.spread)} of their whole range: it "
-        f"matters where the pair is."
-    )
+    if max(by_distance.high) - min(by_distance.low) <= 1e-9:
+        words = f"All {noun}s are equal: neither the distance nor the place makes a difference."
+    elif by_distance.spread < 1e-9:
+        words = f"At each distance all {noun}s are the same: the distance alone decides."
+    else:
+        share = percent(by_distance.spread)
+        words = f"At one distance the {noun}s vary by up to {share} of their whole range: it matters where the pair is."
     caption = f"{name}: {words} At distance 0 the mean is {here:.2f}, at the largest {by_distance.mean[-1]:.2f}."
     columns: Columns = {
         "key − query": distances,

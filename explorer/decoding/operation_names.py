@@ -86,6 +86,30 @@ def part_of(name: str, config: ModelConfig) -> str:
     return SOURCE if first == "src" else TARGET
 
 
+def part_words(part: str, config: ModelConfig) -> str:
+    """Explain what a part of the model does, in a sentence."""
+    if part in (SOURCE, TARGET):
+        return t("The tokens become vectors here, before the first layer reads them.")
+    if part == OUTPUT:
+        return t("The decoder's last vectors become a score and a probability for each target token.")
+    if part.startswith("Encoder"):
+        return t(
+            "One encoder layer: in self-attention, source tokens look at each other; then a feed-forward network works "
+            "on each token alone. Both results are added to their inputs."
+        )
+    return (
+        t(
+            "One decoder layer: masked self-attention looks at the tokens written so far, cross-attention at the "
+            "source; then a feed-forward network works on each token alone. All results are added to their inputs."
+        )
+        if config.causal
+        else t(
+            "One decoder layer: self-attention looks at the target, cross-attention at the source; then a feed-forward "
+            "network works on each token alone. All results are added to their inputs."
+        )
+    )
+
+
 _FORMER_NAMES = {
     "src_embedding": "src.embedding",
     "src_embedding.scaled": "src.scaled",

@@ -113,7 +113,7 @@ class Step:
 class Lesson:
     """A lesson; `name` is the name of its file without the suffix, also used in links.
 
-    `recap` are sentences (Markdown) that summarise the lesson at its end.
+    `recap` are sentences (Markdown) that summarise the lesson at its end; `picture` is an SVG for the list ("" = none).
     """
 
     name: str
@@ -124,6 +124,7 @@ class Lesson:
     steps: tuple[Step, ...]
     language: str = "en"
     recap: tuple[str, ...] = ()
+    picture: str = ""
 
     def step(self, at: int) -> Step:
         """Step number `at`, from 1."""

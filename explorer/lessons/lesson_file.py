@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -64,7 +64,15 @@ def read_lesson(path: Path) -> Lesson:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise LessonError(f"{path.name} cannot be read: {error.strerror}.") from error
-    return parse_lesson(content, path.name)
+    return replace(parse_lesson(content, path.name), picture=_picture(path.with_suffix(".svg")))
+
+
+def _picture(path: Path) -> str:
+    """The SVG beside a lesson's file; empty if there is none that a browser could show."""
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
+        return ""
+    text = path.read_bytes().decode("utf-8", errors="replace").strip()
+    return text if text.startswith("<svg ") else ""
 
 
 def parse_lesson(content: bytes, file: str) -> Lesson:

@@ -50,7 +50,16 @@ def _lesson(lesson: Lesson, models: Models, live: Collection[str]) -> LessonOnSi
         parts = [(step.question is not None) + 2 * (step.done is not None) for step in lesson.steps]
     recap = [inline_html(sentence) for sentence in lesson.recap] if steps else []
     return LessonOnSite(
-        lesson.name, lesson.title, lesson.about, lesson.minutes, lesson.language, parts, why, recap, steps
+        lesson.name,
+        lesson.title,
+        lesson.about,
+        lesson.minutes,
+        lesson.language,
+        parts,
+        why,
+        recap,
+        steps,
+        lesson.picture,
     )
 
 

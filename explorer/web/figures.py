@@ -63,23 +63,23 @@ def draw_map(
     key: str,
     prefix: str = "",
     away: str = "",
-    wide: bool = False,
     numbers: bool = True,
 ) -> None:
     """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
 
-    `wide` means that the map has the page's full width; `numbers` are written into its cells if they fit. `away` is the
-    prefix of the names of its files; without it, the only file is the table's CSV.
+    `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
+    only file is the table's CSV.
     """
-    from explorer.charts.attention_map import map_figure
+    from explorer.browser.labelled_map import labelled_map_view
 
     st.markdown(f"##### {plain(labelled_map.title)}")
     caption = f"{prefix} {map_caption(labelled_map)}".strip()
-    with st.container(key=f"wide_{key}"):  # scrolls horizontally on a phone; see explorer/web/frame.css
-        figure = map_figure(labelled_map, wide=wide, numbers=numbers)
-        st.plotly_chart(figure, key=key, width="stretch", config=CONFIG, alt=caption)
+    labelled_map_view(labelled_map, caption, key=key, numbers=numbers)
     st.caption(plain(caption))
-    with st.expander(t("The numbers")):
+    fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened
+    if not fold.open:
+        return
+    with fold:
         draw_table(map_table(labelled_map), caption, file="" if away else key)
         if away:
             _draw_files(labelled_map, caption, key, away)

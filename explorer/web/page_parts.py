@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.charts.plotly_charts import Plot
 from explorer.locale.glossary import explained
@@ -76,6 +77,11 @@ def draw_tabs(page: str, tabs: Tabs) -> None:
     )
     with place, contained(f"{page}_tab"):
         tabs[name]()
+
+
+def controls(name: str) -> DeltaGenerator:
+    """A container for the controls of a tab, which on a phone follow the pictures (frame.css)."""
+    return st.container(key=f"controls_{name}")
 
 
 def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:

@@ -8,6 +8,7 @@ first use.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
@@ -85,11 +86,41 @@ def models_changed() -> None:
     _summaries.clear()
 
 
+_AT = "@"  # "reverse@112" is the model `reverse` as it was after 112 steps of training
+
+
+def snapshot_steps(name: str) -> list[int]:
+    """The steps of training whose weights were kept, ascending; empty for most models."""
+    from model.checkpoint import snapshot_steps
+
+    return snapshot_steps(CHECKPOINTS / name)
+
+
+def at_step(name: str, step: int) -> str:
+    """The name under which a model can be asked as it was after a step of training."""
+    return f"{name}{_AT}{step}"
+
+
+def listed_name(name: str) -> str:
+    """The name of a model in the list, without a step of its training."""
+    return name.partition(_AT)[0]
+
+
+def _weights(name: str) -> Path:
+    """The file with the weights that a name asks for."""
+    listed, _, step = name.partition(_AT)
+    if not step:
+        return CHECKPOINTS / listed / "model.safetensors"
+    from model.checkpoint import snapshot_path
+
+    return snapshot_path(CHECKPOINTS / listed, int(step))
+
+
 def fingerprint(name: str) -> str:
     """A value that changes when a model's files do, so that no stale result is served after retraining."""
-    folder = CHECKPOINTS / name
+    folder = CHECKPOINTS / listed_name(name)
     parts = []
-    for path in (folder / "config.json", folder / "tokenizer.json", folder / "model.safetensors"):
+    for path in (folder / "config.json", folder / "tokenizer.json", _weights(name)):
         try:
             status = path.stat()
         except OSError as error:
@@ -288,7 +319,9 @@ def _translator(name: str, version: str) -> Translator:
     from explorer.decoding.translator import Translator
     from model.checkpoint import load_model
 
-    translator = Translator(load_model(CHECKPOINTS / name))
+    listed, _, step = name.partition(_AT)
+    loaded = load_model(CHECKPOINTS / listed, snapshot=int(step) if step else None)
+    translator = Translator(dataclasses.replace(loaded, name=name))
     translator.loaded.source.encode("warm")  # imports spaCy if the tokenizer needs it
-    _opened.append(name)
+    _opened.append(listed)
     return translator

@@ -13,7 +13,7 @@ from torch import Tensor
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.data.batching import pad
 from model.decoding.search import greedy, output_rules, target_log_probs
-from model.masks import causal_mask, padding_mask, target_mask
+from model.masks import causal_mask, padding_mask
 from model.points import Head
 from model.recording import AttentionRecorder
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
@@ -145,20 +145,6 @@ def translate_greedily(
     path = tuple(int(step.tokens[0]) for step in steps)
     probabilities = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
     return GreedyTranslation(path, probabilities)
-
-
-@torch.inference_mode()
-def decoder_attention(
-    model: Transformer, ids: Sequence[int], read_ids: Sequence[int], *, causal: bool
-) -> NDArray[np.float32]:
-    """Decoder self-attention over the tokens read so far, `<sos>` first: [layer, head, query, key].
-
-    If not `causal`, every row sees the whole prefix, as in a decoding step that reads the prefix again.
-    """
-    recorder, src, read = AttentionRecorder(), torch.tensor([list(ids)]), torch.tensor([list(read_ids)])
-    masks = {"src_mask": padding_mask(src), "tgt_mask": target_mask(read, causal=causal)}
-    model.decode(read, model.encode(src), **masks, tap=recorder)
-    return recorder.weights("decoder")
 
 
 @dataclass(frozen=True, eq=False)

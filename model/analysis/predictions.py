@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.operations import layer_by_layer, least_loss, record, smoothed, smoothed_loss, tempered
-from model.decoding.search import output_rules, target_log_probs
+from model.decoding.search import output_rules
 from model.transformer import Transformer
 
 
@@ -22,26 +22,29 @@ class LayerPredictions:
     Shapes:
         probabilities, likeliest: [stage, row], the likeliest token's probability and id. final_probabilities, ranks:
         [stage], of the last row's final prediction; rank 1 is the likeliest.
+    All tokens count, also those that are never chosen when the model translates (`never`).
     """
 
     probabilities: NDArray[np.float32]
     likeliest: NDArray[np.int64]
     final_probabilities: NDArray[np.float32]
     ranks: NDArray[np.int64]
-
-    @property
-    def final(self) -> int:
-        """The id that the last row predicts after the last stage."""
-        return int(self.likeliest[-1, -1])
+    final: int
+    never: tuple[int, ...] = ()
 
 
-def layer_predictions(log_probs: Tensor) -> LayerPredictions:
-    """Summarise log-probabilities [stage, row, vocab]; the last stage is the model's real prediction."""
+def layer_predictions(log_probs: Tensor, never: tuple[int, ...] = ()) -> LayerPredictions:
+    """Summarise log-probabilities [stage, row, vocab]; the final prediction is the likeliest token not in `never`."""
     probabilities, likeliest = log_probs.exp().max(dim=-1)
-    final = int(likeliest[-1, -1])
+    final = int(log_probs[-1, -1].index_fill(0, torch.tensor(never, dtype=torch.long), -torch.inf).argmax())
     ranks = (log_probs[:, -1] > log_probs[:, -1, final, None]).sum(dim=-1) + 1
     return LayerPredictions(
-        probabilities.numpy(), likeliest.numpy(), log_probs[:, -1, final].exp().numpy(), ranks.numpy()
+        probabilities.numpy(),
+        likeliest.numpy(),
+        log_probs[:, -1, final].exp().numpy(),
+        ranks.numpy(),
+        final,
+        tuple(sorted(set(never) & set(likeliest.flatten().tolist()))),
     )
 
 
@@ -49,7 +52,7 @@ def layer_predictions(log_probs: Tensor) -> LayerPredictions:
 def predictions_by_layer(model: Transformer, source: Sequence[int], path: Sequence[int], step: int) -> LayerPredictions:
     """Apply the output projection after each stage ("logit lens"), at the rows up to a step of a target."""
     logits = layer_by_layer(model, record(model, source, path, step, whole=True))
-    return layer_predictions(target_log_probs(logits, output_rules(model.config)))
+    return layer_predictions(logits.log_softmax(dim=-1), output_rules(model.config).never)
 
 
 @dataclass(frozen=True)

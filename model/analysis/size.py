@@ -53,7 +53,7 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     cross_flops = (n_src + n_tgt) * projection_flops["cross"] // 2
     return (
         Part("source embedding", 0 if shared == "all" else source, 0),
-        Part("target embedding", target, 0),
+        Part(_TARGET[shared], target, 0),
         Part("positions", stacks * position_table + biases, 0),
         Part(
             "encoder: projections of attention",
@@ -78,6 +78,14 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
         Part("layer norms", (2 * n_enc + 2 * n_dec + n_cross) * norm + stacks * final_norm + embedding_norms, 0),
         Part("output projection", bias + (target if shared == "none" else 0), n_tgt * 2 * target),
     )
+
+
+# The name of the matrix of target tokens, by what shares it.
+_TARGET = {
+    "none": "target embedding",
+    "target": "target embedding and output, one matrix",
+    "all": "embeddings and output, one matrix",
+}
 
 
 def _attention_flops(queries: int, keys: int, width: int) -> int:

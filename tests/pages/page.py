@@ -139,9 +139,14 @@ def plotted(at: AppTest) -> list[dict[str, Any]]:
 
 
 def maps(at: AppTest) -> list[np.ndarray]:
-    """The numbers of every heatmap on the page; NaN where a cell is empty."""
+    """The numbers of every map on the page, then of every heatmap; NaN where a cell is empty."""
+    own = [
+        np.where(arrays["mask"] == 0, arrays["values"], np.nan).astype(float)
+        for header, arrays in messages(at)
+        if "column_title" in header
+    ]
     first = [plot["data"][0].get("z") for plot in plotted(at)]
-    return [np.array(z, dtype=float) for z in first if z is not None]
+    return own + [np.array(z, dtype=float) for z in first if z is not None]
 
 
 def decoded(value: Any) -> Any:

@@ -22,7 +22,7 @@ from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
 from explorer.lessons.library import FOLDER
 from explorer.web import runtime
-from tests.explorer.sent import decoding, decodings, one_cell
+from tests.explorer.sent import decoding, decodings, messages, one_cell
 from tests.pages.page import as_read, choose, click, maps, new_app, table_with, visit, widget, words
 
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
@@ -126,9 +126,9 @@ def longest(screen: Screen, **place: str) -> str:
     """The token with the largest number in a row of the map *norm-weighted, this head* of Compare."""
     screen.open("attention", model=SWAP, text=SENTENCE, view="head", panel="compare.way-heads", **place)
     choose(screen.at, compare_which="norm")
-    table = [element.value for element in screen.at.dataframe if "query" in element.value][-1]
-    numbers = table.filter(regex=r"^\d+ ").iloc[int(place["cell"][0]) - 1].astype(float)
-    return str(numbers.idxmax()).split(" ", 1)[1]
+    header, arrays = [message for message in messages(screen.at) if "column_title" in message[0]][1]
+    column: str = header["columns"][int(arrays["values"][int(place["cell"][0]) - 1].argmax())]
+    return column.split(" ", 1)[1]
 
 
 def stays(screen: Screen, model: str, text: str, column: str) -> float:

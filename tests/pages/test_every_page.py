@@ -19,7 +19,7 @@ SHOWN = {
     "experiments": "vega_lite_chart",
     "inside": "bidi_component",
     "lessons": "button",
-    "masks": "plotly_chart",
+    "masks": "bidi_component",
     "own": "file_uploader",
     "positions": "plotly_chart",
     "probe": "plotly_chart",

@@ -9,18 +9,36 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.examples import opening_step
 from explorer.decoding.operation_names import part_of, parts, title_of
 from explorer.decoding.translator import Translation
+from explorer.locale.text import weight_percent
 from explorer.web import runtime
 from model.analysis.operations import Recording, record
 from model.checkpoint import load_model
-from model.config import DecodeConfig
+from model.config import EOS, SOS, DecodeConfig
+from model.decoding.search import output_rules, target_log_probs
 from model.embeddings import count_parameters
-from tests.explorer.sent import messages, mount
-from tests.pages.page import address, choose, click, maps, plotted, run, table_with, tables, visit, words
+from tests.explorer.sent import decoding, messages, mount
+from tests.pages.page import (
+    address,
+    assert_says,
+    choose,
+    click,
+    has_key,
+    maps,
+    plotted,
+    run,
+    table_with,
+    tables,
+    visit,
+    widget,
+    words,
+)
+from tests.paths import CHECKPOINTS
 
 TEXT = "I read red books"
 
@@ -152,7 +170,11 @@ def test_the_lens_ends_with_the_real_prediction_at_the_step_of_all_pages() -> No
     (table,) = tables(at)
     assert table["read off after"].tolist() == ["embedding", "layer 1", "layer 2"]
     assert table["likeliest"].tolist()[-1] == shown.trace.predicted_tokens[step - 1]
-    probability = 100 * float(shown.trace.probabilities[step - 1])
+    loaded = load_model(runtime.CHECKPOINTS / "post")
+    source, read = torch.tensor([[*shown.source.ids, EOS]]), torch.tensor([[SOS, *shown.path[: step - 1]]])
+    logits = loaded.model(source, read)[0, -1]
+    probability = 100 * float(logits.softmax(dim=-1)[shown.path[step - 1]])
+    assert probability < 100 * float(shown.trace.probabilities[step - 1]), "tokens that are never chosen count here"
     assert table["its probability (%)"].tolist()[-1] == pytest.approx(probability, abs=0.01)
     assert step_on(run(at, inside_tab="All operations")).value == step
 
@@ -223,7 +245,7 @@ def test_other_models_draw_themselves(model: str) -> None:
     [
         ("attention", {"layer": "2", "head": "3", "view": "head"}),
         ("cell", {"panel": "cell", "cell": "2-4", "layer": "2", "head": "3"}),
-        ("masks", {"masks_tab": "While decoding"}),
+        ("masks", {"text": "I read red books"}),
         ("translate", {"step": "2"}),
     ],
 )
@@ -240,3 +262,28 @@ def test_messages_are_not_trusted() -> None:
     at = reports(machine(), at=state, go={"place": "../train", **state})
     assert mount(at, "machine")["start"]["block"] == ""
     assert json.dumps(headers(at)["machine"])
+
+
+@pytest.mark.usefixtures("shipped")
+def test_the_machine_at_an_earlier_step_of_training_shows_the_same_place_with_the_weights_of_then() -> None:
+    query = {"model": "reverse", "text": "hello", "step": "2", "block": "decoder.0.cross_attn.h1.weights"}
+    at = visit("inside", **query)
+    place, now = mount(at, "machine")["start"], decoding(at)
+    slider = widget(at, "trained_1500")
+    assert slider.options[0] == "0"
+    slider.set_value(0).run()
+    assert not at.exception
+    then = decoding(at)
+    assert mount(at, "machine")["start"] == place, "the same place"
+    assert then["target"]["tokens"] == now["target"]["tokens"], "the same target"
+    early = load_model(CHECKPOINTS / "reverse", snapshot=0)
+    source = torch.tensor([[*early.source.encode("hello").ids, EOS]])
+    path = runtime.translate("reverse", "hello", DecodeConfig()).path
+    logits = early.model(source, torch.tensor([[SOS, *path[:-1]]]))[0]
+    shares = target_log_probs(logits, output_rules(early.model_config)).exp()
+    expected = [float(row[token]) for row, token in zip(shares, path, strict=True)]
+    assert then["target"]["probabilities"] == pytest.approx(expected, abs=1e-3)
+    token, share = now["target"]["predicted"][1], weight_percent(expected[1])
+    assert_says(at, f"After 0 steps of training the model gave “{token}” a probability of {share} at step 2")
+    assert not has_key(visit("inside", model="dates"), "trained_1500"), "a model without snapshots has no slider"
+    assert not has_key(visit("lessons", lesson="attention", at="1"), "trained_1500")

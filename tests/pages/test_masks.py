@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.screens.masks import readings
 from model.analysis.mask_effects import translate_greedily
 from model.checkpoint import load_model
 from model.config import EOS
-from tests.pages.page import choose, maps, plotted, tables, visit, words
+from model.trace import FUTURE, PADDING
+from tests.explorer.sent import messages
+from tests.pages.page import choose, maps, tables, visit, words
 from tests.paths import CHECKPOINTS
 
 SENTENCE = "I read red books"
@@ -29,11 +32,9 @@ def is_open(z: Any) -> np.ndarray:
 @pytest.mark.usefixtures("toys")
 def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed() -> None:
     at = masks()
-    signs = plotted(at)[1]["data"][2]
-    reasons = set(zip(signs["hovertext"], signs["marker"]["symbol"], strict=True))
-    assert reasons == {("masked: future", "line-ne"), ("masked: padding", "x-thin")}
-    for why, name in (("future", "the future ╱"), ("padding", "padding ╳")):
-        assert f"{signs['hovertext'].count(f'masked: {why}')} {name}" in words(at)
+    codes = [arrays["mask"] for header, arrays in messages(at) if "column_title" in header][1]
+    for code, name in ((FUTURE, "the future ╱"), (PADDING, "padding ╳")):
+        assert f"{(codes == code).sum()} {name}" in words(at)
     scores, weights = maps(at)
     both = is_open(weights)
     assert is_open(scores).all(), "scores are computed for every cell"
@@ -98,14 +99,10 @@ def test_the_right_translation_comes_from_the_data_or_is_typed() -> None:
 @pytest.mark.usefixtures("shipped")
 def test_lifting_the_mask_while_decoding_runs_the_prefix_again() -> None:
     at = masks("While decoding")
-    assert "je lis livres rouge" in words(at)
-    choose(at, decode_mask=True)
+    assert tables(at)[-1]["masked"].tolist() == ["je", "lis", "livres", "rouge", "<eos>"]
     loaded = load_model(CHECKPOINTS / "adjective-swap")
     path = translate_greedily(loaded.model, (*loaded.source.encode(SENTENCE).ids, EOS), causal=False).path
     assert tables(at)[-1]["lifted"][: len(path)].tolist() == [loaded.target.label(i) for i in path]
-    assert is_open(maps(at)[0]).all()
-    choose(at, **{f"decode_step_{len(path)}": 2})
-    assert maps(at)[0].shape == (2, 2)
 
 
 @pytest.mark.usefixtures("shipped")
@@ -129,3 +126,14 @@ def test_closed_padding_changes_nothing_and_open_padding_does() -> None:
     assert closed < 1e-3 < opened
     choose(at, masks_pads=20)
     assert float(tables(at)[0][column][1]) < 1e-3
+
+
+@pytest.mark.usefixtures("shipped")
+def test_with_a_large_model_no_other_sentence_is_translated_for_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sentences() -> list[str]:
+        (box,) = (box for box in masks(model="reverse", text="hello").selectbox if box.label == "Sentence of the batch")
+        return list(box.options)
+
+    assert len(sentences()) > 2
+    monkeypatch.setattr(readings, "MOST_BYTES", 0)
+    assert sentences() == ["1. hello", "2. hel"]

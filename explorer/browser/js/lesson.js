@@ -182,14 +182,18 @@ export function mountLessons(root, options) {
     const name = make("b", "", `${number}. ${lesson.title}`);
     name.id = `lesson-${lesson.name}`;
     const text = make("div", "", name, ` · ${length}`, make("p", "", lesson.about));
+    const picture = make("img");
+    picture.alt = "";
+    if (lesson.picture) picture.src = `data:image/svg+xml,${encodeURIComponent(lesson.picture)}`;
+    picture.hidden = !lesson.picture;
     if (lesson.why) {
       text.append(make("p", "small", lesson.why));
-      return make("li", "elsewhere", text);
+      return make("li", "elsewhere", picture, text);
     }
     const start = makeButton("", begun ? (complete === steps ? "Again" : "Continue") : "Start");
     start.setAttribute("aria-describedby", name.id);
     start.onclick = () => go(lesson.name, begun ? firstOpenStep(S.position.progress, lesson) : 1);
-    return make("li", complete === steps ? "complete" : "", start, text);
+    return make("li", complete === steps ? "complete" : "", picture, start, text);
   };
 
   /** Adopts an address. @param {Query} query @param {boolean} opens whether the figure of its step is opened */

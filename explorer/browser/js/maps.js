@@ -154,12 +154,14 @@ function shorten(ctx, text, most) {
  * @param {string} font
  * @param {{ rows: string[], ends: string[], columns: string[] }} names of rows on the left, of rows on the right, of columns
  * @param {number} [most] maximum length of a label, in pixels
+ * @param {boolean} [counts] whether names still need their positions
  */
-export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL) {
+export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL, counts = true) {
   const ctx = contextOf(canvas);
   const fit = (/** @type {string} */ text) => shorten(ctx, text, most);
   // The position distinguishes repeated words.
-  const label = (/** @type {string} */ token, /** @type {number} */ i) => fit(`${i + 1} ${isolated(token)}`);
+  const label = (/** @type {string} */ token, /** @type {number} */ i) =>
+    fit(counts ? `${i + 1} ${isolated(token)}` : isolated(token));
   const widest = (/** @type {string[]} */ texts) =>
     Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
   ctx.font = `700 12px ${font}`; // labels of the row and the column in view are bold
@@ -210,6 +212,7 @@ export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell)
  * @property {number} at the map's place on the sheet
  * @property {ArrayLike<number>} values
  * @property {Scale} [scale]
+ * @property {(value: number) => string} [numberOf] the number in a cell with this value
  * @property {Labels} labels
  * @property {[string, string]} titles of the axes: rows, columns
  * @property {number | null} [row] the row in view
@@ -329,13 +332,16 @@ function rule({ ctx, left, top, cell, keys, rows, wide, high }) {
 }
 
 /** Writes the weights into the cells; returns whether any is too small to be written. @param {Pen} pen @param {Picture} picture */
-function writeNumbers({ ctx, theme, left, top, cell, keys, mask, rows }, { values, scale = UNIT }) {
+function writeNumbers(
+  { ctx, theme, left, top, cell, keys, mask, rows },
+  { values, scale = UNIT, numberOf = cellNumber },
+) {
   const size = clamp(Math.round(cell * 0.36), Math.max(leastType(ctx.canvas), cell < 26 ? 10 : 11), 24);
   Object.assign(ctx, { font: `${size}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
   let small = false;
   for (let i = 0; i < rows * keys; i++) {
     if (mask[i]) continue;
-    const text = cellNumber(values[i]);
+    const text = numberOf(values[i]);
     small ||= !text;
     ctx.fillStyle = inkOn(theme.scale[levelOf(values[i], scale)]);
     ctx.fillText(text, left + ((i % keys) + 0.5) * cell, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);

@@ -473,4 +473,20 @@ export interface LessonOnSite {
   why: string;
   recap: string[];
   steps: LessonStep[];
+  picture: string;
+}
+
+export interface MapHeader {
+  rows: string[];
+  ends: string[];
+  columns: string[];
+  row_title: string;
+  column_title: string;
+  unit: string;
+  top: number;
+  signed: boolean;
+  numbers: boolean;
+  frames: [number, number][];
+  frame: string;
+  caption: string;
 }

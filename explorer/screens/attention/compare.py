@@ -90,7 +90,7 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
         _draw_pair_files(comparison, words, translation)
     if comparison.difference is not None:
         about, away = comparison.caption if chosen == "step" else "", translation.model
-        draw_map(comparison.difference, key="compare_difference", prefix=about, away=away, wide=True)
+        draw_map(comparison.difference, key="compare_difference", prefix=about, away=away)
 
 
 def _draw_pair_files(comparison: Comparison, words: str, translation: Translation) -> None:

@@ -117,7 +117,9 @@ def _go(departure: Departure, translation: Translation, view: MachineView) -> No
         address.BLOCK.write({})
         st.session_state["inside_tab"] = LEDGER
         st.rerun()
-    here = dataclasses.replace(session.selection(), model=translation.model, text=_text(), view="", panel="", cell=None)
+    here = dataclasses.replace(
+        session.selection(), model=runtime.listed_name(translation.model), text=_text(), view="", panel="", cell=None
+    )
     if block is not None and block.attention:
         head = departure.head or (1 if place == "cell" else 0)
         kind = next(kind for kind in ATTENTION_KINDS if kind == block.attention)
@@ -129,7 +131,7 @@ def _go(departure: Departure, translation: Translation, view: MachineView) -> No
     elif place == "positions":
         extra = {"positions_tab": "One word"} if view.config.positions in ADDED else {"positions_tab": "In the scores"}
     elif place == "masks":
-        extra = {"masks_tab": "While decoding"}
+        extra = {"masks_tab": "The masks"}
     st.switch_page(f"pages/{page}.py", query_params=to_query(here) | extra)
 
 

@@ -8,8 +8,7 @@ from explorer.charts import model_internals as figures
 from explorer.decoding.model_description import ModelDescription
 from explorer.locale.messages import t
 from explorer.locale.text import count
-from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.config import ModelConfig
 
@@ -30,11 +29,13 @@ _SLIDERS = {
 
 def draw_size_tab(model: ModelDescription) -> None:
     """Draw parameters and FLOPs by part, for the sizes set with the sliders."""
-    columns = st.columns([1] * len(PRESETS) + [2])
-    for column, name in zip(columns, PRESETS, strict=False):
+    with controls("sizes"):
+        presets = st.columns([1] * len(PRESETS) + [2])
+        sliders = st.columns(3, gap="large") + st.columns(3, gap="large")
+    for column, name in zip(presets, PRESETS, strict=False):
         column.button(name, key=f"budget_{name}", on_click=_apply_preset, args=(name,), width="stretch")
     sizes = {}
-    for i, column in enumerate(st.columns(3, gap="large") + st.columns(3, gap="large")):
+    for i, column in enumerate(sliders):
         name, (title, options) = list(_SLIDERS.items())[i]
         sizes[name] = int(
             column.select_slider(
@@ -50,12 +51,7 @@ def draw_size_tab(model: ModelDescription) -> None:
         st.info(message)
         return
     parts = budget(config_of(sizes), sizes["tokens"], sizes["tokens"])
-    plot = figures.budget_plot(parts)
-    left, right = st.columns(2, gap="large")
-    with left:
-        draw_plot(plot, "budget", numbers=False)
-    with right:
-        draw_table(plot.table, plot.caption, file="sizes")
+    draw_plot(figures.budget_plot(parts), "budget")
     total = sum(part.parameters for part in parts)
     draw_caption(beside_the_paper(sizes, total))
     loaded = sum(part.parameters for part in budget(model.model_config, 1, 1))

@@ -18,6 +18,7 @@ from explorer.decoding.operation_names import (
     operation_map,
     parameter_words,
     part_of,
+    part_words,
     parts,
     read_words,
     run_summary,
@@ -89,6 +90,7 @@ def draw_computation_tab(translation: Translation, model: ModelDescription) -> N
     names = parts(config)
     label, key = t("Part of the model"), f"inside_part_{len(names)}"
     part = st.segmented_control(label, names, default="Encoder 1", required=True, key=key, bind=URL) or names[0]
+    draw_caption(part_words(part, config))
     operations = [operation for operation in run.operations.values() if part_of(operation.name, config) == part]
     left, right = st.columns([9, 7], gap="large")
     with left:

@@ -11,6 +11,7 @@ from explorer.screens.inside.model_size import draw_size_tab
 from explorer.screens.inside.operations import draw_computation_tab
 from explorer.screens.inside.prediction import draw_layers_tab, draw_prediction_tab
 from explorer.screens.inside.queries_and_keys import draw_similarity_tab
+from explorer.screens.inside.training_steps import after_training
 from explorer.web.address import present
 from explorer.web.page_parts import Tabs, draw_page
 
@@ -39,7 +40,7 @@ def _follow_former_link() -> None:
 
 
 def _machine_tab(translation: Translation, model: ModelDescription) -> Tabs:
-    return {"The machine": lambda: draw_machine_tab(translation, model)}
+    return {"The machine": lambda: draw_machine_tab(after_training(translation), model)}
 
 
 def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:

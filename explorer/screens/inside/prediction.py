@@ -10,11 +10,11 @@ from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import layer_name
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
-from explorer.locale.text import quoted
+from explorer.locale.text import fixed, listed, quoted
 from explorer.screens.inside.operations import choose_step, recorded_run
 from explorer.web import runtime
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.predictions import LayerPredictions, predictions_by_layer, smoothing_at, softmax_at
 from model.text.tokenizer import Tokenizer
 
@@ -45,9 +45,18 @@ def draw_layers_tab(translation: Translation, model: ModelDescription) -> None:
         )
         meaning = t(
             "Earlier layers write for the next layer, not for the projection, so a strange word there does not mean "
-            "that the model 'thinks' it. The last line is the real prediction."
+            "that the model 'thinks' it. The last line is what the model puts out. All tokens count here; those that "
+            "are never chosen when it translates, such as <sos>, are left out only then."
         )
-        draw_caption(f"{caution} {meaning}")
+        draw_caption(" ".join([caution, meaning, *_never_chosen(predictions, model.target)]))
+
+
+def _never_chosen(predictions: LayerPredictions, target: Tokenizer) -> list[str]:
+    """A sentence on tokens in view that are never chosen when the model translates; none if there are none."""
+    tokens = [quoted(target.label(i)) for i in predictions.never]
+    if not tokens:
+        return []
+    return [t("In view but never chosen when the model translates: {tokens}.", tokens=listed(tokens))]
 
 
 def stage_columns(predictions: LayerPredictions, stages: list[str], target: Tokenizer) -> Columns:
@@ -65,7 +74,8 @@ def draw_prediction_tab(translation: Translation, model: ModelDescription) -> No
     """Draw softmax with temperature, and label smoothing with its effect on the loss."""
     step = choose_step(translation, "chance_step")
     logits, right_id = recorded_run(translation, step, whole=False).logits, translation.path[step - 1]
-    left, right = st.columns(2, gap="large")
+    with controls("chance"):
+        left, right = st.columns(2, gap="large")
     label = t("Temperature T")
     temperature = float(left.slider(label, 0.1, 5.0, TEMPERATURE, 0.1, key="chance_temperature", bind=URL))
     epsilon = float(right.slider(t("Label smoothing ε"), 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
@@ -79,13 +89,13 @@ def draw_prediction_tab(translation: Translation, model: ModelDescription) -> No
         if temperature != 1:
             series[f"T = {temperature:.1f}"] = warm_shares
         caption = t(
-            "softmax(logits / T): at T = {temperature:.1f} {token} gets {share:.1f} % and the choice is as wide as "
-            "among {warm:.2f} equally likely tokens; at T = 1, among {plain:.2f}.",
+            "softmax(logits / T): at T = {temperature:.1f} {token} gets {share:.1f} %, and the choice is as open as "
+            "one among {warm} equally likely tokens; at T = 1, as one among {plain}.",
             temperature=temperature,
             token=quoted(tokens[0]),
             share=100 * warm_shares[0],
-            warm=softmax.choices[1],
-            plain=softmax.choices[0],
+            warm=_as_many(softmax.choices[1]),
+            plain=_as_many(softmax.choices[0]),
         )
         draw_plot(figures.chances_plot(tokens, series, caption, t("Softmax with temperature")), "chance_plot")
     with right:
@@ -108,3 +118,8 @@ def draw_prediction_tab(translation: Translation, model: ModelDescription) -> No
             trained=model.train_config.label_smoothing,
         )
     )
+
+
+def _as_many(choices: float) -> str:
+    """A number of equally likely choices, without decimals that nobody could tell apart."""
+    return fixed(choices, 2 if choices < 10 else 0)

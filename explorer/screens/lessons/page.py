@@ -33,6 +33,13 @@ _LIST = """<style>
 [class*="st-key-lesson_entry_"] { flex-wrap: nowrap !important; }
 [class*="st-key-lesson_entry_"] > :last-child { flex: 1 1 0 !important; min-width: 0; }
 [class*="st-key-lesson_entry_"] button { min-width: 5.6rem; }
+[class*="st-key-lesson_entry_"] :has(> [data-testid="stImage"]) { flex: none; }
+@media (max-width: 640px) {
+  [class*="st-key-lesson_entry_"] { gap: 0.6rem; }
+  [class*="st-key-lesson_entry_"] > :has([data-testid="stImage"]) { flex: none; width: 52px !important; }
+  [class*="st-key-lesson_entry_"] img { width: 52px !important; }
+  [class*="st-key-lesson_entry_"] button { min-width: 0; padding: 0 0.6rem; }
+}
 </style>"""
 
 
@@ -129,6 +136,8 @@ def _draw_entry(number: int, lesson: Lesson) -> None:
     again = t("Again") if complete == len(lesson.steps) else t("Continue")
     row = st.container(key=f"lesson_entry_{lesson.name}", horizontal=True, vertical_alignment="center", gap="medium")
     with row:
+        if lesson.picture:
+            st.image(lesson.picture, width=96)
         st.button(
             again if begun else t("Start"),
             key=f"lesson_start_{lesson.name}",

@@ -19,7 +19,7 @@ from explorer.screens.masks.readings import readings
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_figure, draw_map, draw_table
-from explorer.web.page_parts import URL, draw_caption
+from explorer.web.page_parts import URL, controls, draw_caption
 from explorer.web.runs import metrics_of
 from model.analysis.mask_effects import Switches, attention_to_future, most_ahead
 from model.config import DecodeConfig
@@ -33,9 +33,10 @@ WITH, WITHOUT = "adjective-swap", "adjective-swap-unmasked"
 
 def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw one decoder head, and the probability of each token of the right translation, with and without the mask."""
-    translation, is_right = _with_target(translation)
-    lifted = st.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
-    _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
+    with controls("given"):
+        translation, is_right = _with_target(translation)
+        lifted = st.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
+        _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
     (closed,), (opened,) = (
         readings(translation.model, (sentence_of(translation),), Switches(causal=causal)) for causal in (True, False)
     )

@@ -15,7 +15,7 @@ from explorer.screens.masks.readings import batch_of, readings
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_map, draw_table
-from explorer.web.page_parts import URL, draw_caption
+from explorer.web.page_parts import URL, controls, draw_caption
 from model.analysis.mask_effects import (
     GreedyTranslation,
     Switches,
@@ -28,12 +28,15 @@ from model.points import Head
 
 ALONE, BATCH = "this sentence", "a padded batch"
 MAX_PADDING = 24
+_NOTHING = 5e-7  # change of a probability, which rounding may cause
 
 
 def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw one head for one sentence of a batch, before and after masking; each mask can be switched off."""
-    head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
-    left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
+    with controls("masks"):
+        head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
+        left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
+        below = st.container()
     batched = left.segmented_control(
         t("Batch"), [ALONE, BATCH], default=BATCH, required=True, key="masks_batch", bind=URL
     )
@@ -43,7 +46,8 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         causal=middle.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
         padding=right.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
     )
-    row = _choose_sentence(sentences, head[0]) if len(sentences) > 1 else 0
+    with below:
+        row = _choose_sentence(sentences, head[0]) if len(sentences) > 1 else 0
     reading = readings(translation.model, sentences, switches, head)[row]
     _draw_scores(reading, head, switches)
 
@@ -119,9 +123,14 @@ def draw_padding_tab(translation: Translation, model: ModelDescription) -> None:
 
 def _padding_caption(alone: GreedyTranslation, closed: GreedyTranslation, opened: GreedyTranslation | None) -> str:
     """A sentence on the changes by closed and open padding; `opened` is None if there is no padding."""
-    first = t(
-        "Closed padding changes nothing: no probability moved by more than {change:.4f} percentage points.",
-        change=100 * largest_change(alone, closed),
+    moved = largest_change(alone, closed)
+    first = (
+        t("Closed padding changes nothing: every probability is the same to six decimals.")
+        if moved < _NOTHING
+        else t(
+            "Closed padding hardly changes anything: no probability moved by more than {change:.4f} percentage points.",
+            change=100 * moved,
+        )
     )
     if opened is None:
         return f"{first} {t('Add padding to see what it does when it is open.')}"

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from explorer.decoding.masked_reading import MaskedReading, Sentence, companions_of, read_masked, sentence_of
+from explorer.decoding.masked_reading import (
+    MaskedReading,
+    Sentence,
+    companions_among,
+    companions_of,
+    read_masked,
+    sentence_of,
+)
 from explorer.decoding.translator import Translation
 from explorer.web import runtime
 from model.analysis.mask_effects import Switches
@@ -10,21 +17,25 @@ from model.config import EOS, PAD, DecodeConfig
 from model.points import Head
 
 FIRST_DECODER_HEAD: Head = ("decoder", 0, 0)
+MOST_BYTES = 50_000_000  # of weights; with a larger model, translating other sentences for the batch takes too long
 
 
 def batch_of(translation: Translation) -> tuple[Sentence, ...]:
-    """The current sentence, and examples of the model with other lengths."""
-    summary = runtime.models().get(translation.model, {"folder": "", "task": ""})
-    texts = companions_of(sentence_of(translation), runtime.describe(translation.model).source, summary)
+    """The current sentence, and examples of the model with other lengths; of a large model, its own first half."""
+    summary = runtime.models().get(translation.model, {"folder": "", "task": "", "bytes": 0})
+    if summary["bytes"] > MOST_BYTES:
+        texts = companions_among(translation.source.text, len(translation.source.ids), {})
+    else:
+        texts = companions_of(sentence_of(translation), runtime.describe(translation.model).source, summary)
     return tuple(map(sentence_of, (translation, *(_companion(translation, text) for text in texts))))
 
 
 def _companion(translation: Translation, text: str) -> Translation:
     """The translation of another sentence; if it is the beginning of the current one, the beginning of its target."""
-    other = runtime.translate(translation.model, text, DecodeConfig())
     if not translation.source.text.startswith(text):
-        return other
-    path = (*translation.path[: len(other.source.ids)][:-1], EOS)
+        return runtime.translate(translation.model, text, DecodeConfig())
+    tokens = len(runtime.describe(translation.model).source.encode(text).ids)
+    path = (*translation.path[:tokens][:-1], EOS)
     return runtime.translate(translation.model, text, DecodeConfig(), path)
 
 

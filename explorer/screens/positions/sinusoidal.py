@@ -18,7 +18,7 @@ from explorer.decoding.position_values import (
 from explorer.locale.messages import t
 from explorer.web import runtime
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.sinusoidal_checks import check_rotation
 from model.config import ModelConfig
 
@@ -30,7 +30,8 @@ MAX_WIDTH, MAX_LENGTH = 512, 128
 
 def choose_size(config: ModelConfig) -> TableSize:
     """Draw sliders for width, length and base; the width starts at the loaded model's."""
-    left, middle, right = st.columns(3, gap="large")
+    with controls("pe_size"):
+        left, middle, right = st.columns(3, gap="large")
     first = min(MAX_WIDTH, config.d_model + config.d_model % 2)
     width = left.slider(t("d_model (numbers per position)"), 4, MAX_WIDTH, first, 2, key="pe_width", bind=URL)
     length = middle.slider(t("Length (positions)"), 8, MAX_LENGTH, 64, key="pe_length", bind=URL)
@@ -127,7 +128,8 @@ def comparison(config: ModelConfig, difference: float | None) -> str:
 def draw_rotation_tab(model: ModelDescription) -> None:
     """Draw one sine–cosine pair as a clock hand, and M_k for every pair."""
     size = choose_size(model.model_config)
-    left, middle, right = st.columns(3, gap="large")
+    with controls("pe_rotation"):
+        left, middle, right = st.columns(3, gap="large")
     most = size.length - 1
     offset = int(left.slider(t("Offset k (positions)"), 1, most, min(5, most), key="pe_offset", bind=URL))
     last, position = most - offset, 0

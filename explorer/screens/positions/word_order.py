@@ -15,7 +15,7 @@ from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import runtime
 from explorer.web.figures import draw_map, draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from explorer.web.session import choose_example
 from model.analysis.word_order import Length, Shuffle, answer, shuffled_order, side_by_side
 from model.config import EOS, DecodeConfig
@@ -33,7 +33,8 @@ def draw_shuffle_tab(translation: Translation, model: ModelDescription) -> None:
     if len(tokens) < 3:
         st.info(t("A single token has no order. Type a longer sentence."))
         return
-    left, middle, right = st.columns([2, 2, 3], gap="large", vertical_alignment="bottom")
+    with controls("shuffle"):
+        left, middle, right = st.columns([2, 2, 3], gap="large", vertical_alignment="bottom")
     hint = t("Each number is another order of the words.")
     seed = left.slider(t("Shuffle number"), 1, 50, 1, key="pe_seed", bind=URL, help=hint)
     layer = middle.selectbox(t("Layer"), range(1, config.n_encoder_layers + 1), key="pe_layer", bind=URL) or 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
-from explorer.charts.attention_map import map_figure
+from explorer.browser import wire
+from explorer.browser.labelled_map import encode
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import NothingToCompare, compare, compare_rows, counterpart, pair_in_words, single_row
 from explorer.decoding.coordinates import Place
@@ -56,27 +58,29 @@ def test_masked_cells_have_no_number_anywhere() -> None:
     shown = planted("decoder")
     assert "10 of 25 cells are masked" in map_caption(shown)
     assert map_table(shown)[0]["2 je"] is None
-    figure = map_figure(shown)
-    assert np.isnan(np.asarray(figure.data[0].z, float)).sum() == 10
-    ground, marks = figure.data[1:]
-    np.testing.assert_array_equal(np.asarray(ground.z, float) == 1, shown.mask != 0)
-    assert len(marks.x) == 10
-    assert set(marks.hovertext) == {"masked: future"}
+    hidden = dataclasses.replace(shown, values=np.where(shown.mask != 0, np.inf, shown.values).astype(np.float32))
+    _, arrays = sent(hidden)
+    np.testing.assert_array_equal(arrays["mask"], shown.mask)
+    assert not arrays["values"][shown.mask != 0].any()
+    with pytest.raises(ValueError, match="not a number"):
+        sent(dataclasses.replace(hidden, mask=np.zeros_like(shown.mask)))
 
 
-def test_the_figure_has_queries_as_rows_and_keys_as_columns_and_tokens_are_no_markup() -> None:
+def sent(shown: LabelledMap, caption: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the browser gets of a map."""
+    return wire.read(encode(shown, caption))
+
+
+def test_the_browser_gets_queries_as_rows_and_keys_as_columns_with_their_labels_as_text() -> None:
     shown = planted("cross", 1, 2)
-    figure = map_figure(shown)
-    np.testing.assert_array_equal(np.asarray(figure.data[0].z, np.float32), shown.values)
-    assert figure.layout.yaxis.range == (4.5, -0.5), "query 1 on top"
-    assert figure.layout.xaxis.side == "top"
-    assert figure.layout.xaxis.title.text == "source (key)"
-    assert figure.layout.yaxis.title.text == "decoder reads (query)"
-    assert figure.layout.yaxis.ticktext[:2] == ("1 &lt;sos&gt; → je", "2 je → lis")
-    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
-    ticks = map_figure(planted(tokens=HOSTILE)).layout.xaxis.ticktext
-    assert ticks[0] == "1 &lt;/script&gt;"
-    assert len(set(ticks)) == len(HOSTILE), "repeated words stay apart"
+    header, arrays = sent(shown, "In words.")
+    np.testing.assert_array_equal(arrays["values"], shown.values)
+    assert (header["row_title"], header["column_title"]) == ("decoder reads (query)", "source (key)")
+    assert (header["rows"][:2], header["ends"][:2]) == (["1 <sos>", "2 je"], ["→ je", "→ lis"])
+    assert (header["top"], header["signed"], header["caption"]) == (1, False, "In words.")
+    columns = sent(planted(tokens=HOSTILE))[0]["columns"]
+    assert columns[0] == "1 </script>"
+    assert len(set(columns)) == len(HOSTILE), "repeated words stay apart"
 
 
 def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
@@ -87,7 +91,7 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     np.testing.assert_array_equal(both.values, other.values - one.values)
     assert (both.signed, both.scale) == (True, 1.0)
     assert map_caption(both).startswith("The largest difference is -1.000, where “1 <sos>” looks at “1 i”.")
-    assert (map_figure(both).data[0].zmin, map_figure(both).data[0].zmax) == (-1, 1)
+    assert (sent(both)[0]["signed"], sent(both)[0]["top"]) == (True, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
     of_cars = compare(one, cars)
@@ -127,34 +131,11 @@ def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
     assert map_caption(blind) == "Every cell of this map is masked."
 
 
-@pytest.mark.parametrize("size", [1, 100])
-def test_one_token_and_a_hundred_draw(size: int) -> None:
-    figure = map_figure(planted("encoder", tokens=tuple(f"s{i}" for i in range(size))))
-    assert len(figure.layout.xaxis.ticktext) <= 80
-    assert np.asarray(figure.data[0].z).shape == (size, size)
-
-
-def test_a_single_row_is_low_and_names_both_axes() -> None:
-    whole = planted("cross", 2, 2)
-    figure, full = map_figure(single_row(whole, 1)), map_figure(whole)
-    assert figure.layout.height < full.layout.height - 80
-    assert figure.layout.xaxis.title.text == whole.column_title
-    last, first = figure.layout.yaxis.range
-    assert first == -0.5
-    assert last - first > 1.5, "no strip of tall cells: more than a third of the height is left below the row"
-    [name] = (note for note in figure.layout.annotations if note.text == f"row: {whole.row_title}")
-    assert name.y == pytest.approx(1 - 1 / (last - first)), "the axis is named at the lower edge of the row"
-
-
-def test_numbers_are_written_only_where_there_is_room() -> None:
-    written = map_figure(planted("decoder")).data[0].text
-    assert [list(row) for row in written[:2]] == [["1", "", "", "", ""], ["1", "0", "", "", ""]]
-    both = difference(planted(head=1), planted(head=2), "B minus A")
-    assert {text for row in map_figure(both).data[0].text for text in row} <= {"0", "+1", "-1"}
-    maps = attention_maps(planted_trace(HOSTILE + HOSTILE[:4]), "cross")
-    few = labelled(maps, np.full((5, 12), 0.25, np.float32), "x")
-    assert map_figure(few).data[0].text is None, "in half of the page, twelve numbers would overlap"
-    assert map_figure(few, wide=True).data[0].text[0][0] == ".25"
+@pytest.mark.parametrize(("size", "most"), [(1, 1_000), (100, 60_000), (400, 600_000)])
+def test_one_token_and_hundreds_are_small_messages(size: int, most: int) -> None:
+    shown = planted("encoder", tokens=tuple(f"s{i}" for i in range(size)))
+    assert len(encode(shown, "")) < most
+    np.testing.assert_allclose(sent(shown)[1]["values"], shown.values, atol=5e-5)
 
 
 def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:

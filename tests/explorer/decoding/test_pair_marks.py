@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.charts.attention_map import map_figure
+from explorer.browser import wire
+from explorer.browser.labelled_map import encode
 from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.pair_marks import MOST_FRAMED, marked
 from explorer.decoding.shown_maps import ShownMaps
@@ -59,9 +60,9 @@ def test_of_many_differences_the_largest_are_framed() -> None:
 
 def test_figure_and_picture_have_the_marks() -> None:
     first, second, _ = marked(cross("a dog", "ein Hund", (1, 1)), cross("a cat", "eine Katze"))
-    figure = map_figure(first)
-    assert figure.layout.xaxis.ticktext == ("1 a", "≠ 2 dog")
-    assert [(shape.x0, shape.y1) for shape in figure.layout.shapes] == [(0.5, 1.5)]
+    header, _ = wire.read(encode(first, ""))
+    assert header["columns"] == ["1 a", "≠ 2 dog"]
+    assert header["frames"] == [[1, 1]]
     picture = picture_of(ShownMaps("both", "", (first, second), (), ("", ""), ViewOptions(view="head"), row=0))
     texts = [mark.text for mark in picture.marks if isinstance(mark, Text)]
     assert {"≠ 2 dog", "≠ 2 cat", "both", "t"} <= set(texts)

@@ -21,9 +21,12 @@ def test_a_library_is_in_order_and_names_what_is_broken(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(front.format("Second", 2), encoding="utf-8")
     (tmp_path / "b.md").write_text(front.format("First", 1), encoding="utf-8")
     (tmp_path / "c.md").write_text("no lesson", encoding="utf-8")
+    (tmp_path / "a.svg").write_text("<svg viewBox='0 0 96 64'/>", encoding="utf-8")
+    (tmp_path / "b.svg").write_text("<html><script></script></html>", encoding="utf-8")
     library = read_library(lesson_files(tmp_path))
     first, second = library.lessons
     assert (first.title, second.title) == ("First", "Second")
+    assert (first.picture, second.picture) == ("", "<svg viewBox='0 0 96 64'/>"), "what is no SVG is no picture"
     (problem,) = library.problems
     assert problem.startswith("c.md, line 1:")
     assert [library.find(name) for name in "abc"] == [second, first, None]

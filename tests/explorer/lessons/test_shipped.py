@@ -65,6 +65,7 @@ def test_a_lesson_has_five_to_ten_steps_with_questions_and_exercises(lesson: Les
         assert step.link is not None, f"{lesson.name}: '{step.title}' shows nothing"
         assert step.link.page, f"{lesson.name}: '{step.title}' opens no page"
     assert lesson.recap, f"{lesson.name}: nothing is summed up at the end"
+    assert lesson.picture.startswith("<svg "), f"{lesson.name}: the list has no picture of it"
     assert sum(step.question is not None for step in lesson.steps) >= len(lesson.steps) - 1
     assert any(step.done is not None for step in lesson.steps), "the app checks nothing that is done"
 

@@ -13,7 +13,6 @@ from model.analysis.mask_effects import (
     Switches,
     attention_to_future,
     attention_to_keys,
-    decoder_attention,
     first_difference,
     largest_change,
     mask_codes,
@@ -85,14 +84,6 @@ def test_padding_changes_an_answer_only_where_it_is_open_and_the_future_not_the_
     assert ahead.path[0] == alone.path[0], "the first token has no future to see"
     assert ahead.probabilities[0] == pytest.approx(alone.probabilities[0], abs=1e-6)
     assert ahead.probabilities[2] != pytest.approx(alone.probabilities[2], abs=1e-5)
-
-
-def test_the_last_map_is_a_square_without_the_mask() -> None:
-    model = tiny_model()
-    opened, closed = (decoder_attention(model, (5, 6, EOS), (1, 5, 6), causal=c) for c in (False, True))
-    assert opened.shape == closed.shape == (3, 4, 3, 3)
-    assert (opened > 0).all()
-    assert (closed[:, :, 0, 1:] == 0).all()
 
 
 def test_a_batch_is_padded_as_training_pads_it() -> None:

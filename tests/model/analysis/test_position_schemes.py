@@ -53,7 +53,10 @@ def kept(found: dict[str, Wish]) -> set[str]:
 )
 @pytest.mark.parametrize(("length", "d_model"), [(64, 64), (100, 32), (17, 8)])
 def test_what_each_scheme_breaks(rows: schemes.Rows, broken: set[str], length: int, d_model: int) -> None:
-    assert kept(wishes(rows, length, d_model)) == set(WISHES) - broken
+    found = wishes(rows, length, d_model)
+    assert kept(found) == set(WISHES) - broken
+    is_affine = rows in (schemes.integer_table, schemes.normalised_table)
+    assert is_affine == found["linear in the offset"].measurement.startswith("affine")
 
 
 def test_repeats_and_linear_maps_are_found_where_there_are_some() -> None:

@@ -17,6 +17,9 @@ def test_layer_predictions_follow_the_final_token_through_the_stages() -> None:
     assert found.final == 2
     assert found.final_probabilities == pytest.approx([0.2, 0.6], abs=1e-6)
     assert found.ranks.tolist() == [3, 1]
+    ruled = layer_predictions(probabilities.log(), never=(2, 0))
+    assert (ruled.final, ruled.ranks.tolist()) == (1, [2, 2]), "a token that is never chosen counts, and is not chosen"
+    assert ruled.never == (0, 2), "those in view are named"
 
 
 def test_effective_choices_are_those_of_equally_likely_tokens() -> None:

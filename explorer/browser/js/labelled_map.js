@@ -1,0 +1,147 @@
+// A single map with its labels: hovering, a click or the arrow keys say the number of a cell.
+
+import { cellUnder } from "./canvas.js";
+import { pixelOf, readTheme, setScale } from "./colours.js";
+import { finder, say } from "./dom.js";
+import { fitCells } from "./heads_layout.js";
+import { diverging } from "./machine_pictures.js";
+import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { cellNumber, clamp, fourDecimals } from "./numbers.js";
+import { readMessage } from "./wire.js";
+import { WHY_MASKED } from "./wording.js";
+
+/** @import { MapHeader } from "./structs" */
+/** @import { Find, Plot, Theme } from "./types" */
+/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, observer: ResizeObserver, width: number }} MapState */
+
+const WIDEST = 54; // size of a cell, in pixels
+const HIGH = 460; // of a map that does not scroll, in pixels
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
+export default function ({ data, parentElement: root }) {
+  const S = /** @type {MapState} */ (root.__map ??= create(root));
+  const { header, arrays } = readMessage(data);
+  const values = Float32Array.from(arrays.values.values);
+  Object.assign(S, { header, values, mask: arrays.mask.values, theme: themeOf(S.box, header), at: null });
+  draw(S);
+  return () => {
+    S.observer.disconnect();
+    delete root.__map;
+  };
+}
+
+/** @param {ParentNode} root */
+function create(root) {
+  const find = finder(root);
+  const S = /** @type {MapState} */ (
+    /** @type {unknown} */ ({ find, box: find(".labelled"), plot: NOWHERE, at: null, wish: { zoom: 1 }, width: 0 })
+  );
+  const canvas = /** @type {HTMLCanvasElement} */ (find("canvas"));
+  const over = (/** @type {MouseEvent} */ event) => {
+    const { query, key } = cellUnder(canvas, event, S.plot);
+    const inside = query >= 0 && key >= 0 && query < S.header.rows.length && key < S.header.columns.length;
+    return inside ? { row: query, column: key } : null;
+  };
+  canvas.onpointermove = (event) => event.pointerType !== "touch" && readOut(S, over(event) ?? S.at);
+  canvas.onpointerleave = () => readOut(S, S.at);
+  canvas.onclick = (event) => choose(S, over(event));
+  canvas.onkeydown = (event) => {
+    const direction = ARROWS[/** @type {keyof typeof ARROWS} */ (event.key)];
+    if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const { row, column } = S.at ?? { row: -direction[0], column: -direction[1] };
+    choose(S, {
+      row: clamp(row + direction[0], 0, S.header.rows.length - 1),
+      column: clamp(column + direction[1], 0, S.header.columns.length - 1),
+    });
+  };
+  listenToZoom(S.box, S.wish, () => draw(S));
+  S.observer = new ResizeObserver(() => S.header && S.width !== S.box.clientWidth && draw(S));
+  S.observer.observe(S.box);
+  return S;
+}
+
+/** The theme, with colours for numbers below and above zero if the map has both. @param {HTMLElement} box @param {MapHeader} header @returns {Theme} */
+function themeOf(box, { signed }) {
+  const theme = readTheme(box);
+  if (!signed) return theme;
+  const colour = diverging(theme, box.dataset.theme === "dark", 1);
+  const pixels = Array.from({ length: 256 }, (_, i) => colour(i / 127.5 - 1));
+  const scale = pixels.map((pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]);
+  setScale(theme, box, scale);
+  return { ...theme, inks: Uint32Array.from(scale, pixelOf) };
+}
+
+/** @param {MapState} S */
+function draw(S) {
+  const { header, theme, mask, at } = S;
+  const { signed, top, rows, ends, columns } = header;
+  const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
+  const frame = /** @type {HTMLElement} */ (S.find(".box"));
+  S.width = S.box.clientWidth;
+  if (!S.width) return;
+  const cells = { keys: columns.length, queries: rows.length, mask };
+  const labels = labelsOf(canvas, theme.font, { rows, ends, columns }, undefined, false);
+  const beside = labels.left + Math.max(labels.right, labels.over) + 3;
+  const fitting = fitCells([{ ...cells, beside, above: labels.above }], S.width - 6, HIGH);
+  S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, WIDEST));
+  S.right = labels.right;
+  Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
+  // Colours of signed numbers begin at -top.
+  const levels = signed ? S.values.map((value) => value + top) : S.values;
+  const scale = { top: signed ? 2 * top : top };
+  paintMap(canvas, theme, S.plot, {
+    cells,
+    rows: rows.length,
+    sheet: sheetOf(theme, cells, [levels], scale),
+    at: 0,
+    values: levels,
+    scale,
+    numberOf: header.numbers ? (level) => (signed ? signedNumber(level - top) : cellNumber(level)) : () => "",
+    labels,
+    titles: [header.row_title, header.column_title],
+    row: at?.row ?? null,
+    column: at?.column ?? null,
+    ruled: true,
+    sight: sightOf(frame),
+    marks: [
+      ...header.frames.map(([row, column]) => ({ row, column, colour: header.frame })),
+      ...(at ? [{ ...at, colour: theme.ink }] : []),
+    ],
+  });
+  canvas.setAttribute("aria-label", `${header.caption} Arrow keys move between cells.`);
+  canvas.dataset.plot = [S.plot.left, S.plot.top, S.plot.cell, rows.length, columns.length].join();
+  const [least, , most] = /** @type {HTMLElement[]} */ ([...S.find(".ramp").children]);
+  say(least, signed ? `−${short(top)}` : "0");
+  say(most, `${short(top)} ${header.unit}`);
+  readOut(S, at);
+}
+
+/** The end of a scale, as short as it can be read. @param {number} top */
+const short = (top) => `${Number(top.toPrecision(2))}`;
+
+/** A signed number of at most two decimals for a cell; "" if it would be 0. @param {number} value */
+function signedNumber(value) {
+  const size = Math.abs(value);
+  if (size < 0.005) return size < 1e-6 ? "0" : "";
+  const text = size < 9.95 ? size.toFixed(size < 1 ? 2 : 1) : size.toFixed(0);
+  return (value < 0 ? "−" : "+") + text.replace(/^0/, "");
+}
+
+/** Chooses a cell. @param {MapState} S @param {MapState["at"]} at */
+function choose(S, at) {
+  S.at = at;
+  draw(S);
+  if (at) bringIntoSight(/** @type {HTMLElement} */ (S.find(".box")), S.plot, S.right, at.row, at.column);
+}
+
+/** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at */
+function readOut({ find, header: { rows, ends, columns, unit, signed }, values, mask }, at) {
+  if (!at) return say(find("output"), "");
+  const i = at.row * columns.length + at.column;
+  const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
+  const number = signed ? values[i].toFixed(4) : fourDecimals(values[i]);
+  say(find("output"), `“${row}”, “${columns[at.column]}”: ${mask[i] ? WHY_MASKED[mask[i]] : `${unit} ${number}`}`);
+}

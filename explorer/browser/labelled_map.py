@@ -1,0 +1,56 @@
+"""A single map, painted in the browser as the maps of the Attention page are: labels fit, and long maps scroll.
+
+The message (wire.py) has the numbers as float32, and the mask. The weights of a large map have two bytes each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.browser import wire
+from explorer.browser.map_structs import MapHeader
+from explorer.browser.registration import component
+from explorer.charts.palette import FRAME
+from explorer.decoding.labelled_map import LabelledMap
+from model.trace import VISIBLE
+
+_component = component("labelled_map", "labelled_map")
+_DIGITS = 4  # of the weights of a map with more cells than this:
+_LARGE = 40_000
+
+
+def labelled_map_view(map_: LabelledMap, caption: str, *, key: str, numbers: bool = True) -> None:
+    """Draw a map; `caption` describes it in words, and `numbers` are written into cells that have room for them."""
+    _component(key=key, data=encode(map_, caption, numbers=numbers))
+
+
+def encode(map_: LabelledMap, caption: str, *, numbers: bool = True) -> bytes:
+    """Encode a map as a message; masked cells have the number 0, whatever they hold.
+
+    Raises:
+        ValueError: a visible cell is not a number.
+    """
+    values = np.where(map_.mask == VISIBLE, map_.values, 0).astype(np.float32)
+    if not np.isfinite(values).all():
+        raise ValueError(f"The map “{map_.title}” holds a value that is not a number.")
+    rows, columns = map_.marked_labels
+    header = MapHeader(
+        rows=list(rows),
+        ends=[f"→ {token}" for token in map_.predicted],
+        columns=list(columns),
+        row_title=map_.row_title,
+        column_title=map_.column_title,
+        unit=map_.unit,
+        top=map_.scale,
+        signed=map_.signed,
+        numbers=numbers,
+        frames=list(map_.marks.cells),
+        frame=FRAME,
+        caption=caption,
+    )
+    is_large = values.size > _LARGE and values.min() >= 0 and values.max() <= 1
+    arrays: dict[str, NDArray[Any]] = {"values": values, "mask": map_.mask.astype(np.uint8)}
+    return wire.write(vars(header), arrays, digits=_DIGITS if is_large else None)

@@ -1,0 +1,28 @@
+"""Types of single maps in the browser, as :mod:`explorer.browser.structs`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class MapHeader:
+    """One map with its labels, complete as they are written; `ends` says what rows predict (may be empty).
+
+    Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words,
+    and `numbers` are written into the cells where they fit. Cells (row, column, from 0) in `frames` have a frame of the
+    colour `frame`.
+    """
+
+    rows: list[str]
+    ends: list[str]
+    columns: list[str]
+    row_title: str
+    column_title: str
+    unit: str
+    top: float
+    signed: bool
+    numbers: bool
+    frames: list[tuple[int, int]]
+    frame: str
+    caption: str
