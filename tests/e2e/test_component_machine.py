@@ -101,7 +101,33 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
         carry_numbers()
     expect(machine.locator(".matrix tr")).to_have_count(4)
 
+    # A token is followed: from what is open on, by the keys; each stop opens its box and shows the token's numbers.
+    machine.get_by_role("button", name="Follow a token").click()
+    expect(machine.locator(".where")).to_have_text("Decoder layer 2 › cross-attention › head 3 › Softmax")
+    carry_numbers()
+    weight = shown.trace.cross[1, 2, 2].max()
+    expect(machine.locator(".stop-numbers [aria-selected]")).to_have_text(f"{weight:.3f}")
+    for name_of_part, part in (("Weighted values", "output"), ("Concatenation", "joined")):
+        page.keyboard.press("ArrowRight")
+        expect(machine.locator(".where")).to_contain_text(name_of_part)
+        reported = "calls.findLast(({ name }) => name === 'at').value.place.part"
+        page.wait_for_function(f"part => {reported} === part", arg=part)
+        assert place() == {"block": CROSS, "head": 3, "part": part, "step": 3}
+        carry_numbers()
+        expect(machine.locator(".stop-numbers .matrix tr")).to_have_count(2)
+        expect(machine.locator(".origin .equation")).to_contain_text("=")
+    token = machine.get_by_role("combobox", name="Token")
+    token.select_option("source 1")
+    expect(machine.locator(".following output")).to_contain_text("stage 1 of")
+    expect(diagram.locator(".source .tokens .current")).to_contain_text(shown.trace.src_tokens[1])
+    machine.get_by_role("button", name="Stop following").click()
+    expect(machine.locator(".following")).to_be_hidden()
+    diagram.get_by_role("button", name="Cross-attention, decoder layer 2").click()
+    diagram.get_by_role("button", name="Head 3 of Cross-attention, decoder layer 2").click()
+    diagram.get_by_role("button", name="Softmax of head 3").click()
+
     links = machine.locator(".links button:visible")
+    expect(links).to_have_count(2)
     assert links.all_inner_texts() == ["Head 3 in Attention →", "One cell →"], "but for pages that the source lacks"
     links.first.click()
     weights = shown.trace.cross[1, 2, 2]

@@ -104,7 +104,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(whole.locator(".folded")).to_have_count(2)
     assert sheet.evaluate("box => box.scrollWidth <= box.clientWidth")
     expect(page.locator(".st-key-phone_subject")).to_contain_text("adjective-swap · “I read red books”")
-    machine.locator(".controls").evaluate("controls => controls.scrollIntoView()")
+    machine.locator(".controls").first.evaluate("controls => controls.scrollIntoView()")
     for name in (
         "Encoder self-attention, encoder layer 1",
         "Masked decoder self-attention, decoder layer 2",

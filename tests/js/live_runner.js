@@ -14,6 +14,7 @@ import { readModel } from "../../explorer/browser/js/live/model.js";
 import { argmax, best, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
 import { originOf } from "../../explorer/browser/js/machine_origin.js";
+import { stopsOf } from "../../explorer/browser/js/machine_stops.js";
 import { placeOf, textOf } from "../../explorer/browser/js/machine_link.js";
 
 const { folder, rules, words, jobs } = JSON.parse(readFileSync(0, "utf8"));
@@ -88,6 +89,7 @@ const JOBS = {
     const read = (/** @type {any} */ part) => numbersOf(own, text, request, words, step, [part]).arrays[0];
     return spots.map((/** @type {any} */ spot) => originOf(words.machine, spot, sizes, read));
   },
+  stops: ({ side }) => stopsOf(words.machine.stages, words.machine.blocks, side),
   place({ text, step, steps }) {
     const place = placeOf(text, step, steps, words.machine);
     return { place, text: textOf(place) };

@@ -6,6 +6,7 @@ import { buttonsOf, finder, make, say } from "./dom.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
 import { zoomAfter } from "./machine_plan.js";
+import { drawTrail, listenToTrail } from "./machine_follow.js";
 import { keepNumbers, requestNumbers } from "./machine_numbers.js";
 import { ask, hasDetails, open, outwards, reportOf } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
@@ -17,11 +18,12 @@ import { end, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw 
 /** @import { MachineData, MachineState } from "./types" */
 
 const TEMPO = 900; // ms per step
-const COMMANDS = { "+": "in", "-": "out", 0: "fit" };
+const COMMANDS = { "+": "in", "-": "out", 0: "fit", t: "follow" };
 /** @type {[string, string][]} */
 const HELP = [
   ["Tab", "to the diagram; then ← → ↑ ↓ from block to block"],
   ["Enter", "open the block"],
+  ["T", "follow a token; the arrow keys then lead from stage to stage"],
   ["+ −", "larger, smaller"],
   ["0", "original size"],
 ];
@@ -37,6 +39,7 @@ export function mountMachine({ data, parentElement: root, source }) {
   take(S);
   return () => {
     end(S);
+    S.trail.player.stop();
     delete root.__machine;
   };
 }
@@ -62,6 +65,7 @@ function create(root) {
       point: "",
       first: 0,
       spot: null,
+      lit: null,
       unfolded: {},
       zoom: 1,
       speed: 1,
@@ -89,7 +93,10 @@ function create(root) {
   listenToPan(find(".sheet"));
   find("details").ontoggle = () => redraw(S);
   const escape = () => S.data && S.opened.block && open(S, outwards(S.opened));
-  listenToViewKeys(S, { commands: COMMANDS, help: HELP, run, escape });
+  const followed = listenToTrail(S);
+  const command = (/** @type {string} */ name) => S.data && (followed(name) || run(name));
+  S.find(".out").onclick = escape;
+  listenToViewKeys(S, { commands: COMMANDS, help: HELP, run: command, escape });
   listenToWidth(S, () => redraw(S));
   S.unsubscribe = listen(() => take(S));
   return S;
@@ -136,7 +143,7 @@ function load(S, data, body) {
 function draw(S) {
   S.frame = 0;
   if (!S.data) return;
-  S.missing = new Map();
+  Object.assign(S, { missing: new Map(), lit: null });
   const { target } = S.data;
   drawSteps(S, stepName(S.data, S.step));
   S.find(".untrained").hidden = S.data.trained;
@@ -152,10 +159,11 @@ function draw(S) {
     );
     says.dataset.words = words.join(" ");
   }
+  drawTrail(S);
+  drawPanel(S); // says which number is lit in the pictures
   drawMachine(S);
   S.find(".diagram").style.zoom = `${S.zoom}`;
   say(S.find(".zooms [value=fit]"), `${Math.round(100 * S.zoom)}\u202f%`);
-  drawPanel(S);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
   requestNumbers(S);
   if (S.data.stepwise && S.opened.block && !hasDetails(S) && S.details?.step !== S.step + 1) askLater(S);

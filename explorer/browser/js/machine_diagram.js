@@ -5,6 +5,7 @@ import { drawWires } from "./diagram.js";
 import { make, makeButton, say } from "./dom.js";
 import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
+import { bars, tokenList, wordList } from "./machine_ends.js";
 import { AFTER } from "./machine_link.js";
 import { measure, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
 import { planMachine } from "./machine_plan.js";
@@ -22,12 +23,10 @@ import {
   weightsRow,
 } from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
-import { goTo, redraw } from "./view.js";
+import { redraw } from "./view.js";
 
 /** @import { Kind, MachineBlock, MachineBox, MachineOpened, MachineState } from "./types" */
 
-const LINES = 7; // tokens in a box of tokens
-const OPTIONS = 5; // words in the box of the next word
 /** The sign before a part of a head, if it is not an arrow. @type {Record<string, string>} */
 const SIGNS = { query: "", key: "·", product: "=", value: "×", output: "=" };
 /** The short names of the parts, which fit into their boxes. @type {Record<string, string>} */
@@ -79,17 +78,38 @@ function build(S) {
   const focused = focus && stage.contains(focus) ? /** @type {HTMLButtonElement} */ (focus).value : null;
   Object.assign(S, { pictures: [], texts: [] });
   const frames = plan.frames.map((frame) => frameOf(frame));
-  const boxes = plan.boxes.flatMap((box) => boxOf(S, box));
+  const built = plan.boxes.map((box) => boxOf(S, box));
+  const held = built.map(([holder]) => holder);
+  const boxes = built.flat();
   const labels = plan.labels.map((label) => labelOf(label));
   stage.replaceChildren(drawWires(plan.wires, plan.width, plan.height), ...frames, ...labels, ...boxes);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
+  const before = S.boxes;
+  S.boxes = new Map(
+    plan.boxes.map((box, i) => [box.name, { ...box, offset: (S.width - plan.width) / 2, holder: held[i] }]),
+  );
   return () => {
+    if (before) glide(before, S.boxes);
     listenToArrows(S, stage, focused);
     reveal(
       S,
       plan.boxes.find(({ name: each }) => each === opened.block),
     );
   };
+}
+
+/** Moves each box from where it was to where it is, so that what opens is seen to open. @param {MachineState["boxes"]} before @param {MachineState["boxes"]} now */
+function glide(before, now) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  for (const [name, box] of now) {
+    const from = before.get(name);
+    if (!from) continue;
+    const [dx, dy] = [from.x + from.offset - box.x - box.offset, from.y - box.y];
+    const [wide, high] = [from.width / box.width, from.height / box.height];
+    if (!dx && !dy && wide === 1 && high === 1) continue;
+    const start = { transformOrigin: "0 0", transform: `translate(${dx}px, ${dy}px) scale(${wide}, ${high})` };
+    box.holder.animate([start, { transformOrigin: "0 0", transform: "none" }], { duration: 200, easing: "ease-out" });
+  }
 }
 
 /** Scrolls the diagram sideways to bring a block into view. @param {MachineState} S @param {MachineBox | undefined} box */
@@ -232,77 +252,6 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
 export const maskOf = (S, block) =>
   block.attention === "decoder" && !S.data.stepwise ? (row, key) => key > row : () => false;
 
-/** The tokens of a side, around the current one; each can be chosen. @param {MachineState} S @param {MachineBlock} block */
-function tokenList(S, block) {
-  const list = make("div", "tokens");
-  const ofSource = block.stack === "source";
-  const before = make("small", "more");
-  const after = make("small", "more");
-  const lines = Array.from({ length: LINES }, () => makeButton("token", make("small", "place"), make("bdi")));
-  list.append(before, ...lines, after);
-  S.texts.push(() => {
-    const tokens = tokensOf(S, ofSource ? "source" : "target");
-    const at = ofSource ? S.row : S.step;
-    const first = Math.max(0, Math.min(at - LINES + 2, tokens.length - LINES));
-    say(before, first ? `${first} more` : "");
-    say(after, tokens.length - first > LINES ? `${tokens.length - first - LINES} more` : "");
-    lines.forEach((line, i) => {
-      const token = tokens[first + i];
-      const [number, word] = line.children;
-      line.hidden = token === undefined;
-      if (token === undefined) return;
-      line.value = `token ${block.stack} ${i}`;
-      say(number, `${first + i + 1}`);
-      say(word, token);
-      line.title = ofSource ? "Follow this token through the encoder" : "Go to the step that reads this token";
-      line.classList.toggle("current", first + i === at);
-      line.onclick = () => {
-        if (ofSource) S.row = first + i;
-        else goTo(S, first + i);
-        redraw(S);
-      };
-    });
-  });
-  return list;
-}
-
-/** The likeliest next words; the chosen one is marked. @param {MachineState} S */
-function wordList(S) {
-  const list = make("span", "words");
-  const chosen = make("span", "chosen", make("bdi"), make("small"));
-  const lines = Array.from({ length: OPTIONS }, () => make("span", "option", make("bdi"), make("i"), make("small")));
-  list.append(chosen, ...lines);
-  S.texts.push(() => {
-    const { target, alternatives } = S.data;
-    say(chosen.children[0], target.predicted[S.step]);
-    say(chosen.children[1], wholePercent(target.probabilities[S.step]));
-    lines.forEach((line, i) => {
-      const token = alternatives.tokens[S.step][i];
-      const share = alternatives.probabilities[S.step][i];
-      const [word, bar, number] = line.children;
-      line.hidden = token === undefined;
-      if (token === undefined) return;
-      say(word, token);
-      say(number, wholePercent(share));
-      /** @type {HTMLElement} */ (bar).style.width = `${Math.round(34 * share)}px`;
-    });
-  });
-  return list;
-}
-
-/** @param {MachineState} S */
-function bars(S) {
-  const box = make("span", "bars");
-  const lines = Array.from({ length: OPTIONS }, () => make("i"));
-  box.append(...lines);
-  S.texts.push(() =>
-    lines.forEach((line, i) => {
-      line.style.width = `${Math.round(100 * (S.data.alternatives.probabilities[S.step][i] ?? 0))}%`;
-    }),
-  );
-  return box;
-}
-
 /** The content of an open attention block: its heads, or the parts of one head. @param {MachineState} S @param {MachineBlock} block */
 function insideOf(S, block) {
   const { head } = S.opened;
@@ -325,8 +274,9 @@ function headOf(S, block, head, narrow) {
   const button = makeButton("head", make("b", "", narrow ? `H${head}` : `Head ${head}`));
   button.value = openValue({ block: block.name, head, part: "" });
   button.setAttribute("aria-label", `Head ${head} of ${nameOf(S, block)}`);
-  button.onclick = () =>
-    open(S, { block: block.name, head: S.opened.head === head && !S.opened.part ? 0 : head, part: "" });
+  const closes = S.opened.head === head && !S.opened.part;
+  // From head to head, the open part stays.
+  button.onclick = () => open(S, { block: block.name, head: closes ? 0 : head, part: closes ? "" : S.opened.part });
   if (narrow) {
     button.classList.toggle("mine", S.opened.head === head);
     return button;
@@ -392,15 +342,29 @@ export function paintPart(S, block, part, canvas) {
   const count = tokensOf(S, side).length;
   const wide = MAPS.includes(part) ? tokensOf(S, keys).length : array.shape[1];
   const rows = Array.from({ length: count }, (_, r) => lineOf(array, r).slice(0, wide));
-  const marked = ofKeys ? -1 : rowFor(S, queries);
+  const { row: marked, column } = litIn(S, part, ofKeys ? -1 : rowFor(S, queries));
   const weights = part === "weights";
   const scale = weights ? (S.details?.full ?? 1) : scaleOf(array.values);
-  paintRows(canvas, S.theme, dark, { rows, scale, marked, maskedAt: weights ? maskOf(S, block) : undefined });
+  paintRows(canvas, S.theme, dark, { rows, scale, marked, column, maskedAt: weights ? maskOf(S, block) : undefined });
   const whole =
     part === "weights" || MAPS.includes(part)
       ? wide
       : (S.data.stages.find((each) => each.point === `${block.name}.${part}`)?.columns ?? wide);
   return `${count}×${whole}`;
+}
+
+/** The row and the column of a part that are lit: those of the chosen number, and those that it was computed from. @param {MachineState} S @param {string} part @param {number} usual */
+function litIn({ lit, opened }, part, usual) {
+  const of = lit?.head === opened.head || AFTER.includes(part) ? lit?.point.slice(lit.point.lastIndexOf(".") + 1) : "";
+  if (!lit || !of) return { row: usual, column: -1 };
+  const { row, column } = lit;
+  if (part === of) return { row, column };
+  if (MAPS.includes(of) && part === "key") return { row: column, column: -1 };
+  if (MAPS.includes(of) && part === "query") return { row, column: -1 };
+  if (MAPS.includes(of) && MAPS.includes(part)) return { row, column };
+  if (of === "output" && part === "weights") return { row, column: -1 };
+  if (of === "output" && part === "value") return { row: -1, column };
+  return { row: usual, column: -1 };
 }
 
 /** Lets arrow keys move between blocks; Tab reaches one of them. @param {MachineState} S @param {HTMLElement} stage @param {string | null} focused the button that had the focus */

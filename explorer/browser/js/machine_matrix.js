@@ -44,6 +44,7 @@ export function numbersOf(S) {
   const first = stage.columns ? clamp(S.first, 0, stage.columns - 1) : 0;
   const matrix = matrixOf(S, stage, head, first);
   const spot = spotIn(S, stage, matrix, head);
+  S.lit = spot;
   return [
     toolsOf(S, stage, matrix),
     matrix.numbers ? tableOf(S, stage, matrix, spot) : make("p", "hint", "Requesting the numbers …"),
@@ -52,19 +53,25 @@ export function numbersOf(S) {
   ];
 }
 
+/** A point at the row of the followed token; whole, if its rows are not those of the token's side. @param {MachineState} S @param {MachineStage} stage @param {number} head @param {string} side */
+export const rowOfToken = (S, stage, head, side) =>
+  matrixOf(S, stage, head, 0, stage.side === side && stage.point !== "logits" ? rowFor(S, side) : undefined);
+
 /** The chosen number, or in the current row the largest. @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix @param {number} head @returns {MachineSpot | null} */
-export function spotIn(S, stage, { rows, columns, first, numbers, ids, width }, head) {
+export function spotIn(S, stage, { rows, base, columns, first, numbers, ids, width }, head) {
   const { spot } = S;
-  const isShown = (/** @type {MachineSpot} */ { column }) => (ids ? ids.includes(column) : column < width);
-  if (spot && spot.point === stage.point && spot.head === head && isShown(spot) && (ids || spot.row < rows.length))
-    return ids ? { ...spot, row: S.step } : spot;
+  const { point } = stage;
+  const isShown = (/** @type {MachineSpot} */ { row, column }) =>
+    row >= base && row < base + rows.length && (ids ? ids.includes(column) : column < width);
+  if (spot && spot.point === point && spot.head === head && isShown(spot)) return spot;
   if (!numbers) return null;
-  const row = ids ? 0 : clamp(rowFor(S, stage.side), 0, rows.length - 1);
-  const line = [...lineOf(numbers, row).slice(0, columns.length)].map((value) =>
-    Number.isNaN(value) ? -1 : Math.abs(value),
+  const row = clamp(rowFor(S, stage.side) - base, 0, rows.length - 1);
+  const line = [...lineOf(numbers, row)].slice(0, columns.length);
+  const best = line.reduce(
+    (most, value, i) => (Math.abs(value) > Math.abs(line[most]) || Number.isNaN(line[most]) ? i : most),
+    0,
   );
-  const best = line.indexOf(Math.max(...line));
-  return { point: stage.point, head, row: ids ? S.step : row, column: ids ? ids[best] : first + best };
+  return { point, head, row: base + row, column: ids ? ids[best] : first + best };
 }
 
 /** What chooses the numbers on screen, and copies them. @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix */
@@ -132,9 +139,9 @@ export function lead(S, spot) {
 }
 
 /** @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix @param {MachineSpot | null} spot */
-function tableOf(S, stage, { rows, columns, first, numbers, ids }, spot) {
+export function tableOf(S, stage, { rows, base, columns, first, numbers, ids }, spot) {
   const table = make("table", "matrix");
-  const row = spot ? (ids ? 0 : spot.row) : -1;
+  const row = spot ? spot.row - base : -1;
   const column = spot ? (ids ? ids.indexOf(spot.column) : spot.column - first) : -1;
   const name = (/** @type {string} */ text, /** @type {boolean} */ lit, /** @type {string} */ scope) =>
     Object.assign(make("th", lit ? "lit" : "", make("bdi", "", text)), { scope });
@@ -161,7 +168,7 @@ function tableOf(S, stage, { rows, columns, first, numbers, ids }, spot) {
   table.setAttribute("role", "grid");
   table.setAttribute("aria-label", `${stage.title}: choose a number to see where it is from`);
   const choose = (/** @type {number} */ r, /** @type {number} */ c) => {
-    const to = { point: stage.point, head: spot?.head ?? 0, row: ids ? S.step : r, column: ids ? ids[c] : first + c };
+    const to = { point: stage.point, head: spot?.head ?? 0, row: base + r, column: ids ? ids[c] : first + c };
     S.spot = to;
     S.refocus = true;
     redraw(S);
@@ -244,6 +251,20 @@ export function cardOf(S, stage, spot) {
   card.append(make("h4", "", head), make("p", "equation", sums), make("p", "hint", words));
   if (origin.terms.length && names) card.append(termsOf(S, origin.terms, names));
   return card;
+}
+
+/** Where the probability of the chosen token is from, as far as its score has arrived. @param {MachineState} S */
+export function probabilityText(S) {
+  const { alternatives, target } = S.data;
+  const stage = /** @type {MachineStage} */ (S.data.stages.find(({ point }) => point === "logits"));
+  const scores = matrixOf(S, stage, 0, 0).numbers?.values;
+  const chosen = alternatives.ids[S.step].indexOf(target.predicted_ids[S.step]);
+  if (!scores || chosen < 0) return "";
+  const power = Math.exp(scores[chosen] - scores[0]);
+  const all = S.data.vocabulary.toLocaleString("en");
+  // The largest score has the power e^0 = 1, so the sum of all powers is 1 ÷ its probability.
+  const sum = short(1 / alternatives.probabilities[S.step][0]);
+  return `Where is ${short(target.probabilities[S.step])} from? e^(${short(scores[chosen])} − ${short(scores[0])}) ÷ sum = ${short(power)} ÷ ${sum}: the score of “${target.predicted[S.step]}” less the largest score, as a power of e, divided by the sum of these powers of all ${all} tokens.`;
 }
 
 /** The terms of an operation as a table; each leads to where its number is from. @param {MachineState} S @param {OriginTerm[]} terms @param {{ name: (term: OriginTerm, i: number) => string, a: string, b: string, product: ((term: OriginTerm) => number) | null, result: string }} names */

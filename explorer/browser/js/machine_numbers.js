@@ -62,27 +62,32 @@ export const keysOf = (S, { block }) => (blockOf(S, block)?.attention === "decod
 /**
  * A point at this step as a matrix; its numbers are undefined until they have arrived.
  * @param {MachineState} S @param {MachineStage} stage @param {number} head from 1, if it has heads @param {number} first the first column of a long vector
+ * @param {number} [only] the one row to show, instead of all
  * @returns {MachineMatrix}
  */
-export function matrixOf(S, stage, head, first) {
+export function matrixOf(S, stage, head, first, only) {
   const { point, side, op } = stage;
-  const rows = rowsOf(S, stage);
+  const named = rowsOf(S, stage);
+  const rows = only === undefined ? named : named.slice(only, only + 1);
+  const base = only ?? 0;
+  const asked = only === undefined ? { row: 0, rows: countOf(S, side) } : { row: only, rows: 1 };
   const cut = (/** @type {string} */ name, /** @type {Partial<TensorSlice>} */ more) =>
-    slice(S, { name, head: 0, row: 0, rows: countOf(S, side), column: 0, columns: 1, ...more });
+    slice(S, { name, head: 0, ...asked, column: 0, columns: 1, ...more });
   const one = isHeaded(S, stage) ? head : 0;
   if (point === "logits") return logitsOf(S, stage);
-  if (op === "ids") return { rows, columns: ["id"], first: 0, width: 1, numbers: cut(point, {}) };
+  if (op === "ids") return { rows, base, columns: ["id"], first: 0, width: 1, numbers: cut(point, {}) };
   if (stage.columns) {
     const columns = Math.min(WINDOW, stage.columns - first);
     const names = Array.from({ length: columns }, (_, i) => `${first + i + 1}`);
     const isInitial = point === "decoder.initial";
-    const numbers = cut(point, { head: one, column: first, columns, ...(isInitial && { rows: rows.length }) });
-    return { rows, columns: names, first, width: stage.columns, numbers };
+    const numbers = cut(point, { head: one, column: first, columns, ...(isInitial && { row: 0, rows: rows.length }) });
+    return { rows, base, columns: names, first, width: stage.columns, numbers };
   }
   const keys = keysOf(S, stage);
   const columns = tokensOf(S, keys).map((token, i) => `${i + 1} ${token}`);
-  const numbers = op === "dot" ? productsOf(S, stage, head) : cut(point, { head: one, columns: countOf(S, keys) });
-  return { rows, columns, first: 0, width: columns.length, numbers };
+  const numbers =
+    op === "dot" ? productsOf(S, stage, head, asked) : cut(point, { head: one, columns: countOf(S, keys) });
+  return { rows, base, columns, first: 0, width: columns.length, numbers };
 }
 
 /** The names of the rows. @param {MachineState} S @param {MachineStage} stage */
@@ -101,6 +106,7 @@ function logitsOf(S, { point }) {
   const values = Float32Array.from(parts, (part) => part?.values[0] ?? 0);
   return {
     rows: [`${step + 1} ${data.target.tokens[step]}`],
+    base: step,
     columns,
     first: 0,
     width: columns.length,
@@ -109,11 +115,12 @@ function logitsOf(S, { point }) {
   };
 }
 
-/** The product of each query and each key. @param {MachineState} S @param {MachineStage} stage @param {number} head @returns {Numbers | undefined} */
-function productsOf(S, { reads, block, side, point }, head) {
+/** The product of each query and each key. @param {MachineState} S @param {MachineStage} stage @param {number} head @param {{ row: number, rows: number }} asked @returns {Numbers | undefined} */
+function productsOf(S, { reads, block, point }, head, asked) {
   const width = /** @type {MachineStage} */ (S.data.stages.find((stage) => stage.point === reads[0])).columns;
-  const [queries, keys] = [side, keysOf(S, /** @type {MachineStage} */ ({ block, point }))].map((each, i) =>
-    slice(S, { name: reads[i], head, row: 0, rows: countOf(S, each), column: 0, columns: width }),
+  const all = { row: 0, rows: countOf(S, keysOf(S, /** @type {MachineStage} */ ({ block, point }))) };
+  const [queries, keys] = [asked, all].map((rows, i) =>
+    slice(S, { name: reads[i], head, ...rows, column: 0, columns: width }),
   );
   return queries && keys && products(queries, keys);
 }

@@ -4,7 +4,8 @@ import { isolated } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
 import { looksAt, nameOf, paintPart, paintPicture } from "./machine_diagram.js";
-import { numbersOf } from "./machine_matrix.js";
+import { stopShown, trailNumbers } from "./machine_follow.js";
+import { numbersOf, probabilityText } from "./machine_matrix.js";
 import { short } from "./machine_origin_text.js";
 import { projectionsOf } from "./machine_projections.js";
 import {
@@ -40,6 +41,7 @@ export function drawPanel(S) {
         " › ",
       );
   say(S.find(".panel h3"), title);
+  S.find(".out").hidden = !block;
   for (const tab of buttonsOf(S.find, ".depths")) {
     tab.setAttribute("aria-selected", `${tab.value === S.depth}`);
     tab.tabIndex = tab.value === S.depth ? 0 : -1;
@@ -161,6 +163,8 @@ function words(S, block, content) {
   );
   const canvas = make("canvas", "large");
   canvas.setAttribute("role", "img");
+  const stop = stopShown(S);
+  if (stop?.stage) return content.replaceChildren(text, ...trailNumbers(S, stop));
   const projections =
     block.attention && (!head || ["", "query", "key", "value"].includes(part)) ? projectionsOf(S, block) : [];
   const drawn = head ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
@@ -205,7 +209,8 @@ function currentNumbers(S, block) {
         make("bdi", "token target", word),
         ` ${wholePercent(data.alternatives.probabilities[step][i])}`,
       ]);
-    return [make("p", "", "Likeliest now: ", ...options, ".")];
+    const from = block.kind === "linear" ? [] : [make("p", "", probabilityText(S))];
+    return [make("p", "", "Likeliest now: ", ...options, "."), ...from];
   }
   if (block.kind === "tokens") {
     const side = isTarget(block) ? "target" : "source";

@@ -81,11 +81,11 @@ export function diverging(theme, dark, scale) {
 }
 
 /**
- * Paints rows × columns of colours over a whole canvas, and a frame around one row (-1 for none).
+ * Paints rows × columns of colours over a whole canvas, and frames around one row and one column (-1 for none).
  * @param {HTMLCanvasElement} canvas
- * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, ink: string }} picture
+ * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, column?: number, ink: string }} picture
  */
-export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
+export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -1, ink }) {
   const [wide, high] = sizes.get(canvas) ?? sizeOf(canvas);
   const ratio = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(wide * ratio), Math.round(high * ratio)];
@@ -99,11 +99,13 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
   );
   ctx.imageSmoothingEnabled = rows > h || columns > w;
   ctx.drawImage(small, 0, 0, w, h);
-  if (marked < 0 || marked >= rows || rows < 2) return;
   ctx.strokeStyle = ink;
   ctx.lineWidth = Math.max(1, ratio);
   const line = ctx.lineWidth / 2;
-  ctx.strokeRect(line, (marked * h) / rows + line, w - 2 * line, Math.max(h / rows - 2 * line, 1));
+  if (marked >= 0 && marked < rows && rows > 1)
+    ctx.strokeRect(line, (marked * h) / rows + line, w - 2 * line, Math.max(h / rows - 2 * line, 1));
+  if (column >= 0 && column < columns && columns > 1)
+    ctx.strokeRect((column * w) / columns + line, line, Math.max(w / columns - 2 * line, 1), h - 2 * line);
 }
 
 /**
@@ -111,15 +113,15 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
  * @param {HTMLCanvasElement} canvas
  * @param {Theme} theme
  * @param {boolean} dark
- * @param {{ rows: ArrayLike<number>[], scale: number, marked: number, maskedAt?: (row: number, key: number) => boolean }} tensor `scale` has the full colour
+ * @param {{ rows: ArrayLike<number>[], scale: number, marked: number, column?: number, maskedAt?: (row: number, key: number) => boolean }} tensor `scale` has the full colour
  */
-export function paintRows(canvas, theme, dark, { rows, scale, marked, maskedAt }) {
+export function paintRows(canvas, theme, dark, { rows, scale, marked, column, maskedAt }) {
   const colour = maskedAt
     ? (/** @type {number} */ weight) => theme.inks[levelOf(weight, { top: scale })]
     : diverging(theme, dark, scale);
   const colourOf = (/** @type {number} */ row, /** @type {number} */ column) =>
     maskedAt?.(row, column) ? theme.grey : colour(rows[row][column]);
-  paint(canvas, { columns: rows[0]?.length ?? 0, rows: rows.length, marked, ink: theme.ink, colourOf });
+  paint(canvas, { columns: rows[0]?.length ?? 0, rows: rows.length, marked, column, ink: theme.ink, colourOf });
 }
 
 /** The magnitude that 98 % of the numbers stay below. @param {ArrayLike<number>} values */

@@ -561,6 +561,8 @@ export interface Numbers {
 /** A point at this step: names of rows and columns, the first column on screen, and how many there are in all. */
 export interface MachineMatrix {
   rows: string[];
+  /** The row of the point that is the first one here. */
+  base: number;
   columns: string[];
   first: number;
   width: number;
@@ -581,6 +583,19 @@ export interface OriginTerm {
   b: number;
   from: MachineSpot;
   with?: MachineSpot;
+}
+/** A stop of a followed token: what opens there, and the point, if it has one. */
+export interface TrailStop {
+  block: string;
+  part: string;
+  stage: MachineStage | undefined;
+}
+/** The way of a token, with a player of its own; `data` is null while none is followed. */
+export interface MachineTrail extends Omit<ViewState, "data"> {
+  data: MachineData | null;
+  side: "source" | "target";
+  head: number;
+  stops: TrailStop[];
 }
 /** The operation behind a number: `result` is computed from the terms, `recorded` is what the model computed. */
 export interface MachineOrigin {
@@ -622,11 +637,16 @@ export interface MachineState extends ViewState {
   spot: MachineSpot | null;
   /** Whether all terms of a long sum are shown, and whether the chosen number gets the focus. */
   allTerms: boolean;
+  /** The number that is lit in the pictures. */
+  lit: MachineSpot | null;
+  trail: MachineTrail;
   refocus: boolean;
   unfolded: Record<string, number[]>;
   zoom: number;
   built: string;
   plan: MachinePlan;
+  /** The boxes of the diagram on screen. */
+  boxes: Map<string, MachineBox & { offset: number; holder: HTMLElement }>;
   /** Functions that repaint the pictures of the diagram. */
   pictures: (() => void)[];
   /** Functions that update its texts. */

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from explorer.browser import wire
-from explorer.browser.machine_model import exported
+from explorer.browser.machine_model import exported, machine_of
 from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import MachineView, encode, encode_details
 from explorer.browser.machine_stages import short_name, stages_of
@@ -215,6 +215,44 @@ def test_where_each_number_is_from_agrees_with_the_tensors(name: str, tmp_path: 
                 read = read[from_["head"] - 1] if read.dim() == 3 else read
                 assert term["a"] == pytest.approx(float(read[from_["row"], from_["column"]]), abs=1e-3), spot
     assert {stage.op for stage in stages.values()} - {"other"} >= {"linear", "dot", "softmax", "mix", "join", "lookup"}
+
+
+HEAD = "query key value product scores masked weights output joined out_proj"
+FEED = "linear1 activation linear2"
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "wanted"),
+    [
+        ("post-norm", "source", f"{HEAD} residual1 norm1 {FEED} residual2 norm2"),
+        ("adjective-swap", "target", f"{HEAD} residual1 norm1 {HEAD} residual2 norm2 {FEED} residual3 norm3"),
+        ("reverse", "source", f"norm1 {HEAD} residual1 norm2 {FEED} residual2"),
+        ("reverse", "target", f"norm1 {HEAD} residual1 norm2 {HEAD} residual2 norm3 {FEED} residual3"),
+    ],
+)
+def test_a_followed_token_passes_every_box_in_order(name: str, side: str, wanted: str, tmp_path: Path) -> None:
+    folder = folder_of(name, tmp_path)
+    config = load_model(folder).model_config
+    [stops] = run(folder, [{"do": "stops", "side": side}], exported(config))
+    stack = "encoder" if side == "source" else "decoder"
+    passed = [stop["stage"]["point"] if stop.get("stage") else stop["block"] for stop in stops]
+    first = [point for point in passed if point.startswith(f"{stack}.0.")]
+    own = [point for point in first if side == "target" or not point.startswith("decoder")]
+    assert [short_name(point) for point in own] == wanted.split()
+    start = [point for point in passed if point.startswith("src." if side == "source" else "tgt.")]
+    assert [short_name(point) for point in start] == ["tokens", "embedding", "scaled", "positions"]
+    if side == "source":
+        assert [short_name(point) for point in passed[passed.index("memory") + 1 :]] == (
+            ["key", "value"] * config.n_decoder_layers
+        ), "it waits in cross-attention"
+    else:
+        assert passed[-3:] == ["logits", "softmax", "word"]
+    parts = machine_of(config).parts
+    kinds = {block.name: block.attention for block in blocks_of(config)}
+    for stop in stops:
+        kind = kinds[stop["block"]]
+        assert bool(kind) == bool(stop["part"]), stop
+        assert not kind or stop["part"] in parts[kind], "each opens a box"
 
 
 def test_numbers_that_do_not_exist_or_are_too_many_are_not_sent() -> None:

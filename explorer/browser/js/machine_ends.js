@@ -1,0 +1,82 @@
+// What the first and the last blocks of the machine hold: tokens, and the likeliest next words.
+
+import { make, makeButton, say } from "./dom.js";
+import { tokensOf } from "./machine_state.js";
+import { wholePercent } from "./numbers.js";
+import { goTo, redraw } from "./view.js";
+
+/** @import { MachineBlock, MachineState } from "./types" */
+
+const LINES = 7; // tokens in a box of tokens
+const OPTIONS = 5; // words in the box of the next word
+
+/** The tokens of a side, around the current one; each can be chosen. @param {MachineState} S @param {MachineBlock} block */
+export function tokenList(S, block) {
+  const list = make("div", "tokens");
+  const ofSource = block.stack === "source";
+  const before = make("small", "more");
+  const after = make("small", "more");
+  const lines = Array.from({ length: LINES }, () => makeButton("token", make("small", "place"), make("bdi")));
+  list.append(before, ...lines, after);
+  S.texts.push(() => {
+    const tokens = tokensOf(S, ofSource ? "source" : "target");
+    const at = ofSource ? S.row : S.step;
+    const first = Math.max(0, Math.min(at - LINES + 2, tokens.length - LINES));
+    say(before, first ? `${first} more` : "");
+    say(after, tokens.length - first > LINES ? `${tokens.length - first - LINES} more` : "");
+    lines.forEach((line, i) => {
+      const token = tokens[first + i];
+      const [number, word] = line.children;
+      line.hidden = token === undefined;
+      if (token === undefined) return;
+      line.value = `token ${block.stack} ${i}`;
+      say(number, `${first + i + 1}`);
+      say(word, token);
+      line.title = ofSource ? "Follow this token through the encoder" : "Go to the step that reads this token";
+      line.classList.toggle("current", first + i === at);
+      line.onclick = () => {
+        if (ofSource) S.row = first + i;
+        else goTo(S, first + i);
+        redraw(S);
+      };
+    });
+  });
+  return list;
+}
+
+/** The likeliest next words; the chosen one is marked. @param {MachineState} S */
+export function wordList(S) {
+  const list = make("span", "words");
+  const chosen = make("span", "chosen", make("bdi"), make("small"));
+  const lines = Array.from({ length: OPTIONS }, () => make("span", "option", make("bdi"), make("i"), make("small")));
+  list.append(chosen, ...lines);
+  S.texts.push(() => {
+    const { target, alternatives } = S.data;
+    say(chosen.children[0], target.predicted[S.step]);
+    say(chosen.children[1], wholePercent(target.probabilities[S.step]));
+    lines.forEach((line, i) => {
+      const token = alternatives.tokens[S.step][i];
+      const share = alternatives.probabilities[S.step][i];
+      const [word, bar, number] = line.children;
+      line.hidden = token === undefined;
+      if (token === undefined) return;
+      say(word, token);
+      say(number, wholePercent(share));
+      /** @type {HTMLElement} */ (bar).style.width = `${Math.round(34 * share)}px`;
+    });
+  });
+  return list;
+}
+
+/** @param {MachineState} S */
+export function bars(S) {
+  const box = make("span", "bars");
+  const lines = Array.from({ length: OPTIONS }, () => make("i"));
+  box.append(...lines);
+  S.texts.push(() =>
+    lines.forEach((line, i) => {
+      line.style.width = `${Math.round(100 * (S.data.alternatives.probabilities[S.step][i] ?? 0))}%`;
+    }),
+  );
+  return box;
+}
