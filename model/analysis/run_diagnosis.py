@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from statistics import median
 from typing import Literal
 
@@ -107,7 +108,7 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
     diverged    the training loss is far above its lowest: by half a nat, and by half of the previous gain; or it rose
                 above the loss of guessing, and nearly nothing is right
     few         fewer than 20 held-out sentences were scored, so that the score says nothing
-    learned     99 % exactly right (or a BLEU of 99), or of those that can be
+    learned     99 % exactly right (or a BLEU of 99), or of those that can be; at the end or, but for chance, before
     memorising  the validation loss has risen by 5 % above its lowest, or is five times the training loss, which is
                 nearly 0, while the score on validation is neither good nor rising
     stuck       the loss has not fallen for a third of the run, and the model has learned little
@@ -184,16 +185,20 @@ def _few(curves: Curves, ended: bool) -> Diagnosis | None:
 
 
 def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
-    if not curves.score or _share(curves, curves.score[-1][1]) < FEW_WRONG:
+    if not curves.score:
         return None
-    since = curves.score[-1][0]
-    for step, value in reversed(curves.score):
-        if _share(curves, value) < FEW_WRONG:
-            break
-        since = step
+    last, (at, best) = curves.score[-1][1], max(curves.score, key=lambda point: point[1])
+    # A sentence less than at another evaluation may be chance.
+    if _share(curves, best) < FEW_WRONG or max(_share(curves, last), _upper(curves, last)) < FEW_WRONG:
+        return None
+    since, reached = at, f"; it was {_score_text(curves, best)} at update {at:,.0f}"
+    if _share(curves, last) >= FEW_WRONG:
+        right = takewhile(lambda point: _share(curves, point[1]) >= FEW_WRONG, reversed(curves.score))
+        since = min(step for step, _ in right)
+        reached = f", first reached at update {since:,.0f}"
     return Diagnosis(
         "learned",
-        f"Learned: {_score_text(curves, curves.score[-1][1])}, first reached at update {since:,.0f}."
+        f"Learned: {_score_text(curves, last)}{reached}."
         f"{_shows_little(curves)}{' Longer training cannot improve this score.' if not _shows_little(curves) else ''}",
         int(since),
         ("try", "more pairs") if _shows_little(curves) else ("try",),

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow  # real runs
 SETTINGS = {
     "Updates (steps)": 160,
     "Updates between evaluations": 20,
-    "Tokens per batch": 512,
+    "Tokens per batch": 170,
     "Warm-up updates": 20,
 }
 
