@@ -1,8 +1,8 @@
 """Thumbnails of all heads, lettered and framed by their roles; a click opens a head or chooses it.
 
 It is our own component, because with a Plotly figure the Probe page would wait for all of Plotly to load. The message
-(wire.py) has one byte for each cell of each map: its share of the grid's largest cell, where 255 is 1. That is as fine
-as the colour scale, and the cells are not shown as numbers.
+(wire.py) has one byte for each cell of each map: how far it is above uniform attention, where 255 is the end of the
+scale. That is as fine as the colour scale, and the cells are not shown as numbers.
 """
 
 from __future__ import annotations
@@ -102,4 +102,4 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
 
 
 def _bytes(grid: RoleGrid) -> NDArray[np.uint8]:
-    return np.rint(255 * np.clip(grid.maps / grid.largest, 0, 1)).astype(np.uint8)
+    return np.rint(255 * np.clip(grid.above_uniform / grid.largest, 0, 1)).astype(np.uint8)

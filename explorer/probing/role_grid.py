@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
 from explorer.decoding.names import index_name
 from explorer.locale.text import listed, percent
 from explorer.probing.measurement import Probe, Scores
-from explorer.probing.pattern_shares import BINS
+from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
 from explorer.probing.roles import LETTERS, Role
 from explorer.probing.tables import roles
 from model.config import ATTENTION_KINDS, AttentionKind
 
 THUMBNAILS = (
     "Each thumbnail is a head's mean map over the sample: queries from top to bottom and keys from left to right, by "
-    "how far along the sentence they are. The letters and the frame show the role; a dotted frame means no clear role."
+    "how far along the sentence they are. Colour begins above uniform attention. The letters and the frame show the "
+    "role; a dotted frame means no clear role."
 )
+LENGTHS = range(8, 41)  # tokens
+LEAST_SCALE = 0.25  # of the weight: the colour scale ends no earlier, so that uniform attention stays pale
 Place = tuple[int, int]  # layer and head, from 0
+
+
+@lru_cache(maxsize=2)
+def _uniform(*, causal: bool) -> Scores:
+    """[bin, bin]: the most that uniform attention has in a cell in sentences of usual lengths.
+
+    With a causal mask it depends on the length: the first rows, which have one key or two, fill other cells.
+    """
+    masks = (np.tri(n, dtype=np.bool_) if causal else np.ones((n, n), dtype=np.bool_) for n in LENGTHS)
+    most: Scores = np.max([relative_map(uniform_like(seen)) for seen in masks], axis=0)
+    return most
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +52,30 @@ class RoleGrid:
     chosen: Sequence[Place] = ()
 
     @property
+    def above_uniform(self) -> Scores:
+        """[layer, head, bin, bin]: how far each cell is above uniform attention, 0 where it is not."""
+        above: Scores = np.maximum(self.maps - _uniform(causal=self.kind == "decoder"), 0.0)
+        return above
+
+    @property
     def largest(self) -> float:
-        """The largest cell of all maps, which is the upper end of the colour scale; 1 if all are zero."""
-        return float(self.maps.max()) or 1.0
+        """The upper end of the colour scale: the largest cell above uniform attention, at least `LEAST_SCALE`."""
+        return max(LEAST_SCALE, float(self.above_uniform.max()))
 
     def caption(self) -> str:
         """State how many heads have a role, what the letters mean, and where the largest cell is."""
         clear = [role for role in self.roles.values() if role.clear]
         letters = {part: LETTERS[part] for role in clear for part in role.name.split(" + ")}
         named = listed(f"{short} = {name}" for name, short in letters.items())
-        layer, head, row, column = np.unravel_index(int(self.maps.argmax()), self.maps.shape)
+        above = self.above_uniform
+        layer, head, row, column = np.unravel_index(int(above.argmax()), above.shape)
+        text = f"{len(clear)} of {len(self.roles)} {self.kind} heads have a clear role{f' ({named})' if named else ''}."
+        if float(above.max()) < LEAST_SCALE:
+            return f"{text} No cell is far above uniform attention."
         return (
-            f"{len(clear)} of {len(self.roles)} {self.kind} heads have a clear role{f' ({named})' if named else ''}. "
-            f"The largest cell ({percent(self.largest)} of the weight) is in {index_name(int(layer), int(head))}, "
-            f"{percent((row + 0.5) / BINS)} down and {percent((column + 0.5) / BINS)} across."
+            f"{text} The cell furthest above uniform attention (by {percent(float(above.max()))} of the weight) is in "
+            f"{index_name(int(layer), int(head))}, {percent((row + 0.5) / BINS)} down and "
+            f"{percent((column + 0.5) / BINS)} across."
         )
 
 

@@ -56,8 +56,8 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
   say(title, capitalised(kind));
   say(caption, grid.caption);
   const [least, , largest] = legend.children[0].children;
-  say(least, "0");
-  say(largest, `${wholePercent(grid.largest)} of the weight`);
+  say(least, "uniform");
+  say(largest, `+${wholePercent(grid.largest)} of the weight`);
   tiles.setAttribute("aria-label", `${capitalised(kind)} heads`);
   tiles.style.setProperty("--heads", `${heads}`);
   const cells = children(tiles, layers * (heads + 1), () => make("div"));

@@ -9,8 +9,8 @@ import pytest
 
 from explorer.browser import wire
 from explorer.browser.role_grid import colour_of, encode, head_from
-from explorer.probing.pattern_shares import BINS
-from explorer.probing.role_grid import RoleGrid
+from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
+from explorer.probing.role_grid import LEAST_SCALE, RoleGrid
 from explorer.probing.roles import LETTERS, NO_ROLE, Role
 
 SINK = Role("sink: first token + previous token", ("first", "previous"), "")
@@ -18,7 +18,7 @@ PLAIN = Role(NO_ROLE, (), "")
 MAPS = np.random.default_rng(0).random((2, 3, BINS, BINS))
 ENCODER = RoleGrid("encoder", MAPS, {place: SINK if place == (1, 2) else PLAIN for place in np.ndindex(2, 3)})
 CROSS = RoleGrid(
-    "cross", np.ones((1, 2, BINS, BINS)) / 4, dict.fromkeys(np.ndindex(1, 2), PLAIN), {(0, 1): "off"}, [(0, 0)]
+    "cross", np.ones((1, 2, BINS, BINS)) / 2, dict.fromkeys(np.ndindex(1, 2), PLAIN), {(0, 1): "off"}, [(0, 0)]
 )
 
 
@@ -27,12 +27,31 @@ def test_every_cell_and_every_head_is_sent() -> None:
     assert header["choosing"]
     first, second = header["grids"]
     assert (first["kind"], first["layers"], first["heads"], first["bins"]) == ("encoder", 2, 3, BINS)
-    np.testing.assert_allclose(arrays["encoder"] * first["largest"] / 255, MAPS, atol=0.5 / 255 * MAPS.max() + 1e-9)
+    above = np.maximum(MAPS - 1 / BINS, 0)
+    np.testing.assert_allclose(arrays["encoder"] * first["largest"] / 255, above, atol=0.5 / 255 * MAPS.max() + 1e-9)
     assert set(arrays["cross"].ravel()) == {255}, "each kind has a scale of its own"
-    assert second["largest"] == 0.25
+    assert second["largest"] == pytest.approx(0.5 - 1 / BINS)
     assert [tile["name"] for tile in first["tiles"]] == [f"L{layer} H{head}" for layer in (1, 2) for head in (1, 2, 3)]
     assert [tile["letters"] for tile in first["tiles"]] == [""] * 5 + ["S1+Pv"], "a role shows without its colour"
     assert [(tile["mark"], tile["chosen"]) for tile in second["tiles"]] == [("", True), ("off", False)]
+
+
+def test_uniform_attention_is_pale_and_rows_without_a_choice_do_not_set_the_scale() -> None:
+    for kind, causal in (("encoder", False), ("decoder", True)):
+        for length in (9, 30):
+            seen = np.tri(length, dtype=np.bool_) if causal else np.ones((length, length), np.bool_)
+            maps = relative_map(uniform_like(seen))[None, None]
+            grid = RoleGrid(kind, maps, {(0, 0): PLAIN})
+            _, arrays = wire.read(encode((grid,), choosing=False))
+            assert grid.largest == LEAST_SCALE
+            shades = arrays[kind].reshape(BINS, BINS)
+            assert not shades.any(), "uniform attention has no colour"
+            assert "No cell is far above uniform attention." in grid.caption()
+    previous = np.eye(30, k=-1, dtype=np.float32)
+    previous[0, 0] = 1
+    grid = RoleGrid("decoder", relative_map(previous)[None, None], {(0, 0): PLAIN})
+    assert "The cell furthest above uniform attention" in grid.caption()
+    assert np.unravel_index(grid.above_uniform.argmax(), grid.maps.shape)[2] > 0
 
 
 def test_a_role_has_one_colour_and_its_letters_are_explained() -> None:
