@@ -20,7 +20,7 @@ from explorer.browser.registration import component
 from explorer.browser.structs import GridHead, RoleGridHeader, RoleGridsHeader, RoleTile
 from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.names import index_name
-from explorer.probing.role_grid import RoleGrid
+from explorer.probing.role_grid import SCALE, RoleGrid
 from explorer.probing.roles import LETTERS, Role
 from model.points import Head
 
@@ -85,7 +85,7 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
         layers=layers,
         heads=heads,
         bins=bins,
-        largest=grid.largest,
+        largest=SCALE,
         caption=grid.caption(),
         tiles=[
             RoleTile(
@@ -102,4 +102,4 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
 
 
 def _bytes(grid: RoleGrid) -> NDArray[np.uint8]:
-    return np.rint(255 * np.clip(grid.above_uniform / grid.largest, 0, 1)).astype(np.uint8)
+    return np.rint(255 * np.clip(grid.above_uniform / SCALE, 0, 1)).astype(np.uint8)

@@ -22,7 +22,8 @@ THUMBNAILS = (
     "role; a dotted frame means no clear role."
 )
 LENGTHS = range(8, 41)  # tokens
-LEAST_SCALE = 0.25  # of the weight: the colour scale ends no earlier, so that uniform attention stays pale
+SCALE = 0.4  # of the weight above uniform attention: from there on, a cell has the full colour
+SMALLEST = 0.1  # a cell that is named as above uniform attention
 Place = tuple[int, int]  # layer and head, from 0
 
 
@@ -57,11 +58,6 @@ class RoleGrid:
         above: Scores = np.maximum(self.maps - _uniform(causal=self.kind == "decoder"), 0.0)
         return above
 
-    @property
-    def largest(self) -> float:
-        """The upper end of the colour scale: the largest cell above uniform attention, at least `LEAST_SCALE`."""
-        return max(LEAST_SCALE, float(self.above_uniform.max()))
-
     def caption(self) -> str:
         """State how many heads have a role, what the letters mean, and where the largest cell is."""
         clear = [role for role in self.roles.values() if role.clear]
@@ -70,7 +66,7 @@ class RoleGrid:
         above = self.above_uniform
         layer, head, row, column = np.unravel_index(int(above.argmax()), above.shape)
         text = f"{len(clear)} of {len(self.roles)} {self.kind} heads have a clear role{f' ({named})' if named else ''}."
-        if float(above.max()) < LEAST_SCALE:
+        if float(above.max()) < SMALLEST:
             return f"{text} No cell is far above uniform attention."
         return (
             f"{text} The cell furthest above uniform attention (by {percent(float(above.max()))} of the weight) is in "

@@ -26,7 +26,8 @@ INTERVALS = 2  # evaluations are so far apart that a smaller difference in updat
 LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
 COMPARISONS = 4  # of each arm with the first one
 
-_UNDECIDED = "not told apart from {}"
+_UNDECIDED = "is not told apart from {}"
+_PLURAL = {"is": "are", "has": "have", "needs": "need", "failed": "failed"}  # the verbs that phrases begin with
 
 
 @dataclass(frozen=True)
@@ -98,23 +99,23 @@ def _relations_of(
     if base is None or own is None:
         return [
             scored(
-                "failed in every run" if own is None else "not comparable with {}, whose runs all failed",
+                "failed in every run" if own is None else "is not comparable with {}, whose runs all failed",
                 difference=False,
             )
         ]
     found = []
     if score and abs(own.mean - base.mean) >= MARGIN:
-        found.append(scored(("better" if own.mean > base.mean else "worse") + " than {}", difference=True))
+        found.append(scored(f"is {'better' if own.mean > base.mean else 'worse'} than {{}}", difference=True))
     elif equal:
-        found.append(scored(f"as good as {{}}, within {arm.metric.text(MARGIN)}", difference=False))
+        found.append(scored(f"is as good as {{}}, within {arm.metric.text(MARGIN)}", difference=False))
     steps, base_steps = mean_and_range(arm.updates()), mean_and_range(first.updates())
     if updates and steps and base_steps and abs(steps.mean - base_steps.mean) >= INTERVALS * _interval(first, arm):
-        phrase = ("sooner" if steps.mean < base_steps.mean else "later") + f" than {{}} at {arm.target}, in updates"
+        phrase = f"needs {'fewer' if steps.mean < base_steps.mean else 'more'} updates to {arm.target} than {{}}"
         found.append(Relation(arm, phrase, True, steps, base_steps, _whole))
     nats, base_nats = mean_and_range(arm.losses()), mean_and_range(first.losses())
     large = nats and base_nats and max(nats.mean, base_nats.mean) >= LOSS_FACTOR * min(nats.mean, base_nats.mean)
-    if loss and nats and base_nats and large and not any(each.phrase.endswith("than {}") for each in found):
-        phrase = f"{'surer' if nats.mean < base_nats.mean else 'less sure'} than {{}}, by the loss in nats"
+    if loss and nats and base_nats and large and not score:
+        phrase = f"has a {'lower' if nats.mean < base_nats.mean else 'higher'} loss in nats than {{}}"
         found.append(Relation(arm, phrase, True, nats, base_nats, "{:.2g}".format))
     return found or [scored(_UNDECIDED, difference=False)]
 
@@ -144,10 +145,10 @@ def verdict(arms: Sequence[ArmRuns]) -> str:
 
 def _sentence(first: ArmRuns, phrase: str, stated: Sequence[Relation], n_others: int) -> str:
     names, relation = listed(f"'{each.arm.label}'" for each in stated), stated[0]
-    verb = "" if phrase.startswith("failed") else "is " if len(stated) == 1 else "are "
-    beside = phrase.format(f"'{first.label}'")
+    verb, _, rest = phrase.partition(" ")
+    said = f"{verb if len(stated) == 1 else _PLURAL[verb]} {rest}".format(f"'{first.label}'")
     if relation.own is None or relation.first is None:
-        return f"{names} {verb}{beside}."
+        return f"{names} {said}."
     values = listed(each.own.text(each.write) for each in stated if each.own)
     counts = {len(each.arm.runs) for each in stated}
     runs = (
@@ -155,7 +156,7 @@ def _sentence(first: ArmRuns, phrase: str, stated: Sequence[Relation], n_others:
         if counts == {len(first.runs)}
         else f"{listed(str(len(each.arm.runs)) for each in stated)} against {plural(len(first.runs), 'run')}"
     )
-    text = f"{names} {verb}{beside}: {values} against {relation.first.text(relation.write)}"
+    text = f"{names} {said}: {values} against {relation.first.text(relation.write)}"
     cannot = relation.phrase == _UNDECIDED and _too_few(first, [each.arm for each in stated], n_others)
     return f"{text}, {runs}{', too few to tell any difference' if cannot else ''}."
 

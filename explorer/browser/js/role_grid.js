@@ -57,7 +57,7 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
   say(caption, grid.caption);
   const [least, , largest] = legend.children[0].children;
   say(least, "uniform");
-  say(largest, `+${wholePercent(grid.largest)} of the weight`);
+  say(largest, `+${wholePercent(grid.largest)} of the weight or more`);
   tiles.setAttribute("aria-label", `${capitalised(kind)} heads`);
   tiles.style.setProperty("--heads", `${heads}`);
   const cells = children(tiles, layers * (heads + 1), () => make("div"));

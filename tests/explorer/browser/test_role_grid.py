@@ -10,7 +10,7 @@ import pytest
 from explorer.browser import wire
 from explorer.browser.role_grid import colour_of, encode, head_from
 from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
-from explorer.probing.role_grid import LEAST_SCALE, RoleGrid
+from explorer.probing.role_grid import SCALE, RoleGrid
 from explorer.probing.roles import LETTERS, NO_ROLE, Role
 
 SINK = Role("sink: first token + previous token", ("first", "previous"), "")
@@ -27,10 +27,10 @@ def test_every_cell_and_every_head_is_sent() -> None:
     assert header["choosing"]
     first, second = header["grids"]
     assert (first["kind"], first["layers"], first["heads"], first["bins"]) == ("encoder", 2, 3, BINS)
-    above = np.maximum(MAPS - 1 / BINS, 0)
+    above = np.clip(MAPS - 1 / BINS, 0, SCALE)
     np.testing.assert_allclose(arrays["encoder"] * first["largest"] / 255, above, atol=0.5 / 255 * MAPS.max() + 1e-9)
-    assert set(arrays["cross"].ravel()) == {255}, "each kind has a scale of its own"
-    assert second["largest"] == pytest.approx(0.5 - 1 / BINS)
+    assert set(arrays["cross"].ravel()) == {255}, "full colour from there on"
+    assert first["largest"] == second["largest"] == SCALE, "all kinds have one scale"
     assert [tile["name"] for tile in first["tiles"]] == [f"L{layer} H{head}" for layer in (1, 2) for head in (1, 2, 3)]
     assert [tile["letters"] for tile in first["tiles"]] == [""] * 5 + ["S1+Pv"], "a role shows without its colour"
     assert [(tile["mark"], tile["chosen"]) for tile in second["tiles"]] == [("", True), ("off", False)]
@@ -43,7 +43,6 @@ def test_uniform_attention_is_pale_and_rows_without_a_choice_do_not_set_the_scal
             maps = relative_map(uniform_like(seen))[None, None]
             grid = RoleGrid(kind, maps, {(0, 0): PLAIN})
             _, arrays = wire.read(encode((grid,), choosing=False))
-            assert grid.largest == LEAST_SCALE
             shades = arrays[kind].reshape(BINS, BINS)
             assert not shades.any(), "uniform attention has no colour"
             assert "No cell is far above uniform attention." in grid.caption()
