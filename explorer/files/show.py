@@ -25,14 +25,21 @@ from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.view_options import is_view
 from explorer.files.standalone_page import THEMES, Recording, Theme, page
 from explorer.files.tensors import AttentionError, by_layer
+from explorer.locale.text import plural
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
 
 MOST_DIGITS = 4  # more would not fit into two bytes
+NEXT_READ = "next token read"  # what follows a row of a given target: the model need not have predicted it
 MOST_EXACT = 200_000  # weights up to which a page has float32 by default; it is then smaller than a megabyte
 Digits = int | Literal["auto"] | None
 VIEWS = ("steps", "heads", "head", "lines", "text")
 _PARAMETERS = {"src_tokens": "source", "read_tokens": "target"}
+_SIDES: dict[AttentionKind, tuple[str, str]] = {
+    "encoder": ("source", "source"),
+    "decoder": ("target", "target"),
+    "cross": ("target", "source"),
+}  # of queries and keys
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,7 @@ def show(
     theme: Theme = "auto",
     height: int = 720,
     digits: Digits = "auto",
+    sentence: int = 1,
 ) -> Page:
     """Show attention in a notebook: step by step, all heads, one head, lines, or the shaded sentence.
 
@@ -88,10 +96,12 @@ def show(
         show(encoder=out.encoder_attentions, decoder=out.decoder_attentions, cross=out.cross_attentions,
              source=source_tokens, target=target_tokens)                       # T5, MarianMT
 
-    A kind of attention is a list with a tensor [1, head, query, key] for each layer; after `generate`, a list of such
-    lists, one for each step; or one array [layer, head, query, key]. Rows must sum to 1. Tokens are strings. `target`
-    are the tokens that the decoder read; after `generate` it may be the whole output, whose last token was predicted
-    but never read.
+    A kind of attention is a list with a tensor [batch, head, query, key] for each layer; after `generate`, a list of
+    such lists, one for each step; or one array [layer, head, query, key]. Rows must sum to 1. Tokens are strings.
+    `target` are the tokens that the decoder read; after `generate` it may be the whole output, whose last token was
+    predicted but never read. If the model was given a target (teacher forcing), the page says "next token read" instead
+    of "predicts". Of a batch, `sentence` (from 1) is shown, with a list of tokens for each sentence or the tokens of
+    that one; padding at the end is left out. Layers may differ in their number of heads.
 
     `title` is a heading, such as the model's name. `view` is "steps", "heads", "head", "lines" or "text", the last four
     with options as in the app's address ("lines.words"); by default "steps" if there is cross-attention, otherwise
@@ -110,9 +120,9 @@ def show(
     if (attention is None) == (not given):
         raise AttentionError("Give either a trace or a file, or at least one of encoder, decoder and cross.")
     if attention is None:
-        name, trace, notes = "", *_of_tensors(given, source, target)
+        name, (trace, notes, was_given) = "", _of_tensors(given, source, target, sentence)
     else:
-        name, trace, notes = _recorded(attention)
+        (name, trace, notes), was_given = _recorded(attention), False
     kinds = kinds_of(trace)
     if kind and kind not in kinds:
         raise AttentionError(f"kind is {kind!r}, but there is only attention of the kinds {', '.join(kinds)}.")
@@ -122,7 +132,7 @@ def show(
     options = "" if view == "steps" else view
     count = sum(trace.weights(each).size for each in kinds)
     content = page(
-        [Recording(Decoding(trace, seq, model, _predicted_ids(trace)))],
+        [Recording(Decoding(trace, seq, model, _predicted_ids(trace), chosen_by=NEXT_READ if was_given else "chosen"))],
         place_in(trace, kind=kind or kinds[-1], layer=layer, head=head, step=1),
         title=model,
         facts=notes,
@@ -170,20 +180,26 @@ def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
 
 
 def _of_tensors(
-    given: dict[AttentionKind, Any], source: Sequence[str] | None, target: Sequence[str] | None
-) -> tuple[AttentionTrace, tuple[str, ...]]:
-    """Build the trace of any model's tensors, with remarks about it."""
-    sides = {"source": _tokens("source", source), "target": _tokens("target", target)}
+    given: dict[AttentionKind, Any], source: Any, target: Any, sentence: int
+) -> tuple[AttentionTrace, tuple[str, ...], bool]:
+    """Build the trace of any model's tensors, with remarks about it, and whether its target was given to the model."""
+    sides = {"source": _tokens("source", source, sentence), "target": _tokens("target", target, sentence)}
     arrays: dict[str, NDArray[Any]] = {}
     predicted: list[str] = []
+    remarks: dict[str, None] = {}
+    was_given = False
     for kind, tensor in given.items():
-        weights, generated = by_layer(kind, tensor)
+        weights, generated, of_batch = by_layer(kind, tensor, sentence)
+        remarks |= dict.fromkeys(of_batch)
+        weights = _without_padding(kind, weights, sides)
         rows, tokens = weights.shape[2], sides["target"]
         if kind != "encoder" and tokens is not None and len(tokens) == rows + 1:
             # The last token was predicted but never read.
             sides["target"], predicted = tokens[:-1], tokens[1:]
         elif generated and not predicted and tokens is not None and len(tokens) == rows:
             predicted = [*tokens[1:], UNKNOWN]
+        elif kind != "encoder" and not generated and not predicted and tokens is not None and len(tokens) == rows:
+            predicted, was_given = [*tokens[1:], UNKNOWN], True
         arrays[kind] = weights
     for name, side in _PARAMETERS.items():
         if sides[side] is not None:
@@ -196,7 +212,25 @@ def _of_tensors(
         raise AttentionError(str(unfit)) from None
     for kind in given:
         _check_sums(kind, trace.weights(kind))
-    return trace, tuple(notes)
+    return trace, (*remarks, *notes), was_given
+
+
+def _without_padding(
+    kind: AttentionKind, weights: NDArray[np.float32], sides: dict[str, list[str] | None]
+) -> NDArray[np.float32]:
+    """Cut rows and columns after the last token of a sentence that is shorter than its batch."""
+    for axis, side in zip((2, 3), _SIDES[kind], strict=True):
+        tokens = sides[side]
+        size = weights.shape[axis]
+        if tokens is not None and 0 < len(tokens) < size:
+            kept, rest = np.split(weights, [len(tokens)], axis=axis)
+            if axis == 3 and rest.any():
+                raise AttentionError(
+                    f"{kind} has {plural(size, 'key')}, but {side} has {plural(len(tokens), 'token')}, and the rest is "
+                    f"no padding: it has weights."
+                )
+            weights = kept
+    return weights
 
 
 def _check_sums(kind: AttentionKind, weights: NDArray[np.float32]) -> None:
@@ -209,9 +243,14 @@ def _check_sums(kind: AttentionKind, weights: NDArray[np.float32]) -> None:
         )
 
 
-def _tokens(name: str, tokens: Sequence[str] | None) -> list[str] | None:
+def _tokens(name: str, tokens: Any, sentence: int) -> list[str] | None:
+    """The tokens of one sentence; `tokens` may hold a list for each sentence of a batch."""
     if tokens is None:
         return None
+    if not isinstance(tokens, str) and tokens and all(isinstance(each, list | tuple) for each in tokens):
+        if not 1 <= sentence <= len(tokens):
+            raise AttentionError(f"sentence is {sentence}, but {name} has {plural(len(tokens), 'list')} of tokens.")
+        tokens = tokens[sentence - 1]
     token_list = [tokens] if isinstance(tokens, str) else list(tokens)
     if isinstance(tokens, str) or not all(isinstance(token, str) for token in token_list):
         raise AttentionError(

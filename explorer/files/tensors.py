@@ -25,24 +25,42 @@ class AttentionError(UserError):
     """Tensors or tokens cannot be shown; the message says which, and what to do."""
 
 
-def by_layer(kind: AttentionKind, given: Any) -> tuple[Floats, bool]:
-    """Convert one kind to [layer, head, query, key]; also says whether it was generated step by step.
+def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats, bool, tuple[str, ...]]:
+    """Convert one kind to [layer, head, query, key]; also says whether it was generated step by step, and remarks.
+
+    Of a batch, `sentence` (from 1) is taken. In a layer with fewer heads than another one, the mean of its heads stands
+    in the place of each missing one, so that the mean over heads is right; a remark says so.
 
     Raises:
-        AttentionError: a tensor is missing, differs in shape from the others, or has more than one sentence.
+        AttentionError: a tensor is missing, differs in queries or keys from the others, or lacks that sentence.
     """
     if isinstance(given, list | tuple) and not given:
         raise AttentionError(f"{kind} is an empty list. {_EAGER}")
     if isinstance(given, list | tuple) and isinstance(given[0], list | tuple) and _holds_tensors(given[0]):
-        return _joined_steps(kind, given), True
-    layers = [_layer(f"layer {number} of {kind}", tensor) for number, tensor in enumerate(_axis(kind, given), start=1)]
+        return _joined_steps(kind, given, sentence), True, _of_batch(given[0][0], sentence)
+    axis = _axis(kind, given)
+    layers = [_layer(f"layer {number} of {kind}", tensor, sentence) for number, tensor in enumerate(axis, start=1)]
     for number, layer in enumerate(layers[1:], start=2):
-        if layer.shape != layers[0].shape:
+        if layer.shape[1:] != layers[0].shape[1:]:
             raise AttentionError(
                 f"Layer {number} of {kind} is {list(layer.shape)} [head, query, key], but layer 1 is "
-                f"{list(layers[0].shape)}; all layers need the same heads, queries and keys."
+                f"{list(layers[0].shape)}; layers may differ in heads, not in queries and keys. Show them one by one: "
+                f"show({kind}=[attentions[{number - 1}]], …)."
             )
-    return np.stack(layers), False
+    most = max(len(layer) for layer in layers)
+    remarks = [
+        f"Layer {number} of {kind} has {plural(len(layer), 'head')}: the mean of them stands in for each further one."
+        for number, layer in enumerate(layers, start=1)
+        if len(layer) < most
+    ]
+    full = [np.concatenate([layer, *[layer.mean(axis=0, keepdims=True)] * (most - len(layer))]) for layer in layers]
+    return np.stack(full), False, (*_of_batch(axis[0], sentence), *remarks)
+
+
+def _of_batch(tensor: Any, sentence: int) -> tuple[str, ...]:
+    """Which sentence of a batch is shown, if there is more than one."""
+    shape: Sequence[int] = getattr(tensor, "shape", ())
+    return (f"Sentence {sentence} of {shape[0]} in the batch.",) if len(shape) == 4 and shape[0] > 1 else ()
 
 
 _EAGER = (
@@ -68,18 +86,18 @@ def _axis(kind: str, given: Any) -> Sequence[Any] | NDArray[Any]:
     return array
 
 
-def _layer(name: str, given: Any) -> Floats:
-    """Convert one layer to [head, query, key], without the batch axis."""
+def _layer(name: str, given: Any, sentence: int = 1) -> Floats:
+    """Convert one layer to [head, query, key], that of one sentence of a batch."""
     array = _array(name, given)
-    if array.ndim == 4 and array.shape[0] != 1:
-        raise AttentionError(
-            f"{name[0].upper()}{name[1:]} has a batch of {array.shape[0]}: show one sentence at a time, for instance "
-            "[layer[:1] for layer in attentions]; generate with num_beams=1."
-        )
     if array.ndim == 4:
-        array = array[0]
+        if not 1 <= sentence <= array.shape[0]:
+            raise AttentionError(
+                f"{name[0].upper()}{name[1:]} has a batch of {array.shape[0]}, and sentence is {sentence}, counted "
+                "from 1. After a beam search, rows are hypotheses: generate with num_beams=1."
+            )
+        array = array[sentence - 1]
     if array.ndim != 3 or 0 in array.shape:
-        raise AttentionError(f"{name[0].upper()}{name[1:]} is {list(array.shape)}, not [batch of 1, head, query, key].")
+        raise AttentionError(f"{name[0].upper()}{name[1:]} is {list(array.shape)}, not [batch, head, query, key].")
     return array
 
 
@@ -99,15 +117,17 @@ def _array(name: str, given: Any) -> Floats:
         raise AttentionError(f"{name[0].upper()}{name[1:]} is not an array of numbers ({unfit}).") from None
 
 
-def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]]) -> Floats:
+def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]], sentence: int) -> Floats:
     """Join the rows of all steps into one map; keys that a step did not have yet get weight 0.
 
     A step has only its new queries, or all queries so far (without a cache), of which the new ones are taken.
     """
-    first = [_layer(f"step 1, layer {n} of {kind}", tensor) for n, tensor in enumerate(steps[0], start=1)]
+    first = [_layer(f"step 1, layer {n} of {kind}", tensor, sentence) for n, tensor in enumerate(steps[0], start=1)]
     n_rows, rows = 0, []
     for number, step in enumerate(steps, start=1):
-        layers = [_layer(f"step {number}, layer {n} of {kind}", tensor) for n, tensor in enumerate(step, start=1)]
+        layers = [
+            _layer(f"step {number}, layer {n} of {kind}", tensor, sentence) for n, tensor in enumerate(step, start=1)
+        ]
         if len(layers) != len(first) or any(layer.shape != layers[0].shape for layer in layers):
             raise AttentionError(
                 f"Step {number} of {kind} does not have as many layers as step 1, or its layers differ in shape."

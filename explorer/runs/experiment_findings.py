@@ -26,6 +26,9 @@ INTERVALS = 2  # evaluations are so far apart that a smaller difference in updat
 LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
 COMPARISONS = 4  # of each arm with the first one
 
+_UNDECIDED = "is not told apart from {}"
+_PLURAL = {"is": "are", "has": "have", "needs": "need", "failed": "failed"}  # the verbs that phrases begin with
+
 
 @dataclass(frozen=True)
 class Relation:
@@ -96,25 +99,25 @@ def _relations_of(
     if base is None or own is None:
         return [
             scored(
-                "failed in every run" if own is None else "not comparable with {}, whose runs all failed",
+                "failed in every run" if own is None else "is not comparable with {}, whose runs all failed",
                 difference=False,
             )
         ]
     found = []
     if score and abs(own.mean - base.mean) >= MARGIN:
-        found.append(scored(("better" if own.mean > base.mean else "worse") + " than {}", difference=True))
+        found.append(scored(f"is {'better' if own.mean > base.mean else 'worse'} than {{}}", difference=True))
     elif equal:
-        found.append(scored(f"as good as {{}}, within {arm.metric.text(MARGIN)}", difference=False))
+        found.append(scored(f"is as good as {{}}, within {arm.metric.text(MARGIN)}", difference=False))
     steps, base_steps = mean_and_range(arm.updates()), mean_and_range(first.updates())
     if updates and steps and base_steps and abs(steps.mean - base_steps.mean) >= INTERVALS * _interval(first, arm):
-        phrase = ("sooner" if steps.mean < base_steps.mean else "later") + f" than {{}} at {arm.target}, in updates"
+        phrase = f"needs {'fewer' if steps.mean < base_steps.mean else 'more'} updates to {arm.target} than {{}}"
         found.append(Relation(arm, phrase, True, steps, base_steps, _whole))
     nats, base_nats = mean_and_range(arm.losses()), mean_and_range(first.losses())
     large = nats and base_nats and max(nats.mean, base_nats.mean) >= LOSS_FACTOR * min(nats.mean, base_nats.mean)
-    if loss and nats and base_nats and large and not any(each.phrase.endswith("than {}") for each in found):
-        phrase = f"{'surer' if nats.mean < base_nats.mean else 'less sure'} than {{}}, by the loss in nats"
+    if loss and nats and base_nats and large and not score:
+        phrase = f"has a {'lower' if nats.mean < base_nats.mean else 'higher'} loss in nats than {{}}"
         found.append(Relation(arm, phrase, True, nats, base_nats, "{:.2g}".format))
-    return found or [scored("not told apart from {}", difference=False)]
+    return found or [scored(_UNDECIDED, difference=False)]
 
 
 def _interval(*arms: ArmRuns) -> float:
@@ -137,15 +140,15 @@ def verdict(arms: Sequence[ArmRuns]) -> str:
     for relation in relations(arms):
         grouped.setdefault(relation.phrase, []).append(relation)
     order = sorted(grouped, key=lambda phrase: not grouped[phrase][0].difference)
-    return " ".join(_sentence(first, phrase, grouped[phrase]) for phrase in order)
+    return " ".join(_sentence(first, phrase, grouped[phrase], len(others)) for phrase in order)
 
 
-def _sentence(first: ArmRuns, phrase: str, stated: Sequence[Relation]) -> str:
+def _sentence(first: ArmRuns, phrase: str, stated: Sequence[Relation], n_others: int) -> str:
     names, relation = listed(f"'{each.arm.label}'" for each in stated), stated[0]
-    verb = "" if phrase.startswith("failed") else "is " if len(stated) == 1 else "are "
-    beside = phrase.format(f"'{first.label}'")
+    verb, _, rest = phrase.partition(" ")
+    said = f"{verb if len(stated) == 1 else _PLURAL[verb]} {rest}".format(f"'{first.label}'")
     if relation.own is None or relation.first is None:
-        return f"{names} {verb}{beside}."
+        return f"{names} {said}."
     values = listed(each.own.text(each.write) for each in stated if each.own)
     counts = {len(each.arm.runs) for each in stated}
     runs = (
@@ -153,15 +156,15 @@ def _sentence(first: ArmRuns, phrase: str, stated: Sequence[Relation]) -> str:
         if counts == {len(first.runs)}
         else f"{listed(str(len(each.arm.runs)) for each in stated)} against {plural(len(first.runs), 'run')}"
     )
-    text = f"{names} {verb}{beside}: {values} against {relation.first.text(relation.write)}"
-    cannot = not relation.difference and _too_few(first, [each.arm for each in stated])
+    text = f"{names} {said}: {values} against {relation.first.text(relation.write)}"
+    cannot = relation.phrase == _UNDECIDED and _too_few(first, [each.arm for each in stated], n_others)
     return f"{text}, {runs}{', too few to tell any difference' if cannot else ''}."
 
 
-def _too_few(first: ArmRuns, others: Sequence[ArmRuns]) -> bool:
-    """Whether even arms without any overlap could not be told apart."""
-    apart = [_two_sided([0.0] * len(first.runs), [1.0] * len(arm.runs)) for arm in others]
-    return bool(apart) and min(apart) > LEVEL
+def _too_few(first: ArmRuns, arms: Sequence[ArmRuns], n_others: int) -> bool:
+    """Whether even arms without any overlap could not be told from the first of `n_others` + 1 arms."""
+    apart = [_two_sided([0.0] * len(first.runs), [1.0] * len(arm.runs)) for arm in arms]
+    return bool(apart) and COMPARISONS * n_others * min(apart) > LEVEL
 
 
 def _scored(arm: ArmRuns) -> str:
@@ -171,7 +174,7 @@ def _scored(arm: ArmRuns) -> str:
 
 def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
     """State what :func:`explorer.runs.experiment_arms.table` does not: missing runs, target, failures, and chance."""
-    sentences = _missing(experiment, arms)
+    sentences = _missing(arms)
     reaching = next(arm for arm in arms if arm.arm == experiment.reaching)
     if reaching.runs:
         sentences.append(_target(reaching))
@@ -179,11 +182,14 @@ def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
     return sentences + _procedure([arm for arm in arms if arm.runs])
 
 
-def _missing(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
+def _missing(arms: Sequence[ArmRuns]) -> list[str]:
     """Name the arms without runs, and those with fewer than planned."""
-    planned = len(experiment.base.seeds)
     none = [f"'{arm.label}'" for arm in arms if not arm.runs]
-    some = [f"'{arm.label}' has {len(arm.runs)} of {planned}" for arm in arms if 0 < len(arm.runs) < planned]
+    some = [
+        f"'{arm.label}' has {len(arm.runs)} of {len(arm.recipe.seeds)}"
+        for arm in arms
+        if 0 < len(arm.runs) < len(arm.recipe.seeds)
+    ]
     sentences = [f"Not run yet: {listed(none)}."] if none else []
     return [*sentences, f"Runs are missing: {listed(some)}."] if some else sentences
 
@@ -206,9 +212,8 @@ def _procedure(arms: Sequence[ArmRuns]) -> list[str]:
     first, *others = arms
     comparisons = COMPARISONS * len(others)
     few = (
-        f" With {plural(len(first.runs), 'run')} of each, that cannot happen: all of one lie above all of the other "
-        f"too often by chance."
-        if _too_few(first, others)
+        " With so few runs, that cannot happen: all of one variant lie above all of the other too often by chance."
+        if _too_few(first, others, len(others))
         else ""
     )
     return [

@@ -28,7 +28,8 @@ class Base:
     `settings` are arguments of `--set`. `target` is the required score by `metric`: the share of exactly correct test
     sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `rests`: whether
     :mod:`model.analysis.attention_rests` is measured. `start`: the model from whose weights the runs start, which the
-    chain of the shipped model `chain` makes (:mod:`model.reproduce`).
+    chain of the shipped model `chain` makes (:mod:`model.reproduce`). `ten_seeds` names recipes that are run with seeds
+    1 to 10 instead of `seeds`.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Base:
     metric: Literal["exact_match", "bleu"] = "exact_match"
     splits: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
+    ten_seeds: tuple[str, ...] = ()
     rests: bool = False
     precision: Literal["fp32", "bf16"] = "fp32"
     chain: str = ""
@@ -144,6 +146,11 @@ class Recipe:
             return (self.command(seed),)
         chain = (*_REPRODUCE, self.base.chain, "--checkpoints", MADE, "--only", *self.from_chain)
         return chain, self.command(seed)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of its runs."""
+        return tuple(range(1, 11)) if self.name in self.base.ten_seeds else self.base.seeds
 
     @property
     def steps(self) -> int:

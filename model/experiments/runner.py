@@ -45,7 +45,7 @@ def jobs_of(experiments: Iterable[Experiment], folder: Path, *, again: bool) -> 
         for arm in experiment.arms:
             recipe = experiment.recipe(arm)
             stored = set() if again else {run.seed for run in _stored(recipe, folder)}
-            jobs |= dict.fromkeys(Job(recipe, seed) for seed in recipe.base.seeds if seed not in stored)
+            jobs |= dict.fromkeys(Job(recipe, seed) for seed in recipe.seeds if seed not in stored)
     return list(jobs)
 
 

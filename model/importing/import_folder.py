@@ -42,8 +42,8 @@ def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -
     family = config.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
         raise ImportFailed(
-            f"{folder.name} holds a model of type {family!r:.40}; "
-            f"this Transformer can compute {', '.join(FAMILIES)} models."
+            f"{folder.name} holds a model of type {family!r:.40}; this Transformer computes {', '.join(FAMILIES)}. "
+            "Its attention can be shown all the same: show(…) in a notebook, or the page 'Attention of another model'."
         )
     return FAMILIES[family](folder, config, languages)
 

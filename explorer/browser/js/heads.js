@@ -26,7 +26,7 @@ import { KINDS } from "./names.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, stepName } from "./player.js";
 import { listenToPresent } from "./present.js";
-import { drawBadges, numbered, tokenName } from "./wording.js";
+import { drawBadges, leadsOn, numbered, tokenName } from "./wording.js";
 import { serverSource } from "./source_server.js";
 import { decodingOf, listen } from "./store.js";
 import { end, keepWithin, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw, update } from "./view.js";
@@ -324,7 +324,13 @@ function drawControls(S) {
   const decoder = S.words && m?.predicted.length ? m : null;
   const at = decoder ? rowInView(S, decoder) : S.step;
   const { tokens: rows, predicted } = decoder ? { ...decoder, tokens: decoder.rows } : data.target;
-  sayAll(find(".reads"), "reads ", numbered(rows, at, "target"), " → predicts ", tokenName(predicted[at], "target"));
+  sayAll(
+    find(".reads"),
+    "reads ",
+    numbered(rows, at, "target"),
+    leadsOn(data.target),
+    tokenName(predicted[at], "target"),
+  );
 }
 
 /** Carries out a command that only these views have; returns whether it was one. @param {HeadsState} S @param {string} name */

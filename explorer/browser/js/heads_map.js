@@ -18,7 +18,7 @@ import {
   showsLarge,
 } from "./heads_state.js";
 import { labelsOf, leadsTo, paintMap, plotOf } from "./maps.js";
-import { AXES, KINDS, PREDICTED_ROWS, SIDES, TITLES, layerName, nameInLayer } from "./names.js";
+import { AXES, KINDS, NEXT_READ, PREDICTED_ROWS, SIDES, TITLES, layerName, nameInLayer } from "./names.js";
 import { clamp } from "./numbers.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
@@ -45,7 +45,8 @@ export const nameOfRow = (S, m, q) => (S.next && m.predicted.length ? m.predicte
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
 const otherName = (S, m, q) => (S.next ? `after ${isolated(m.rows[q])}` : leadsTo(m.predicted[q]));
 /** @param {HeadsState} S @param {Kind} kind */
-export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? PREDICTED_ROWS : AXES[kind][0]);
+export const rowTitle = (S, kind) =>
+  kind !== "encoder" && S.next ? (S.data.target.by === NEXT_READ ? NEXT_READ : PREDICTED_ROWS) : AXES[kind][0];
 
 /** Gives the thumbnails beside the map of one head the width that the map leaves. @param {HeadsState} S */
 export function shareWidth(S) {

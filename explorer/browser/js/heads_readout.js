@@ -15,17 +15,17 @@ import {
   showsLarge,
   showsSeveral,
 } from "./heads_state.js";
-import { SIDES, TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
+import { NEXT_READ, SIDES, TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
 import { fourDecimals, percent, plural, wholePercent } from "./numbers.js";
-import { WHY_MASKED, keyRows, line, looksAt, numbered, tokenName } from "./wording.js";
+import { WHY_MASKED, keyRows, leadsOn, line, looksAt, numbered, tokenName } from "./wording.js";
 import { weightsOf } from "./weights.js";
 
 /** @import { Content, HeadsState, KindMap } from "./types" */
 
-/** "1 Hund"; for a decoder row also the token that it predicts. @param {KindMap} m @param {number} q @returns {Content[]} */
-function rowName(m, q) {
+/** "1 Hund"; for a decoder row also the token that it predicts. @param {HeadsState} S @param {KindMap} m @param {number} q @returns {Content[]} */
+function rowName(S, m, q) {
   const read = numbered(m.rows, q, SIDES[m.kind][0]);
-  return m.predicted.length ? ["reads ", read, " → predicts ", tokenName(m.predicted[q], "target")] : [read];
+  return m.predicted.length ? ["reads ", read, leadsOn(S.data.target), tokenName(m.predicted[q], "target")] : [read];
 }
 
 /** Describes the cell under the pointer, else the chosen cell. @param {HeadsState} S */
@@ -42,7 +42,7 @@ export function drawReadout(S) {
   const cell = key === null ? null : cells[key];
   const entry = (/** @type {string} */ name, /** @type {Content[]} */ ...content) =>
     line(name, make("span", "", ...content));
-  const lines = [entry("query", ...rowName(m, query))];
+  const lines = [entry("query", ...rowName(S, m, query))];
   if (cell) {
     lines.push(entry("key", numbered(m.columns, cell.key, SIDES[kind][1])));
     if (cell.mask) lines.push(entry("weight", WHY_MASKED[cell.mask]));
@@ -120,7 +120,7 @@ export function drawCaption(S) {
     if (S.focus?.side === "key") return lookedAt(S, m, h, S.focus.at);
     const row = rowOf(m, layer, h, query);
     const keys = looksAt(row, m.columns, SIDES[m.kind][1], 3);
-    return [`${shortName(layer, h)}: `, ...rowName(m, query), ...keys];
+    return [`${shortName(layer, h)}: `, ...rowName(S, m, query), ...keys];
   };
   const heads = showsSeveral(S) ? linedHeads(S).sort((a, b) => Number(b === head) - Number(a === head)) : [head];
   const pieces = heads.flatMap((h, i) => [...(i ? [" "] : []), ...sentence(h)]);
@@ -162,7 +162,9 @@ export function drawLead(S) {
   const which = head ? nameInLayer(head) : `mean of its ${plural(m.heads, "head")}`;
   const whose = `${layerName(layer)} (${which})`;
   const name = numbered(m.rows, query, side);
-  if (m.predicted.length)
+  if (m.predicted.length && S.data.target.by === NEXT_READ)
+    sayAll(box, "Having read ", name, `, ${whose}`, ...keys);
+  else if (m.predicted.length)
     sayAll(box, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
   else sayAll(box, "In ", whose, ", ", name, ...keys);
   const [rows, columns] = WORDS[kind];
@@ -244,7 +246,7 @@ export function drawNumbers(S) {
   const { layer } = S.pick[S.kind];
   const query = rowInView(S, m);
   const heads = S.view === "heads";
-  const title = heads ? [", all heads"] : [`, ${layerName(layer)}, row `, ...rowName(m, query)];
+  const title = heads ? [", all heads"] : [`, ${layerName(layer)}, row `, ...rowName(S, m, query)];
   sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}`, ...title);
   if (!S.details.open) return;
   const { names, rows } = heads ? headTable(S, m) : keyTable(S, m, query);

@@ -19,6 +19,8 @@ export const AXES = {
 
 /** The title of rows that are named by the word that they predict. */
 export const PREDICTED_ROWS = "decoder predicts (query)";
+/** How a target that was given to the model continues after a row: the model need not have predicted it. */
+export const NEXT_READ = "next token read";
 
 /** "layer 1" @param {number} layer */
 export const layerName = (layer) => `layer ${layer}`;

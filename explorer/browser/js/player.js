@@ -1,6 +1,7 @@
 // A timer that plays through steps, and the drawing of its buttons and slider.
 
 import { buttonsOf, say } from "./dom.js";
+import { NEXT_READ } from "./names.js";
 import { clamp } from "./numbers.js";
 
 /** @import { Decoding, ViewState } from "./types" */
@@ -59,5 +60,5 @@ export function drawSteps({ find, step, last, player }, meaning, counter = `step
 }
 
 /** A step of a decoding, for a screen reader. @param {Decoding} data @param {number} step */
-export const stepName = ({ target: { tokens, predicted } }, step) =>
-  `${step + 1}: reads ${tokens[step]}, predicts ${predicted[step]}`;
+export const stepName = ({ target: { tokens, predicted, by } }, step) =>
+  `${step + 1}: reads ${tokens[step]}, ${by === NEXT_READ ? `${NEXT_READ}:` : "predicts"} ${predicted[step]}`;

@@ -1,6 +1,7 @@
 // Tokens and numbers in words: the lines of a readout, what a row looks at, and the badges of a translation.
 
 import { make, say } from "./dom.js";
+import { NEXT_READ } from "./names.js";
 import { fourDecimals, wholePercent } from "./numbers.js";
 import { entropyOf, isSpread } from "./weights.js";
 
@@ -86,6 +87,9 @@ export function tokenName(text, side) {
   if (SPECIALS.includes(text)) token.classList.add("special");
   return token;
 }
+
+/** Leads to the token of a row: the model predicted it, or read it next. @param {{ by: string }} target */
+export const leadsOn = ({ by }) => (by === NEXT_READ ? ` → ${NEXT_READ}: ` : " → predicts ");
 
 /** A token with its position, counted from 1. @param {string[]} tokens @param {number} i @param {string} side */
 export const numbered = (tokens, i, side) =>

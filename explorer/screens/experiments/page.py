@@ -212,7 +212,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     numbers = range(len(arms))
     key = f"experiment_way_{experiment.name}"
     number = variant.selectbox(t("Variant"), numbers, format_func=lambda i: arms[i].label, key=key)
-    chosen_seed = seed.selectbox(t("Seed"), experiment.base.seeds, key=f"experiment_seed_{experiment.name}")
+    chosen_seed = seed.selectbox(t("Seed"), arms[number or 0].recipe.seeds, key=f"experiment_seed_{experiment.name}")
     arm = arms[number or 0]
     again = t("Run it again on the Train page")
     if button.button(again, type="primary", width="stretch", disabled=bool(arm.recipe.from_chain)):
@@ -244,7 +244,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         st.caption(plain(t("All missing runs at once: {command}", command=everything)))
         for arm in arms:
             st.markdown(f"**{plain(arm.label)}**")
-            missing = as_typed("\n".join(map(shlex.join, arm.recipe.commands(experiment.base.seeds[0]))))
+            missing = as_typed("\n".join(map(shlex.join, arm.recipe.commands(arm.recipe.seeds[0]))))
             lines = [run.typed_command for run in arm.runs] or [missing]
             st.code("\n".join(lines), language="bash", wrap_lines=True)
             if arm.recipe.from_chain:

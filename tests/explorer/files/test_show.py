@@ -87,12 +87,17 @@ def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
         ({"encoder": []}, "empty list.*eager"),
         ({"encoder": [None, None], "source": SOURCE}, "Layer 1 of encoder is missing.*eager"),
         ({"encoder": layers(1, 2, 4, 4)}, "encoder needs source, a list of 4 strings"),
-        ({"encoder": layers(1, 2, 4, 4), "source": ["a"]}, "encoder has 4 queries, but source has 1 token"),
+        (
+            {"encoder": layers(1, 2, 4, 4), "source": ["a"]},
+            "encoder has 4 keys, but source has 1 token, and the rest is no",
+        ),
+        ({"encoder": layers(1, 2, 4, 4), "source": ["a"] * 5}, "encoder has 4 queries, but source has 5 tokens"),
         ({"encoder": layers(1, 2, 4, 4), "source": [1, 2, 3, 4]}, "source has to be a list of strings"),
         ({"encoder": layers(1, 2, 4, 4), "source": "abcd"}, "source has to be a list of strings"),
-        ({"encoder": [rows(2, 1, 4, 4)], "source": SOURCE}, "Layer 1 of encoder has a batch of 2"),
-        ({"encoder": [rows(4, 4)], "source": SOURCE}, "not .batch of 1, head, query, key"),
-        ({"encoder": [rows(2, 4, 4), rows(3, 4, 4)], "source": SOURCE}, "Layer 2 of encoder is .3, 4, 4."),
+        ({"encoder": [rows(2, 1, 4, 4)], "source": SOURCE, "sentence": 3}, "Layer 1 of encoder has a batch of 2, and"),
+        ({"encoder": [rows(2, 1, 4, 4)], "source": [SOURCE], "sentence": 2}, "sentence is 2, but source has 1 list"),
+        ({"encoder": [rows(4, 4)], "source": SOURCE}, "not .batch, head, query, key"),
+        ({"encoder": [rows(2, 4, 4), rows(2, 3, 4)], "source": SOURCE}, "Layer 2 of encoder is .2, 3, 4.*one by one"),
         ({"encoder": rows(4, 4), "source": SOURCE}, "has to be a list with a tensor"),
         ({"encoder": broken((1, 2, 3, 0), np.nan), "source": SOURCE}, "layer 2, head 3, row 4, holds .* not a number"),
         ({"encoder": broken((0, 1, 2, 3), -0.5), "source": SOURCE}, "layer 1, head 2, row 3, holds -0.5"),
@@ -110,6 +115,37 @@ def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
 def test_what_does_not_fit_is_one_clear_sentence(given: dict[str, Any], says: str) -> None:
     with pytest.raises(AttentionError, match=says):
         show(**given)
+
+
+def test_of_a_batch_one_sentence_is_shown_without_its_padding() -> None:
+    short = np.zeros((2, 4, 4), np.float32)  # two tokens, and two of padding that nothing looks at
+    short[..., :2] = rows(2, 4, 2)
+    batch = torch.from_numpy(np.stack([rows(2, 4, 4), short]))
+    tokens = [SOURCE, SOURCE[2:]]
+    first, second = (show(encoder=[batch, batch], source=tokens, sentence=n).html for n in (1, 2))
+    np.testing.assert_array_equal(weights_of(first)["encoder"], np.stack([batch[0]] * 2))
+    np.testing.assert_array_equal(weights_of(second)["encoder"], np.stack([short[:, :2, :2]] * 2))
+    assert "Sentence 2 of 2 in the batch." in second
+    np.testing.assert_array_equal(weights_of(show(encoder=[batch], source=SOURCE).html)["encoder"], batch[:1])
+    assert "in the batch" not in show(encoder=[batch[:1]], source=SOURCE).html
+
+
+def test_in_a_layer_with_fewer_heads_their_mean_stands_in() -> None:
+    whole, pruned = rows(3, 4, 4), rows(2, 4, 4)
+    html = show(encoder=[whole, pruned], source=SOURCE).html
+    got = weights_of(html)["encoder"]
+    np.testing.assert_array_equal(got[0], whole)
+    np.testing.assert_array_equal(got[1, :2], pruned)
+    np.testing.assert_allclose(got[1].mean(axis=0), pruned.mean(axis=0), atol=1e-6)
+    assert "Layer 2 of encoder has 2 heads: the mean of them stands in for each further one." in html
+
+
+def test_a_given_target_is_read_and_not_predicted() -> None:
+    cross, decoder = layers(2, 2, 3, 4), layers(2, 2, 3, 3, causal=True)
+    forced = decoding_of(show(cross=cross, decoder=decoder, source=SOURCE, target=TARGET).html)["target"]
+    assert (forced["by"], forced["predicted"]) == ("next token read", ["die", "Katze", "?"])
+    whole = decoding_of(show(cross=cross, source=SOURCE, target=[*TARGET, "</s>"]).html)["target"]
+    assert (whole["by"], whole["predicted"]) == ("chosen", ["die", "Katze", "</s>"])
 
 
 def test_files_and_traces_of_one_kind_or_all(tmp_path: Path) -> None:

@@ -49,4 +49,7 @@ def test_show_leaves_the_modules_of_a_notebook_alone(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
     assert lines[0].startswith("Page(")
-    assert lines[1:] == ["encoder has 2 queries, but source has 1 token.", "model of a user explorer of a user"]
+    assert lines[1:] == [
+        "encoder has 2 keys, but source has 1 token, and the rest is no padding: it has weights.",
+        "model of a user explorer of a user",
+    ]

@@ -70,7 +70,7 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
     assert experiment.reads_corpus == task.from_folder
     for arm in experiment.arms:
         recipe = experiment.recipe(arm)
-        for seed in experiment.base.seeds:
+        for seed in recipe.seeds:
             check_name(f"{recipe.name}-{seed}")
         given = parse_assignments([f"{key}={value}" for key, value in recipe.settings.items()])
         make_settings(task.data, get_preset(recipe.preset), given)
@@ -78,12 +78,12 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
             assert set(recipe.from_chain) <= {step.makes for step in CHAINS[experiment.base.chain]}
         assert recipe == RECIPES[recipe.name], "of one name, there is one recipe"
         runs = read_runs(recipe)
-        assert not runs or [run.seed for run in runs] == list(experiment.base.seeds)
+        assert not runs or [run.seed for run in runs] == list(recipe.seeds)
     if not experiment.reads_corpus:
         assert set(experiment.base.splits) <= set(task.splits)
-    for run in read_runs(experiment.recipe(experiment.reaching)):
-        score = run.score(experiment.base.metric) or 0
-        assert score >= experiment.base.target, f"{experiment.name}, seed {run.seed}"
+    scores = [run.score(experiment.base.metric) or 0 for run in read_runs(experiment.recipe(experiment.reaching))]
+    short = [score for score in scores if score < experiment.base.target]
+    assert len(short) <= len(scores) / 10, f"{experiment.name}: at most one run in ten misses the target, not {short}"
 
 
 def test_every_stored_file_belongs_to_a_recipe_and_every_key_of_the_catalogue_to_a_field() -> None:
@@ -299,9 +299,9 @@ def test_an_installed_headlight_stores_results_elsewhere_and_still_reads_those_t
     shipped = path_of(recipe).read_bytes()
     monkeypatch.setattr(stored, "RESULTS", tmp_path)
     runs = read_runs(recipe, tmp_path)
-    assert [run.seed for run in runs] == [1, 2, 3]
+    assert [run.seed for run in runs] == list(range(1, 11))
     write_run(recipe, dataclasses.replace(runs[1], seconds=1.0), tmp_path)
-    assert [run.seconds == 1.0 for run in read_runs(recipe, tmp_path)] == [False, True, False]
+    assert [run.seconds == 1.0 for run in read_runs(recipe, tmp_path)] == [seed == 2 for seed in range(1, 11)]
     assert path_of(recipe, stored.SHIPPED_RESULTS).read_bytes() == shipped
     recorded = "python -m model.train --task reverse\npython -m model.relabel --out x.jsonl"
     assert stored.as_typed(recorded) == recorded

@@ -84,7 +84,7 @@ MARIAN: dict[str, tuple[Damage, str]] = {
     "torn spm": (lambda folder: (folder / "source.spm").write_bytes(b"\xff" * 50), "not a whole SentencePiece model"),
     "whole words": (lambda f: (f / "source.spm").write_bytes(peer.spm("en", model_type="word")), "of type word"),
     "torn config": (lambda folder: (folder / "config.json").write_text("{"), "not valid JSON"),
-    "another family": (edit_json("config.json", model_type="led"), "'led'"),
+    "another family": (edit_json("config.json", model_type="led"), "show(…) in a notebook"),
     "no family": (edit_json("config.json", model_type=...), "of type None"),
     "an activation": (edit_json("config.json", activation_function="quick_gelu"), "quick_gelu"),
     "an unknown setting": (
