@@ -25,7 +25,7 @@ from explorer.locale.text import fixed, rounded
 from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import PruningCurve
-from explorer.probing.patching import PLACES, Patched, PatchMeans, point_names
+from explorer.probing.patching import Patched, point_names
 from explorer.probing.pattern_shares import coverage
 from explorer.probing.roles import Role
 from model.analysis.patching import Stack
@@ -203,37 +203,22 @@ _TITLES: dict[Stack, str] = {"encoder": "Source side", "decoder": "Target side"}
 
 def patch_plot(patched: Patched, stack: Stack) -> Plot:
     """Draw how replacing the vector at each place of a stack changes the log-probability of the predicted token."""
-    change, columns = patched.change(stack), patched.columns(stack)
-    rows = point_names(len(change))
-    figure = _patch_map(change, rows, labels(columns), stack, patched.top)
+    change = patched.change(stack)
+    rows, columns = point_names(len(change)), patched.columns(stack)
+    figure = heatmap(
+        change,
+        x=labels(columns),
+        y=rows,
+        x_title="source token (← of the other sentence)" if stack == "encoder" else "decoder has read",
+        y_title="output of layer",
+        span=(-patched.span, patched.span),
+        scale_title="nats",
+        height=200 + 30 * len(rows),
+    )
+    words = [[fixed(float(value), 1, signed=True) for value in line] for line in change]
+    figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     table: dict[str, list[Any]] = {"position": numbered(columns)}
     for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
         table[f"{name}: change (nats)"] = [rounded(float(value), 3) for value in values]
         table[f"{name}: likeliest"] = list(instead)
     return Plot(figure, patched.caption(stack), _TITLES[stack], table)
-
-
-def mean_patch_plot(means: PatchMeans, stack: Stack) -> Plot:
-    """Draw the mean effect of the vectors at each kind of place of a stack, over pairs of sentences."""
-    item, rows = means.vectors[stack], point_names(len(means.vectors[stack].value))
-    figure = _patch_map(item.value, rows, PLACES[stack], stack, means.top)
-    point, place = np.unravel_index(int(np.nanargmax(np.abs(item.value))), item.value.shape)
-    value, low, high = (fixed(x, 2, signed=True) for x in item.at(int(point), int(place)))
-    caption = f"Largest: {PLACES[stack][place]}, {rows[point]}: {value} ({low} to {high}) nats."
-    return Plot(figure, caption, _TITLES[stack], {})
-
-
-def _patch_map(change: Scores, rows: Sequence[str], columns: Sequence[str], stack: Stack, top: float) -> go.Figure:
-    figure = heatmap(
-        change,
-        x=columns,
-        y=rows,
-        x_title="source token (← of the other sentence)" if stack == "encoder" else "decoder has read",
-        y_title="output of layer",
-        span=(-top, top),
-        scale_title="nats",
-        height=200 + 30 * len(rows),
-    )
-    words = [[fixed(float(value), 1, signed=True) if np.isfinite(value) else "" for value in line] for line in change]
-    figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
-    return figure

@@ -1,10 +1,14 @@
-"""Patch vectors of another sentence into one sentence, to find which vector carries their difference."""
+"""Patch vectors of another sentence into one sentence, to find which vector carries their difference.
+
+One pair of sentences is shown vector by vector. Over many pairs, the effects of vectors and of heads are averaged.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+import random
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,39 +17,44 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name, short_layer
 from explorer.decoding.translator import Translation
-from explorer.locale.text import fixed, percent, plural, quoted
-from explorer.probing.reporting import Report
-from explorer.probing.sample import subsample
+from explorer.locale.text import fixed, percent, plural, quoted, rounded
+from explorer.probing.reporting import Report, unheard
+from explorer.probing.sample import read_pairs, subsample
 from model.analysis import bootstrap
-from model.analysis.bootstrap import Estimate
-from model.analysis.patching import PatchError, PatchGrid, Stack, patch_grid, patch_heads, source_effects
+from model.analysis.bootstrap import Estimate, widened
+from model.analysis.patching import (
+    PatchError,
+    PatchGrid,
+    Stack,
+    changed_rows,
+    neighbours,
+    patch_effects,
+    patch_grid,
+)
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS, AttentionKind
-from model.text.tokenizer import Encoding
+from model.scoring import evenly_spaced
 
 Floats = NDArray[np.float64]
-FLOOR = 1.0  # nats: the colour scale of patches ends no lower, so that noise stays pale
-PAIRS = 30  # that are averaged, at most
-_CANDIDATES = 24  # other sources that are tried for one sentence
-PLACES: dict[Stack, tuple[str, ...]] = {
-    "encoder": ("changed word", "other words", "<eos>"),
-    "decoder": ("<sos>", "in between", "word just read"),
-}
+
+LEAST_SPAN = 0.5  # nats: the scale of a grid ends no earlier
+SMALLEST = 0.005  # nats: what a cell shows as 0.0 is no effect
+NEIGHBOURS = 4  # replacements that are tried for each token
+MOST_PLACES = 12  # tokens of a sentence that are tried
+LEAST_EFFECT = 0.05  # by which a head must exceed the others of its kind to be named
+PAIRS = 50  # over which effects are averaged, at most
 
 
 @dataclass(frozen=True, eq=False)
 class Patched:
     """A grid of patches with the tokens at its positions.
 
-    `heads` [layer, head] by kind: the log-probability of the predicted token with the output of one head from the other
-    sentence, at all positions. `tokens` and `other_tokens`: the source tokens of this sentence and of the other one,
-    with <eos>; `read`: the target tokens up to the row that predicts `predicted`. `instead`: the likeliest token after
-    each patch, by stack.
+    `tokens` and `other_tokens`: the source tokens of this sentence and of the other one, with <eos>; `read`: the target
+    tokens up to the row that predicts `predicted`. `instead`: the likeliest token after each patch, by stack.
     """
 
     grid: PatchGrid
-    heads: dict[AttentionKind, Floats]
     tokens: tuple[str, ...]
     other_tokens: tuple[str, ...]
     read: tuple[str, ...]
@@ -56,40 +65,6 @@ class Patched:
         """[point, position]: the change of the log-probability of the predicted token, in nats."""
         return self.grid.log_probs[stack] - self.grid.own
 
-    def head_change(self, kind: AttentionKind) -> Floats:
-        """[layer, head]: the change of the log-probability of the predicted token, in nats."""
-        return self.heads[kind] - self.grid.own
-
-    @property
-    def top(self) -> float:
-        """The end of the colour scale: the effect of the whole other source, or a larger one, at least `FLOOR`."""
-        changes = [self.change(stack) for stack in self.grid.log_probs] + [
-            self.head_change(kind) for kind in self.heads
-        ]
-        return max(FLOOR, abs(self.grid.other - self.grid.own), *(float(np.abs(change).max()) for change in changes))
-
-    def summary(self) -> str:
-        """State what the whole other source does to the prediction."""
-        change = self.grid.other - self.grid.own
-        return (
-            f"With all of the other source, {quoted(self.predicted)} has {percent(math.exp(self.grid.other), 1)} "
-            f"instead of {percent(math.exp(self.grid.own), 1)} ({fixed(change, 2, signed=True)} nats)."
-        )
-
-    def heads_summary(self) -> str:
-        """Name the head whose output from the other sentence changes the prediction most, and compare it with all."""
-        changes = {
-            (kind, layer, head): float(self.head_change(kind)[layer, head])
-            for kind, values in self.heads.items()
-            for layer, head in np.ndindex(values.shape)
-        }
-        kind, layer, head = max(changes, key=lambda place: abs(changes[place]))
-        largest, whole = changes[kind, layer, head], self.grid.other - self.grid.own
-        return (
-            f"Of single heads, {kind} {index_name(layer, head)} changes the prediction most, by "
-            f"{fixed(largest, 2, signed=True)} nats of {fixed(whole, 2, signed=True)}."
-        )
-
     def columns(self, stack: Stack) -> tuple[str, ...]:
         """Labels of the positions; in the source, both tokens where they differ."""
         if stack == "decoder":
@@ -97,17 +72,25 @@ class Patched:
         pairs = zip(self.tokens, self.other_tokens, strict=True)
         return tuple(own if own == other else f"{own} ← {other}" for own, other in pairs)
 
+    @property
+    def span(self) -> float:
+        """The common end of the colour scale of both stacks, at least `LEAST_SPAN`, so that rounding stays pale."""
+        return max(LEAST_SPAN, *(float(np.abs(self.change(stack)).max()) for stack in self.grid.log_probs))
+
     def caption(self, stack: Stack) -> str:
         """Describe the effect of the patch with the largest effect."""
         change = self.change(stack)
+        if float(np.abs(change).max()) < SMALLEST:
+            return f"{stack.capitalize()}: no single vector changes the log-probability of {quoted(self.predicted)}."
         point, position = (int(i) for i in np.unravel_index(int(np.abs(change).argmax()), change.shape))
         patched = math.exp(self.grid.own + change[point, position])
         where = "embedding" if point == 0 else f"output of {short_layer(point)}"
         instead = self.instead[stack][point][position]
         outcome = f"{quoted(instead)} becomes likeliest" if instead != self.predicted else "it stays the likeliest"
         return (
-            f"{stack.capitalize()}: the largest effect of a single vector is at {position + 1} "
-            f"{quoted(self.columns(stack)[position])}, {where}: {percent(patched, 1)} "
+            f"{stack.capitalize()}: {quoted(self.predicted)} has {percent(math.exp(self.grid.own), 1)} here and "
+            f"{percent(math.exp(self.grid.other), 1)} with all of the other source. The largest effect of a single "
+            f"vector is at {position + 1} {quoted(self.columns(stack)[position])}, {where}: {percent(patched, 1)} "
             f"({fixed(float(change[point, position]), 2, signed=True)} nats); {outcome}."
         )
 
@@ -124,11 +107,12 @@ def patched(loaded: LoadedModel, translation: Translation, other_text: str, row:
         PatchError: the sentences cannot be patched into each other.
     """
     other, label = loaded.source.encode(other_text), loaded.target.label
-    sources, read = ((*translation.source.ids, EOS), (*other.ids, EOS)), (SOS, *translation.path[:row])
-    grid = patch_grid(loaded.transformer, *sources, read, token=translation.path[row])
+    read = (SOS, *translation.path[:row])
+    grid = patch_grid(
+        loaded.transformer, (*translation.source.ids, EOS), (*other.ids, EOS), read, token=translation.path[row]
+    )
     return Patched(
         grid,
-        patch_heads(loaded.transformer, *sources, read, token=translation.path[row]),
         tuple(translation.trace.src_tokens),
         (*other.tokens, label(EOS)),
         tuple(translation.trace.read_tokens[: row + 1]),
@@ -137,189 +121,181 @@ def patched(loaded: LoadedModel, translation: Translation, other_text: str, row:
     )
 
 
-def row_changes(loaded: LoadedModel, translation: Translation, other_text: str) -> Floats:
-    """[row]: how another source changes the log-probability of each token of a translation, in nats.
+def others_of(loaded: LoadedModel, ids: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Sources that differ from `ids` (without <eos>) in one token, replaced by one with a similar embedding.
 
-    Raises:
-        PatchError: the sentences differ in length.
+    They can all be typed: their text has these tokens again. Long sentences are changed at evenly spread places.
     """
-    other = loaded.source.encode(other_text)
-    effects = source_effects(loaded.transformer, (*translation.source.ids, EOS), [(*other.ids, EOS)], translation.path)
-    changes: Floats = effects.others[0] - effects.own
-    return changes
+    similar, others = neighbours(loaded.transformer, ids, NEIGHBOURS), []
+    for place in evenly_spaced(len(ids), MOST_PLACES):
+        for token in similar[place]:
+            changed = (*ids[:place], int(token), *ids[place + 1 :])
+            if loaded.source.encode(loaded.source.decode(changed)).ids == changed:
+                others.append(changed)
+    return others
 
 
-Words = Mapping[tuple[int, int], Sequence[int]]  # between two tokens; `EOS` on the right stands for any token
+def suggested_other(loaded: LoadedModel, translation: Translation) -> str:
+    """A sentence that differs in one token and changes the answer most; the sentence itself if none is found."""
+    ids = tuple(translation.source.ids)
+    others = others_of(loaded, ids)
+    if not others:
+        return translation.source.text
+    read = (SOS, *translation.path[:-1])
+    rows = changed_rows(loaded.transformer, (*ids, EOS), [(*other, EOS) for other in others], read)
+    falls = np.where(rows.answer_changes, rows.fall, -np.inf).max(axis=1)
+    return loaded.source.decode(others[int(falls.argmax())]) if np.isfinite(falls.max()) else translation.source.text
 
 
-def words_between(sample: Sample, loaded: LoadedModel) -> Words:
-    """By the tokens on both sides (`SOS` and `EOS` at the ends): whole-word tokens seen there, the commonest first."""
-    counts: dict[tuple[int, int], Counter[int]] = defaultdict(Counter)
-    for source in sample.sources:
-        for place in _whole_words(source, loaded):
-            before, after = _neighbours(source.ids, place)
-            for key in {(before, after), (before, EOS)}:
-                counts[key][source.ids[place]] += 1
-    return {key: [word for word, _ in seen.most_common()] for key, seen in counts.items()}
-
-
-def _neighbours(ids: Sequence[int], place: int) -> tuple[int, int]:
-    return ids[place - 1] if place else SOS, ids[place + 1] if place + 1 < len(ids) else EOS
-
-
-def _whole_words(source: Encoding, loaded: LoadedModel) -> list[int]:
-    """The places of tokens that are words by themselves; of letters, all places."""
-    if loaded.data_config.tokenizer == "characters":
-        return list(range(len(source.ids)))
-    words = Counter(source.words)
-    return [place for place, word in enumerate(source.words) if words[word] == 1]
+def most_changed_row(loaded: LoadedModel, translation: Translation, other_text: str) -> int:
+    """The row (from 0) of a translation whose prediction falls most with another source of equal length, else 0."""
+    ids, other = translation.source.ids, loaded.source.encode(other_text).ids
+    if len(other) != len(ids):
+        return 0
+    read = (SOS, *translation.path[:-1])
+    return int(changed_rows(loaded.transformer, (*ids, EOS), [(*other, EOS)], read).fall[0].argmax())
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two sentences that differ in one token: the other text, and the place and the row (from 0) to watch."""
+class ChangedPair:
+    """A source and another one that differs in one token, up to the row whose prediction changes most.
 
-    other: str
-    place: int
-    row: int
-
-
-def changing_pair(loaded: LoadedModel, source: Encoding, path: Sequence[int], words: Words) -> Pair | None:
-    """Find a sentence that differs in one word and changes the answer; None if none of those tried does.
-
-    The other word stands between the same words somewhere in the sample or, failing that, after the same word. Of the
-    sentences with which another token becomes the likeliest, the one that changes the fewest rows is taken: its effect
-    is the easiest to follow.
+    `src` and `other`: ids with <eos>; `place`: where they differ; `read`: target ids up to the row; `token` and
+    `instead`: the likeliest after it with each source.
     """
-    if not path:
+
+    src: tuple[int, ...]
+    other: tuple[int, ...]
+    place: int
+    read: tuple[int, ...]
+    token: int
+    instead: int
+
+
+def changed_pairs(loaded: LoadedModel, sample: Sample, report: Report = unheard) -> list[ChangedPair]:
+    """Change one token in each of at most `PAIRS` sentences, such that the answer changes; others are left out.
+
+    The change is the first of a random order that does, not the one with the largest effect.
+    """
+    generator, pairs = random.Random(0), []
+    for src, read in read_pairs(subsample(sample, PAIRS), report, "Changing one word"):
+        others = others_of(loaded, src[:-1])
+        generator.shuffle(others)
+        pair = pair_of(loaded, src, [(*other, EOS) for other in others], read)
+        pairs += [pair] if pair is not None else []
+    return pairs
+
+
+def pair_of(
+    loaded: LoadedModel, src: tuple[int, ...], others: Sequence[tuple[int, ...]], read: tuple[int, ...]
+) -> ChangedPair | None:
+    """The first of other sources (ids with <eos>) that changes the answer, at the row that falls most; None if none."""
+    if not others:
         return None
-    for near in (True, False):
-        tried = _others(loaded, source, words, near=near)
-        if not tried:
-            continue
-        effects = source_effects(
-            loaded.transformer, (*source.ids, EOS), [(*other.ids, EOS) for _, other in tried], path
-        )
-        changing = [int(i) for i in np.flatnonzero(effects.changes.any(axis=1))]
-        if changing:
-            size = np.abs(effects.others - effects.own).max(axis=1)
-            best = min(changing, key=lambda i: (effects.changes[i].sum(), -size[i]))
-            place, other = tried[best]
-            return Pair(other.text, place, effects.row(best))
-    return None
-
-
-def _others(loaded: LoadedModel, source: Encoding, words: Words, *, near: bool) -> list[tuple[int, Encoding]]:
-    """Sentences with another word at one place, and the place: the commonest words of every place first."""
-    choices = []
-    for place in _whole_words(source, loaded):
-        before, after = _neighbours(source.ids, place)
-        seen = words.get((before, after if near else EOS), ())
-        choices.append((place, [word for word in seen if word != source.ids[place]]))
-    found: list[tuple[int, Encoding]] = []
-    for nth in range(max((len(seen) for _, seen in choices), default=0)):
-        for place, seen in choices:
-            if nth < len(seen) and len(found) < _CANDIDATES:
-                ids = (*source.ids[:place], seen[nth], *source.ids[place + 1 :])
-                other = loaded.source.encode(loaded.source.decode(ids))
-                if other.ids == ids:
-                    found.append((place, other))
-    return found
+    rows = changed_rows(loaded.transformer, src, others, read)
+    falls = np.where(rows.answer_changes, rows.fall, -np.inf)
+    changing = np.flatnonzero(np.isfinite(falls.max(axis=1)))
+    if not len(changing):
+        return None
+    nth = int(changing[0])
+    row = int(falls[nth].argmax())
+    place = next(i for i, (own, other) in enumerate(zip(src, others[nth], strict=True)) if own != other)
+    return ChangedPair(src, others[nth], place, read[: row + 1], int(rows.token[row]), int(rows.instead[nth, row]))
 
 
 @dataclass(frozen=True, eq=False)
-class PatchMeans:
-    """Patches averaged over pairs, in nats with intervals over the pairs.
+class MeanPatches:
+    """The mean effect of patches over pairs, as a share of the effect of the whole other source, with intervals.
 
-    Shapes: whole []: the effect of the whole other source; vectors by stack, [point, place], with the places of
-    `PLACES`; heads by kind, [layer, head]. `pairs`: a table row for each pair.
+    `places` by stack and place: [point]; `heads` by kind: [layer, head]. 0: the prediction is that of the own source,
+    1: that of the other one. `mean_place` by stack [point]: the mean over all positions.
     """
 
-    whole: Estimate
-    vectors: dict[Stack, Estimate]
+    places: dict[tuple[Stack, str], Estimate]
+    mean_place: dict[Stack, Floats]
     heads: dict[AttentionKind, Estimate]
-    pairs: list[dict[str, Any]]
-
-    @property
-    def top(self) -> float:
-        """The end of the colour scale, at least `FLOOR`."""
-        return max(FLOOR, abs(float(self.whole.value)))
-
-    def summary(self) -> str:
-        """State the effect of the whole other source, which the single patches are compared with."""
-        value, low, high = (fixed(x, 2, signed=True) for x in self.whole.at())
-        return (
-            f"Over {plural(len(self.pairs), 'pair')}, chosen because one word changes the answer: with all of the "
-            f"other source, the log-probability of the watched token changes by {value} nats (95 % interval over the "
-            f"pairs: {low} to {high})."
-        )
+    pairs: int
 
     def rows(self) -> list[dict[str, Any]]:
-        """A table row for each vector and each head, with its interval."""
-        rows = []
-        for stack, item in self.vectors.items():
-            for (point, nth), _ in np.ndenumerate(item.value):
-                what = f"{stack} {point_names(len(item.value))[point]}, {PLACES[stack][nth]}"
-                rows.append(_mean_row(what, item, point, nth))
+        """One table row per place and point, then one per head; the baseline is the mean over places or heads."""
+        lines = []
+        for (stack, place), item in self.places.items():
+            for point, name in enumerate(point_names(len(item.value))):
+                lines.append(_row(f"{stack} vectors", name, place, item, (point,), self.mean_place[stack][point]))
         for kind, item in self.heads.items():
-            rows += [_mean_row(f"{kind} L{i + 1} H{j + 1}", item, i, j) for i, j in np.ndindex(item.value.shape)]
-        return rows
+            for at in np.ndindex(item.value.shape):
+                lines.append(_row(f"{kind} heads", index_name(*at), "all", item, at, float(item.value.mean())))
+        return [line | {"pairs": self.pairs} for line in lines]
+
+    def caption(self) -> str:
+        """Name the head that carries most of the difference, if it stands out from its kind beyond chance."""
+        comparisons = sum(item.value.size for item in self.heads.values())
+        best, said = 0.0, ""
+        for kind, item in self.heads.items():
+            above = item.value - (item.value.sum() - item.value) / max(item.value.size - 1, 1)
+            wide = widened(Estimate(above, *(above + end - item.value for end in (item.low, item.high))), comparisons)
+            at = tuple(int(i) for i in np.unravel_index(int(wide.low.argmax()), wide.low.shape))
+            if wide.low[at] > best and above[at] >= LEAST_EFFECT:
+                best = float(wide.low[at])
+                value, low, high = (percent(part) for part in item.at(*at))
+                said = (
+                    f"The head that stands out most is {kind} {index_name(*at)}: its output alone carries {value} "
+                    f"({low} to {high}) of the difference, the other {kind} heads "
+                    f"{percent(float(item.value[at] - above[at]))} on average."
+                )
+        return (
+            f"Over {plural(self.pairs, 'pair')} of sentences that differ in one token and get another answer. "
+            f"{said or 'No head stands out from the others of its kind beyond chance.'} 0 % is the prediction with the "
+            f"own source, 100 % that with the other one. In brackets: 95 % intervals over pairs; a head stands out if "
+            f"that holds for all {comparisons} at once."
+        )
 
 
-def _mean_row(what: str, item: Estimate, *place: int) -> dict[str, Any]:
-    value, low, high = (round(x, 3) if math.isfinite(x) else None for x in item.at(*place))
-    return {"patched": what, "change (nats)": value, "low": low, "high": high}
+def _row(part: str, name: str, place: str, item: Estimate, at: tuple[int, ...], baseline: float) -> dict[str, Any]:
+    value, low, high = (rounded(number, 3) for number in item.at(*at))
+    numbers = {"effect": value, "low": low, "high": high, "baseline": rounded(float(baseline), 3)}
+    return {"part": part, "at": name, "place": place, **numbers}
 
 
-def mean_patches(loaded: LoadedModel, sample: Sample, report: Report) -> PatchMeans:
-    """Patch many pairs of sentences that differ in one word, and average the effects.
+def mean_patches(loaded: LoadedModel, pairs: Sequence[ChangedPair], report: Report = unheard) -> MeanPatches:
+    """Average the effects of all patches over pairs.
 
     Raises:
-        PatchError: too few sentences have a word whose replacement changes the answer.
+        PatchError: there are no pairs.
     """
-    words, part, label = words_between(sample, loaded), subsample(sample, 2 * PAIRS), "Patching pairs of sentences"
-    vectors: dict[Stack, list[Floats]] = defaultdict(list)
-    heads: dict[AttentionKind, list[Floats]] = defaultdict(list)
-    wholes: list[float] = []
-    rows: list[dict[str, Any]] = []
-    for nth, (source, target) in enumerate(zip(part.sources, part.targets, strict=True)):
-        report(nth / len(part), f"{label}: {len(rows)} of {PAIRS}")
-        path = (*target, EOS)
-        pair = changing_pair(loaded, source, path, words)
-        if pair is None or len(rows) == PAIRS:
-            continue
-        ids, read = loaded.source.encode(pair.other).ids, (SOS, *path[: pair.row])
-        sources = (*source.ids, EOS), (*ids, EOS)
-        grid = patch_grid(loaded.transformer, *sources, read, token=path[pair.row])
-        for stack, log_probs in grid.log_probs.items():
-            vectors[stack].append(_by_place(log_probs - grid.own, stack, pair.place))
-        for kind, values in patch_heads(loaded.transformer, *sources, read, token=path[pair.row]).items():
-            heads[kind].append(values - grid.own)
-        wholes.append(grid.other - grid.own)
-        watched = loaded.target.label(path[pair.row])
-        changed = {"sentence": source.text, "other sentence": pair.other, "row": pair.row + 1, "watched": watched}
-        rows.append(changed | {"change (nats)": round(wholes[-1], 2)})
-    if len(rows) < 5:
-        raise PatchError(
-            "Fewer than five sentences of the sample have a word whose replacement changes the answer: there is "
-            "nothing to average."
-        )
-    return PatchMeans(
-        bootstrap.of_mean(np.array(wholes)),
-        {stack: bootstrap.of_mean(np.stack(values)) for stack, values in vectors.items()},
-        {kind: bootstrap.of_mean(np.stack(values)) for kind, values in heads.items()},
-        rows,
+    if not pairs:
+        raise PatchError("No sentence of the sample gets another answer when one of its tokens is replaced.")
+    gaps, at_places, means, by_head = [], defaultdict(list), defaultdict(list), defaultdict(list)
+    for nth, pair in enumerate(pairs):
+        report(nth / len(pairs), f"Patching: {nth} of {plural(len(pairs), 'pair')}")
+        effects = patch_effects(loaded.transformer, pair.src, pair.other, pair.read, pair.token, pair.instead)
+        gaps.append(effects.gap)
+        for stack, values in effects.places.items():
+            means[stack].append(values.mean(axis=1))
+            for place, columns in _places(stack, pair).items():
+                chosen = values[:, columns]
+                at_places[stack, place].append(chosen.mean(axis=1) if columns else np.zeros(len(values)))
+        for kind, changes in effects.heads.items():
+            by_head[kind].append(changes)
+    gap = np.array(gaps)
+
+    def share(values: Sequence[Floats]) -> Estimate:
+        stacked = np.stack(values)
+        return bootstrap.of_ratio(stacked, np.broadcast_to(gap.reshape(-1, *[1] * (stacked.ndim - 1)), stacked.shape))
+
+    return MeanPatches(
+        {key: share(values) for key, values in at_places.items()},
+        {stack: share(values).value for stack, values in means.items()},
+        {kind: share(values) for kind, values in by_head.items()},
+        len(pairs),
     )
 
 
-def _by_place(change: Floats, stack: Stack, place: int) -> Floats:
-    """[point, position] -> [point, place of `PLACES`]: means over the positions of each place, NaN without any."""
-    n = change.shape[1]
-    at = np.arange(n)
-    last = n - 1
-    groups = [at == place, (at != place) & (at != last), at == last]
+def _places(stack: Stack, pair: ChangedPair) -> dict[str, list[int]]:
+    """The positions of a pair by what stands there."""
     if stack == "decoder":
-        groups = [(at == 0) & (at != last), (at > 0) & (at < last), at == last]
-    return np.stack(
-        [change[:, group].mean(axis=1) if group.any() else np.full(len(change), np.nan) for group in groups], 1
-    )
+        last = len(pair.read) - 1
+        return {"the row that predicts": [last], "rows before, mean": list(range(last))}
+    last = len(pair.src) - 1
+    others = [i for i in range(last) if i != pair.place]
+    return {"the changed token": [pair.place], "other tokens, mean": others, "<eos>": [last]}

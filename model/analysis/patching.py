@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import ATTENTION_KINDS, SOS, AttentionKind, ModelConfig
-from model.decoding.search import output_rules, target_log_probs
+from model.config import ATTENTION_KINDS, SPECIALS, AttentionKind, ModelConfig
+from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
 from model.edits import patch
 from model.plurals import plural
 from model.points import attention_scope, embedded, layer_output
@@ -57,6 +57,115 @@ def patched_points(config: ModelConfig, stack: Stack) -> tuple[str, ...]:
     return (embedded(side, config), *(layer_output(config, stack, layer) for layer in range(n_layers)))
 
 
+@dataclass(frozen=True, eq=False)
+class ChangedRows:
+    """How the predictions change if the model reads other sources, with the same target.
+
+    Shapes: token [row], the likeliest without a change; instead [other, row], the likeliest with each other source;
+    fall [other, row]: by how much the log-probability of `token` falls, in nats.
+    """
+
+    token: NDArray[np.int64]
+    instead: NDArray[np.int64]
+    fall: Floats
+
+    @property
+    def answer_changes(self) -> NDArray[np.bool_]:
+        """[other, row]: whether another token becomes the likeliest."""
+        changes: NDArray[np.bool_] = self.instead != self.token
+        return changes
+
+
+@torch.inference_mode()
+def changed_rows(
+    model: Transformer, src: Sequence[int], others: Sequence[Sequence[int]], read: Sequence[int]
+) -> ChangedRows:
+    """Compare the predictions of every row between a source and others of equal length.
+
+    Shapes: src and each of `others`: ids with <eos>; read: target ids, <sos> first.
+    """
+    sources = torch.tensor([list(src), *map(list, others)])
+    target = torch.tensor([list(read)]).expand(len(sources), -1)
+    log_probs = target_log_probs(model(sources, target), output_rules(model.config))  # [1 + other, row, vocab]
+    likeliest = log_probs.argmax(dim=-1)
+    own = log_probs.gather(-1, likeliest[:1, :, None].expand(len(sources), -1, -1))[..., 0]
+    return ChangedRows(likeliest[0].numpy(), likeliest[1:].numpy(), (own[0] - own[1:]).double().numpy())
+
+
+def neighbours(model: Transformer, ids: Sequence[int], count: int) -> NDArray[np.int64]:
+    """The source tokens whose embeddings are closest to those of `ids` (cosine): [id, count], no specials."""
+    with torch.inference_mode():
+        vectors = torch.nn.functional.normalize(model.src_embedding.weight.float(), dim=-1)
+        similar = vectors[list(ids)] @ vectors.T
+        similar[:, : len(SPECIALS)] = -torch.inf
+        similar[torch.arange(len(ids)), list(ids)] = -torch.inf
+        found: NDArray[np.int64] = similar.topk(min(count, similar.size(1) - len(SPECIALS) - 1), dim=-1).indices.numpy()
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class PatchEffects:
+    """How far single patches carry a prediction over from one source to another, in nats.
+
+    The prediction is the difference of the log-probabilities of two tokens, the likeliest with each source (Wang et al.
+    2022): a patch that only harms the model lowers both. `gap`: how far the whole other source moves it. Shapes: places
+    by stack [point, position], see :class:`PatchGrid`; heads by kind [layer, head], with the head's output at all
+    positions from the other source.
+    """
+
+    gap: float
+    places: dict[Stack, Floats]
+    heads: dict[AttentionKind, Floats]
+
+
+@torch.inference_mode()
+def patch_effects(
+    model: Transformer, src: Sequence[int], other: Sequence[int], read: Sequence[int], token: int, instead: int
+) -> PatchEffects:
+    """Measure every patch of a vector and of a head's output; arguments as :func:`patch_grid`."""
+    config = model.config
+    rules, tgt = output_rules(config), torch.tensor([list(read)])
+
+    def contrast(source: Sequence[int], rows: int = 1, tap: Tap | None = None) -> Floats:
+        logits = model(torch.tensor([list(source)]).expand(rows, -1), tgt.expand(rows, -1), tap=tap)
+        log_probs = allowed_log_probs(logits[:, -1], rules, first=len(read) == 1).double()
+        difference: Floats = (log_probs[:, token] - log_probs[:, instead]).numpy()
+        return difference
+
+    points = {stack: patched_points(config, stack) for stack in STACKS}
+    outputs = {
+        (kind, layer): f"{attention_scope(kind, layer)}.output"
+        for kind in ATTENTION_KINDS
+        for layer in range(config.n_layers(kind))
+    }
+    donor = PointRecorder([*(name for names in points.values() for name in names), *outputs.values()])
+    theirs = contrast(other, tap=donor)
+    own = contrast(src)[0]
+    places = {}
+    for stack, names in points.items():
+        n = len(src) if stack == "encoder" else len(read)
+        taps = (patch(config, {name: _on_diagonal(donor.tensors[name])}) for name in names)
+        places[stack] = np.stack([own - contrast(src, n, tap) for tap in taps])
+    heads = {}
+    for kind in ATTENTION_KINDS:
+        sites = [outputs[kind, layer] for layer in range(config.n_layers(kind))]
+        taps = (patch(config, {site: _head_each(donor.tensors[site])}) for site in sites)
+        heads[kind] = np.stack([own - contrast(src, config.n_heads(kind), tap) for tap in taps])
+    return PatchEffects(float(own - theirs[0]), places, heads)
+
+
+def _head_each(donor: Tensor) -> Callable[[Tensor], Tensor]:
+    """A function that replaces head h in row h of its argument, [head, head, query, d_head]."""
+
+    def replaced(output: Tensor) -> Tensor:
+        heads = torch.arange(output.size(0))
+        changed = output.clone()
+        changed[heads, heads] = donor[0]
+        return changed
+
+    return replaced
+
+
 @torch.inference_mode()
 def patch_grid(
     model: Transformer,
@@ -75,7 +184,11 @@ def patch_grid(
     Raises:
         PatchError: the sources differ in length, or are equal.
     """
-    _check_lengths(src, other)
+    if len(src) != len(other):
+        raise PatchError(
+            f"Patching needs two sentences of equal length in tokens: this one has {plural(len(src) - 1, 'token')}, "
+            f"the other one {len(other) - 1}. Change a word for another one."
+        )
     if list(src) == list(other):
         raise PatchError("Both sentences are the same for this model: nothing changes. Change a word.")
     config = model.config
@@ -94,96 +207,20 @@ def patch_grid(
     grid = PatchGrid(float(own_log_probs[0, token]), float(other_log_probs[0, token]), {}, {})
     for stack, names in points.items():
         n = len(src) if stack == "encoder" else len(read)
-        patches = (patch(config, {point: _on_diagonal(donor.tensors[point][0])}) for point in names)
+        patches = (patch(config, {point: _on_diagonal(donor.tensors[point])}) for point in names)
         runs = torch.stack([run(src, n, tap) for tap in patches])
         grid.log_probs[stack] = runs[..., token].double().numpy()
         grid.likeliest[stack] = runs.argmax(dim=-1).numpy()
     return grid
 
 
-def _check_lengths(src: Sequence[int], other: Sequence[int]) -> None:
-    if len(src) != len(other):
-        raise PatchError(
-            f"Patching needs two sentences of equal length in tokens: this one has {plural(len(src) - 1, 'token')}, "
-            f"the other one {len(other) - 1}. Change a word for another one."
-        )
-
-
 def _on_diagonal(donor: Tensor) -> Callable[[Tensor], Tensor]:
-    """A function that replaces index i of axis 1 in row i of its argument, [i, i, …], by that of the donor, [i, …]."""
+    """A function that replaces position p in row p of its argument, [position, position, d_model]."""
 
     def replaced(x: Tensor) -> Tensor:
-        places = torch.arange(x.size(0))
+        positions = torch.arange(x.size(0))
         changed = x.clone()
-        changed[places, places] = donor[places]
+        changed[positions, positions] = donor[0, positions]
         return changed
 
     return replaced
-
-
-@dataclass(frozen=True, eq=False)
-class SourceEffects:
-    """A translation read beside other sources of the same length, row by row.
-
-    Shapes: own [row], others [source, row]: the log-probability of the token that the translation has there, in nats;
-    changes [source, row]: whether another token is likelier with the other source.
-    """
-
-    own: Floats
-    others: Floats
-    changes: NDArray[np.bool_]
-
-    def row(self, source: int) -> int:
-        """The row (from 0) that another source changes most."""
-        return int(np.abs(self.others[source] - self.own).argmax())
-
-
-@torch.inference_mode()
-def source_effects(
-    model: Transformer, src: Sequence[int], others: Sequence[Sequence[int]], path: Sequence[int]
-) -> SourceEffects:
-    """Read a translation with its own source and with each of the others, and compare its predictions.
-
-    Shapes: src and others: ids with <eos>, equally many; path: the ids of the translation.
-
-    Raises:
-        PatchError: a source differs in length.
-    """
-    for other in others:
-        _check_lengths(src, other)
-    rows = torch.tensor([[SOS, *path[:-1]]]).expand(len(others) + 1, -1)
-    logits = model(torch.tensor([list(src), *map(list, others)]), rows)
-    log_probs = target_log_probs(logits, output_rules(model.config))
-    tokens = torch.tensor(list(path))
-    chosen = log_probs.gather(2, tokens.expand(len(rows), -1)[..., None])[..., 0].double().numpy()
-    changes = (log_probs.argmax(dim=-1) != tokens).numpy()
-    return SourceEffects(chosen[0], chosen[1:], changes[1:])
-
-
-@torch.inference_mode()
-def patch_heads(
-    model: Transformer, src: Sequence[int], other: Sequence[int], read: Sequence[int], token: int
-) -> dict[AttentionKind, Floats]:
-    """Replace the output of every head, one at a time and at all positions, by that from a run on another source.
-
-    Arguments as in :func:`patch_grid`. Returns the log-probability of `token`, [layer, head] by kind.
-
-    Raises:
-        PatchError: the sources differ in length.
-    """
-    _check_lengths(src, other)
-    config, rules = model.config, output_rules(model.config)
-    outputs = {
-        (kind, layer): f"{attention_scope(kind, layer)}.output"
-        for kind in ATTENTION_KINDS
-        for layer in range(config.n_layers(kind))
-    }
-    tgt, donor = torch.tensor([list(read)]), PointRecorder(list(outputs.values()))
-    model(torch.tensor([list(other)]), tgt, tap=donor)
-    log_probs: dict[AttentionKind, list[NDArray[np.float64]]] = {kind: [] for kind in ATTENTION_KINDS}
-    for (kind, _), point in outputs.items():
-        n = config.n_heads(kind)
-        tap = patch(config, {point: _on_diagonal(donor.tensors[point][0])})
-        logits = model(torch.tensor([list(src)]).expand(n, -1), tgt.expand(n, -1), tap=tap)
-        log_probs[kind].append(target_log_probs(logits, rules)[:, -1, token].double().numpy())
-    return {kind: np.stack(layers) for kind, layers in log_probs.items()}

@@ -12,6 +12,7 @@ import spacy
 from streamlit.testing.v1 import AppTest
 
 from explorer.probing import syntax
+from explorer.probing.patching import LEAST_SPAN
 from explorer.probing.tables import FIRST
 from explorer.screens.probe import words as grammar
 from explorer.screens.probe.page import MOVED
@@ -28,7 +29,6 @@ from tests.pages.page import (
     press,
     role_grids,
     run,
-    table_with,
     tables,
     visit,
     widget,
@@ -247,10 +247,9 @@ def test_patching_opens_on_a_pair_that_changes_the_answer_and_watches_the_row_th
     at = probe("Patching")
     other = widget(at, "patching_other").value
     assert sum(a != b for a, b in zip(other, "headlight", strict=True)) == 1
-    source, target, *heads = plotted(at)
+    source, target = plotted(at)
     for figure in (source, target):
-        assert figure["data"][0]["zmax"] == -figure["data"][0]["zmin"] >= 1, "noise does not fill the scale"
-    assert [figure["data"][0]["z"].shape for figure in heads] == [(2, 4), (1, 2), (1, 2)]
+        assert figure["data"][0]["zmax"] == -figure["data"][0]["zmin"] >= LEAST_SPAN, "noise does not fill the scale"
     assert np.abs(source["data"][0]["z"]).max() > 1
     assert "becomes likeliest" in words(at)
     choose(at, patching_other="headlight")
@@ -258,18 +257,19 @@ def test_patching_opens_on_a_pair_that_changes_the_answer_and_watches_the_row_th
     choose(at, patching_other="headlight!")
     assert "equal length in tokens: this one has 9 tokens" in words(at)
     choose(at, patching_other="beadlight")
-    source, target = plotted(at)[:2]
+    source, target = plotted(at)
     assert source["data"][0]["z"].shape == (3, 10)
     assert target["data"][0]["z"].shape == (2, 9), "the last letter but <eos> is watched"
-    assert_says(
-        at, "the largest effect of a single vector is at 1 “h ← b”", "“b” becomes likeliest", "Of single heads,"
-    )
-    press(at, "Average over up to 30 pairs")
-    assert_says(at, "Over 30 pairs, chosen because one word changes the answer")
-    means = table_with(at, "patched")
-    assert (means["low"] <= means["change (nats)"]).all()
-    changed = means.set_index("patched")["change (nats)"]
-    assert changed["encoder embedding, changed word"] < -1 < changed["encoder embedding, <eos>"]
+    assert_says(at, "The largest effect of a single vector is at 1 “h ← b”", "“b” becomes likeliest")
+    choose(at, text="attention")
+    other = widget(at, "patching_other").value
+    assert other == "beadlight", "what was typed stays"
+    choose(at, patching_other="")
+    assert len(widget(at, "patching_other").value) == len("attention"), "an empty field gets a proposal again"
+    press(at, "Patch 50 sentences")
+    assert_says(at, "50 pairs of sentences that differ in one token and get another answer")
+    assert {"at", "place", "effect", "low", "high"} <= set(tables(at)[-1].columns)
+    assert [figure["data"][0]["z"].shape for figure in plotted(at)[2:]] == [(2, 4), (1, 2), (1, 2)]
 
 
 def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:

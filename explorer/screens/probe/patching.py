@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.charts.measured_heads import layer_head_map, mean_patch_plot, patch_plot
+from explorer.charts.measured_heads import layer_head_map, patch_plot
 from explorer.decoding.head_change import MOST_OTHER, WORDS, Change, Kind
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
-from explorer.locale.text import fixed, plain
+from explorer.locale.text import plain
 from explorer.probing.measured import Measured
 from explorer.probing.patching import (
     PAIRS,
-    Pair,
-    PatchMeans,
-    changing_pair,
+    MeanPatches,
+    changed_pairs,
     mean_patches,
+    most_changed_row,
     patched,
-    row_changes,
-    words_between,
+    suggested_other,
 )
 from explorer.screens.probe.one_head import choose_head
 from explorer.screens.probe.sample_choice import Subject
@@ -26,86 +25,78 @@ from explorer.screens.probe.surgery import EFFECT_PART, SURGERY
 from explorer.web import changes_in_force, page_parts
 from explorer.web.figures import draw_table
 from model.analysis.patching import STACKS, PatchError
-from model.config import ATTENTION_KINDS
 
+LEAST_SHARE = 0.1  # of the difference: the colour scale of heads ends no earlier
 _OTHER, _PROPOSED = "patching_other", "patching_proposed"
 
 
 def draw_patching(subject: Subject, measured: Measured | None) -> None:
-    """Draw a pair of sentences, the row to watch, the effects of single vectors and heads, and averages over pairs."""
+    """Draw a pair of sentences, the row to watch, the effects of single vectors, and averages over many pairs."""
     translation = subject.translation()
     if translation is None:
         return
-    other = _draw_pair(subject, translation, measured)
-    if other:
-        _draw_one_pair(subject, translation, other)
-        fold = st.expander(
-            t("Translate with one head from the other sentence"), key="patching_head_fold", on_change="rerun"
-        )
-        if fold.open:
-            with fold:
-                _draw_put_in(subject, other)
-    st.markdown(t("##### Over many pairs"))
+    _draw_one_pair(subject, translation)
+    fold = st.expander(
+        t("Translate with one head from the other sentence"), key="patching_head_fold", on_change="rerun"
+    )
+    if fold.open:
+        with fold:
+            _draw_put_in(subject, str(st.session_state[_OTHER]).strip())
+    st.markdown(t("##### Over many sentences: one token of each is replaced by a similar one"))
     if measured is None:
-        st.caption(t("There is no sample to take pairs from yet."))
+        st.caption(t("There is no sample to take sentences from yet."))
         return
-    if not subject.asked("patching pairs", t("Average over up to {n} pairs of the sample", n=PAIRS)):
+    what, label = "mean patches", t("Patch {n} sentences", n=min(PAIRS, len(measured.sample)))
+    if not subject.asked(what, label):
         return
     try:
         means = subject.measure(
-            "patching pairs",
-            t("Patching pairs of sentences"),
-            lambda loaded, report: mean_patches(loaded, measured.sample, report),
+            what,
+            label,
+            lambda loaded, report: mean_patches(loaded, changed_pairs(loaded, measured.sample, report), report),
         )
-    except PatchError as few:
-        st.info(plain(str(few)))
+    except PatchError as nothing:
+        st.info(plain(str(nothing)))
         return
     if means is not None:
         _draw_means(means)
 
 
-def _draw_pair(subject: Subject, translation: Translation, measured: Measured | None) -> str:
-    """Draw both sentences; return the other one, which at first is one that changes the answer."""
-    pair: Pair | None = None
-    if measured is not None:
-        sample = measured.sample
-        pair = subject.compute(
-            f"pair {translation.seq}",
-            lambda loaded: changing_pair(loaded, translation.source, translation.path, words_between(sample, loaded)),
-        )
+def _draw_one_pair(subject: Subject, translation: Translation) -> None:
+    """Draw the other sentence, which at first changes the answer, the row to watch, and both grids."""
     st.caption(
         t(
             "Each cell shows how the watched prediction changes if one vector comes from the other sentence and "
             "everything else stays: it changes where the vector carries the difference."
         )
     )
-    proposed = "" if pair is None else pair.other
+    proposed = subject.compute(
+        f"suggested other {translation.seq}", lambda loaded: suggested_other(loaded, translation)
+    )
     if st.session_state.get(_OTHER, "").strip() in ("", st.session_state.get(_PROPOSED)):  # nobody typed another one
         st.session_state[_OTHER] = st.session_state[_PROPOSED] = proposed
-    return st.text_input(
-        t("The other sentence, which differs in one word and has as many tokens"),
+    left, right = st.columns([3, 2])
+    other = left.text_input(
+        t("The other sentence"),
         key=_OTHER,
         max_chars=MOST_OTHER,
-        help=t("At first, a sentence with one word of the sample that changes the answer. Type any other."),
+        help=t(
+            "At first, one token is replaced by a similar one such that the answer changes. Type any sentence with as "
+            "many tokens."
+        ),
     ).strip()
-
-
-def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> None:
+    watched = subject.compute(
+        f"watched row {other} {translation.seq}", lambda loaded: most_changed_row(loaded, translation, other)
+    )
+    row: int = right.selectbox(
+        t("The prediction to watch"),
+        range(len(translation.path)),
+        index=watched,
+        format_func=lambda row: f"{row + 1} {translation.trace.predicted_tokens[row]}",
+        key=f"patching_row_{other}_{translation.seq}",
+        help=t("At first, the one that changes most."),
+    )
     try:
-        changes = subject.compute(
-            f"patched rows {other} {translation.seq}", lambda loaded: row_changes(loaded, translation, other)
-        )
-        most = int(abs(changes).argmax())
-        row: int = st.selectbox(
-            t("The prediction to watch"),
-            range(len(translation.path)),
-            index=most,
-            format_func=lambda row: (
-                f"{row + 1} {translation.trace.predicted_tokens[row]} ({fixed(float(changes[row]), 2, signed=True)})"
-            ),
-            key=f"patching_row_{translation.seq}_{other}",
-            help=t("In brackets: the change of its log-probability with all of the other source, in nats."),
-        )
         grids = subject.compute(
             f"patching {row} {other} {translation.seq}",
             lambda loaded: patched(loaded, translation, other, row),
@@ -113,34 +104,20 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
     except (PatchError, InputError) as unfit:
         st.info(plain(str(unfit)))
         return
-    st.markdown(f"**{plain(grids.summary())}**")
     for stack, column in zip(STACKS, st.columns(len(STACKS)), strict=True):
         with column:
             page_parts.draw_plot(patch_plot(grids, stack), f"patching_{stack}")
-    st.markdown(t("##### The output of one head from the other sentence, at all positions"))
-    st.caption(plain(grids.heads_summary()))
-    for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
-        with column:
-            title, span = t("change in nats"), (-grids.top, grids.top)
-            page_parts.draw_plot(
-                layer_head_map(grids.head_change(kind), kind, title, span=span), f"patching_heads_{kind}"
-            )
 
 
-def _draw_means(means: PatchMeans) -> None:
-    st.markdown(f"**{plain(means.summary())}**")
-    for stack, column in zip(STACKS, st.columns(len(STACKS)), strict=True):
+def _draw_means(means: MeanPatches) -> None:
+    """Draw the mean effect of each head as maps, and of all vectors and heads as a table."""
+    st.markdown(f"**{plain(means.caption())}**")
+    top = max(LEAST_SHARE, *(float(item.value.max()) for item in means.heads.values()))
+    for (kind, item), column in zip(means.heads.items(), st.columns(len(means.heads)), strict=True):
         with column:
-            page_parts.draw_plot(mean_patch_plot(means, stack), f"patching_mean_{stack}")
-    for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
-        with column:
-            item, span = means.heads[kind], (-means.top, means.top)
-            plot = layer_head_map(item.value, kind, t("mean change in nats"), span=span, clear=item.differs_from_zero())
-            page_parts.draw_plot(plot, f"patching_mean_heads_{kind}", numbers=False)
-    with st.expander(t("Every mean with its interval")):
-        draw_table(means.rows(), t("Mean effect of each vector and head"), file="patching")
-    with st.expander(t("The {n} pairs", n=len(means.pairs))):
-        draw_table(means.pairs, t("Pairs of sentences and the watched predictions"), file="pairs")
+            plot = layer_head_map(item.value, kind, t("share of the difference"), span=(0.0, top))
+            page_parts.draw_plot(plot, f"patching_mean_{kind}", numbers=False)
+    draw_table(means.rows(), means.caption(), file="patches")
 
 
 def _draw_put_in(subject: Subject, other: str) -> None:

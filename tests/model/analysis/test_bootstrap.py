@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from model.analysis import bootstrap
 
@@ -47,3 +48,11 @@ def test_nothing_known_is_not_a_number() -> None:
     assert not found.differs_from_zero().any()
     constant = bootstrap.of_mean(np.ones(6))
     assert (constant.value, constant.low, constant.high) == (1, 1, 1)
+
+
+def test_intervals_for_many_comparisons_are_wider_by_the_normal_tail() -> None:
+    item = bootstrap.Estimate(np.array(1.0), np.array(0.0), np.array(3.0))
+    same, many = bootstrap.widened(item, 1), bootstrap.widened(item, 100)
+    assert (same.low, same.high) == (pytest.approx(0.0), pytest.approx(3.0))
+    factor = 3.4808 / 1.9600  # z of 0.05 / 200 and of 0.05 / 2
+    assert (many.low, many.high) == (pytest.approx(1 - factor, rel=1e-3), pytest.approx(1 + 2 * factor, rel=1e-3))

@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.patching import PatchError, patch_grid, patched_points
+from model.analysis.patching import (
+    PatchError,
+    changed_rows,
+    neighbours,
+    patch_effects,
+    patch_grid,
+    patched_points,
+)
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs, output_rules
+from model.edits import HeadEdit, HeadEdits
 from model.masks import padding_mask, target_mask
-from model.recording import PointRecorder
+from model.recording import AttentionRecorder, PointRecorder
 from model.transformer import Transformer
 from tests.tiny import random_ids, tiny_model
 
@@ -47,6 +55,51 @@ def test_a_patched_layer_is_the_rest_of_the_model_run_on_the_patched_vectors(nor
     assert np.allclose(found.log_probs["decoder"][-1, :-1], found.own, atol=1e-5)
     assert found.log_probs["decoder"][-1, -1] == pytest.approx(found.other, abs=1e-5)
     assert np.allclose(found.log_probs["decoder"][0], found.own, atol=1e-5), "both runs read the same target"
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_effects_are_differences_of_two_tokens_and_heads_are_output_edits(norm_first: bool) -> None:
+    model = tiny_model(norm_first=norm_first)
+    found = patch_effects(model, SRC, OTHER, READ, token=7, instead=9)
+    own, instead = (patch_grid(model, SRC, OTHER, READ, token=token) for token in (7, 9))
+    assert found.gap == pytest.approx((own.own - own.other) - (instead.own - instead.other), abs=1e-5)
+    for stack, values in found.places.items():
+        by_token = [grid.own - grid.log_probs[stack] for grid in (own, instead)]
+        assert np.allclose(values, by_token[0] - by_token[1], atol=1e-5)
+    src, other, read = (torch.tensor([ids]) for ids in (SRC, OTHER, READ))
+    for kind, values in found.heads.items():
+        assert values.shape == (model.config.n_layers(kind), model.config.n_heads(kind))
+        for layer, head in ((0, 1), (1, 0)):
+            recorder = AttentionRecorder(details=[(kind, layer, head)])
+            with torch.inference_mode():
+                model(other, read, tap=recorder)
+                output = recorder.details[kind, layer, head][0]["output"][0].numpy()
+                edit = HeadEdits((HeadEdit(kind, layer, head, "output", values=output),))
+                both = [model(src, read, tap=tap)[0, -1] for tap in (None, edit.tap(model.config))]
+            before, after = (float(row[7] - row[9]) for row in both)
+            assert values[layer, head] == pytest.approx(before - after, abs=1e-5)
+
+
+def test_rows_change_with_the_source_and_neighbours_are_the_nearest_embeddings() -> None:
+    model = tiny_model()
+    found = changed_rows(model, SRC, [OTHER, SRC], READ)
+    assert not found.fall[1].any()
+    assert not found.answer_changes[1].any()
+    with torch.inference_mode():
+        both = [
+            allowed_log_probs(model(torch.tensor([ids]), torch.tensor([READ]))[0], output_rules(model.config))
+            for ids in (SRC, OTHER)
+        ]
+    for row, token in enumerate(found.token):
+        assert token == both[0][row].argmax()
+        assert found.instead[0, row] == both[1][row].argmax()
+        assert found.fall[0, row] == pytest.approx(float(both[0][row, token] - both[1][row, token]), abs=1e-5)
+    near = neighbours(model, SRC[:2], 3)
+    vectors = model.src_embedding.weight.detach()
+    similar = torch.cosine_similarity(vectors[SRC[0]][None], vectors, dim=-1)
+    expected = [int(i) for i in similar.argsort(descending=True) if i > 3 and i != SRC[0]][:3]
+    assert near.shape == (2, 3)
+    assert near[0].tolist() == expected
 
 
 def _recorded(model: Transformer, src: list[int]) -> dict[str, torch.Tensor]:

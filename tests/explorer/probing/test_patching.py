@@ -1,0 +1,82 @@
+"""Patching over many pairs: which pairs are taken, what is averaged, and when a head is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.decoding.translator import Translator
+from explorer.probing.measured import Measured
+from explorer.probing.patching import (
+    LEAST_SPAN,
+    MeanPatches,
+    changed_pairs,
+    mean_patches,
+    most_changed_row,
+    patched,
+    suggested_other,
+)
+from model.analysis import bootstrap
+from model.analysis.bootstrap import Estimate
+from model.analysis.patching import PatchError, patch_effects
+from model.checkpoint import LoadedModel
+from model.config import DecodeConfig
+
+
+def test_it_opens_on_a_sentence_that_changes_the_answer_and_on_the_row_that_changes_most(reverse: LoadedModel) -> None:
+    translation = Translator(reverse).translate("headlight", DecodeConfig())
+    other = suggested_other(reverse, translation)
+    assert len(other) == 9
+    (place,) = (i for i, (a, b) in enumerate(zip("headlight", other, strict=True)) if a != b)
+    row = most_changed_row(reverse, translation, other)
+    assert row == 8 - place, "the model reverses letters"
+    grids = patched(reverse, translation, other, row)
+    assert f"“{other[place]}” becomes likeliest" in grids.caption("encoder")
+    assert most_changed_row(reverse, translation, "short") == 0
+    untouched = patched(reverse, translation, other, (row + 4) % 9)
+    assert untouched.span >= LEAST_SPAN, "what hardly changes stays pale"
+
+
+def test_effects_are_averaged_as_shares_of_the_whole_difference(measured: Measured, reverse: LoadedModel) -> None:
+    pairs = changed_pairs(reverse, measured.sample.part(range(8)))
+    assert len(pairs) == 8
+    for pair in pairs:
+        differing = [i for i, (a, b) in enumerate(zip(pair.src, pair.other, strict=True)) if a != b]
+        assert differing == [pair.place]
+        assert pair.token != pair.instead
+    found = mean_patches(reverse, pairs)
+    every = [patch_effects(reverse.transformer, p.src, p.other, p.read, p.token, p.instead) for p in pairs]
+    gaps = np.array([effects.gap for effects in every])
+    assert (gaps > 0).all()
+    changed = found.places["encoder", "the changed token"]
+    assert float(changed.value[0]) == pytest.approx(1.0), "the embeddings differ nowhere else"
+    at_place = np.array([effects.places["encoder"][1, pair.place] for effects, pair in zip(every, pairs, strict=True)])
+    expected = bootstrap.of_ratio(at_place, gaps)
+    assert changed.at(1) == pytest.approx((float(expected.value), float(expected.low), float(expected.high)))
+    assert float(found.places["decoder", "the row that predicts"].value[-1]) == pytest.approx(1.0)
+    by_head = np.stack([effects.heads["cross"] for effects in every])
+    assert np.allclose(found.heads["cross"].value, by_head.sum(axis=0) / gaps.sum())
+    rows = found.rows()
+    assert {row["pairs"] for row in rows} == {8}
+    assert len(rows) == 3 * 3 + 2 * 2 + sum(item.value.size for item in found.heads.values())
+    with pytest.raises(PatchError, match="No sentence"):
+        mean_patches(reverse, [])
+
+
+def planted(effects: np.ndarray) -> MeanPatches:
+    """Effects of the four cross heads over pairs, [pair, head]."""
+    item = bootstrap.of_ratio(effects[:, None, :], np.ones((len(effects), 1, 4)))
+    return MeanPatches({}, {}, {"cross": item}, len(effects))
+
+
+def test_a_head_is_named_where_it_stands_out_and_not_among_random_ones() -> None:
+    claims = 0
+    for seed in range(40):
+        noise = 0.2 * np.random.default_rng(seed).normal(size=(50, 4))
+        claims += "stands out most" in planted(noise).caption()
+        loud = planted(noise + np.array([0, 0, 0.5, 0])).caption()
+        assert "The head that stands out most is cross L1 H3: its output alone carries" in loud
+        assert "No head stands out" in planted(np.repeat(noise[:, :1], 4, axis=1)).caption(), "all alike"
+    assert claims <= 6, "at 5 %, more than six of forty by chance is a case of 1 in 70"
+    sure = Estimate(np.array([[0.02, 0.0]]), np.array([[0.02, 0.0]]), np.array([[0.02, 0.0]]))
+    assert "No head stands out" in MeanPatches({}, {}, {"cross": sure}, 9).caption(), "certain, but small"
