@@ -19,6 +19,7 @@ from explorer.web.downloads import download_button
 if TYPE_CHECKING:
     from explorer.decoding.labelled_map import LabelledMap
 
+LESS = 130  # pixels by which a small figure is lower
 CONFIG = {"displayModeBar": False, "scrollZoom": False}
 
 
@@ -28,6 +29,13 @@ def draw_figure(figure: Figure) -> None:
         st.markdown(f"##### {plain(figure.title)}")
     st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
     st.caption(plain(figure.caption))
+
+
+def draw_small_figure(figure: Figure) -> None:
+    """Draw a figure with less height, under its title; the caption is its alternative text only."""
+    st.caption(plain(figure.title))
+    spec = figure.spec | {"height": figure.spec["height"] - LESS}
+    st.vega_lite_chart(_arrow(figure.data), spec, width="stretch", alt=figure.caption)
 
 
 def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: Any) -> Any:

@@ -12,7 +12,10 @@ import spacy
 from streamlit.testing.v1 import AppTest
 
 from explorer.probing import syntax
+from explorer.probing.measured import Measured
+from explorer.probing.patching import LEAST_SPAN
 from explorer.probing.tables import FIRST
+from explorer.screens.probe import sample_choice
 from explorer.screens.probe import words as grammar
 from explorer.screens.probe.page import MOVED
 from explorer.web import measurements, runtime
@@ -28,7 +31,6 @@ from tests.pages.page import (
     press,
     role_grids,
     run,
-    table_with,
     tables,
     visit,
     widget,
@@ -129,6 +131,30 @@ def test_typed_sentences_are_measured_and_stand_in_the_link_of_their_model() -> 
     said = words(own_sentences("abc\tcba\nhello\n\n"))
     assert "Measured on your own sentences, read with the model's own translations" in said
     assert "None of the 12 heads has a clear role" in said, "two sentences carry no role"
+
+
+def test_a_large_model_is_shown_on_a_part_of_the_sample_until_all_of_it_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sample_choice, "LARGE", 1000)
+    shown: list[str] = []
+    whole = sample_choice.Subject.measured
+
+    def measured(subject: sample_choice.Subject) -> Measured | None:
+        result = whole(subject)
+        shown.append(f"{subject.choice.size} {None if result is None else len(result.sample)}")
+        return result
+
+    monkeypatch.setattr(sample_choice.Subject, "measured", measured)
+    at = probe(sample="task.40")
+    assert shown == ["24 24", "40 40", "40 40"], "the part first, then all of it, then all of it is drawn"
+    assert "Measured on 40 of 1,505" in words(at)
+    assert "This is a first part of the sample" not in words(at)
+    monkeypatch.setattr(
+        sample_choice.Subject, "measured", lambda subject: whole(subject) if subject.choice.size == 24 else None
+    )
+    at = probe(sample="task.50")
+    assert_says(at, "Measured on 24 of 1,505", "This is a first part of the sample; the rest is being measured.")
 
 
 @pytest.mark.parametrize("lines", ["a\ta", "aaaaaaaa", "日本語 </script> 👩‍👩‍👧\nשלום", "z" * 100])
@@ -252,10 +278,9 @@ def test_patching_opens_on_a_pair_that_changes_the_answer_and_watches_the_row_th
     at = probe("Patching")
     other = widget(at, "patching_other").value
     assert sum(a != b for a, b in zip(other, "headlight", strict=True)) == 1
-    source, target, *heads = plotted(at)
+    source, target = plotted(at)
     for figure in (source, target):
-        assert figure["data"][0]["zmax"] == -figure["data"][0]["zmin"] >= 1, "noise does not fill the scale"
-    assert [figure["data"][0]["z"].shape for figure in heads] == [(2, 4), (1, 2), (1, 2)]
+        assert figure["data"][0]["zmax"] == -figure["data"][0]["zmin"] >= LEAST_SPAN, "noise does not fill the scale"
     assert np.abs(source["data"][0]["z"]).max() > 1
     assert "becomes likeliest" in words(at)
     choose(at, patching_other="headlight")
@@ -269,6 +294,11 @@ def test_patching_opens_on_a_pair_that_changes_the_answer_and_watches_the_row_th
     assert_says(
         at, "the largest effect of a single vector is at 1 “h ← b”", "“b” becomes likeliest", "Of single heads,"
     )
+    choose(at, text="attention")
+    other = widget(at, "patching_other").value
+    assert other == "beadlight", "what was typed stays"
+    choose(at, patching_other="")
+    assert len(widget(at, "patching_other").value) == len("attention"), "an empty field gets a proposal again"
     press(at, "Average over 50 sentences")
     assert_says(at, "50 pairs of sentences that differ in one token and get another answer")
     means = table_with(at, "baseline")

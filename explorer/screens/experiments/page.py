@@ -1,4 +1,4 @@
-"""The Experiments page: a question, the curves and scores of its stored runs, and how to repeat them."""
+"""The Experiments page: all experiments at a glance, or one with its curves, its scores, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from explorer.runs.experiment_reruns import sentences as rerun_sentences
 from explorer.runs.experiment_rests import MEASURES as REST_MEASURES
 from explorer.runs.experiment_rests import places
 from explorer.runs.lifecycle import Runs
+from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_overview
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.page_parts import draw_plot
@@ -36,24 +37,21 @@ from model.experiments.recipe import DEVICE, SPARING, THREADS, Experiment
 from model.experiments.stored import ResultError, as_typed
 from model.folder import model_folders, modified
 
-EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
-MEASURES = {
-    "exact_match": ("right", "Validation sentences exactly right, in %", " %"),
-    "bleu": ("BLEU", "BLEU on validation", ""),
-    "loss": ("loss", "Loss on validation, in nats per target token", ""),
-}
 SHIPPED_PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm")}
 TEXT = "headlight"  # for both models
 _NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test": "%.1f"}
 
 
 def draw() -> None:
-    """Draw the chosen experiment: its question, its results, and how to repeat it."""
+    """Draw all experiments, or the chosen one: its question, its results, and how to repeat it."""
     title, box = st.columns([2, 3], vertical_alignment="center")
     with title:
         st.markdown(f"#### {t('Why is the model built and trained this way?')}")
     with box:
         experiment = _choose()
+    if experiment is None:
+        draw_overview()
+        return
     st.caption(plain(experiment.question))
     try:
         arms = arm_runs(experiment)
@@ -67,22 +65,22 @@ def draw() -> None:
     _repeat(experiment, arms)
 
 
-def _choose() -> Experiment:
-    """Draw the box of experiments. The address holds the name; a name that does not exist is ignored."""
+def _choose() -> Experiment | None:
+    """Draw the box of experiments; None is all of them. The address holds the name; an unknown one is ignored."""
     # Streamlit's own binding would write the title into the address.
     asked = address.EXPERIMENT.asked().get(EXPERIMENT)
-    if asked in EXPERIMENTS:
+    if asked == ALL or asked in EXPERIMENTS:
         st.session_state[EXPERIMENT] = asked
     chosen = st.selectbox(
         t("Experiment"),
-        list(EXPERIMENTS),
-        format_func=lambda name: EXPERIMENTS[name].title,
+        [ALL, *EXPERIMENTS],
+        format_func=lambda name: t("All experiments") if name == ALL else EXPERIMENTS[name].title,
         key=EXPERIMENT,
         persist_state="session",
         label_visibility="collapsed",
     )
     address.EXPERIMENT.write({EXPERIMENT: chosen})
-    return EXPERIMENTS[chosen]
+    return EXPERIMENTS.get(chosen)
 
 
 def _not_run(experiment: Experiment) -> str:

@@ -67,9 +67,11 @@ def draw() -> None:
     choice, description = st.columns([2, 7], vertical_alignment="center")
     with choice:
         draw_choice(described.name)
-    caption = description.empty()
+    caption, progress = description.empty(), st.container()
     probed = subject(described, selection.text)
-    measured = probed.measured()
+    early = probed.early()
+    shown = probed if early is None else early
+    measured = shown.measured()
     if measured is not None:
         about = t(
             "Measured on {sample}. Baselines: uniform attention and {seeds} untrained models.",
@@ -77,10 +79,16 @@ def draw() -> None:
             seeds=measured.probe.seeds,
         )
         untrained = "" if runtime.summary(described.name)["trained"] else t("This model is untrained itself.")
-        caption.caption(plain(f"{about} {untrained}".rstrip()))
-    _draw_tabs(probed, measured)
+        so_far = t("This is a first part of the sample; the rest is being measured.") if shown is early else ""
+        caption.caption(plain(" ".join(filter(None, (about, untrained, so_far)))))
+    _draw_tabs(shown, measured)
     here = dataclasses.replace(session.selection(), model=selection.model, text=selection.text)
     session.write_address(here)
+    if shown is early and measured is not None:
+        with progress:
+            whole = probed.measured()
+        if whole is not None:
+            st.rerun()
 
 
 def _follow_former_tab() -> None:

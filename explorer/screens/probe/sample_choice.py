@@ -15,7 +15,7 @@ from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.probing.annotated import annotated_lines, in_order
-from explorer.probing.measured import Measured, measure, measured_before, read_again
+from explorer.probing.measured import LARGE, Measured, measure, measured_before, read_again
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import (
     MAX_SENTENCES,
@@ -38,6 +38,7 @@ from model.data.scenes import scenes
 
 Result = TypeVar("Result")
 
+EARLY = 24  # sentences that a large model is measured on first
 _CHOICE, _PROBLEM = "probe_choice", "probe_problem"
 
 
@@ -77,6 +78,13 @@ class Subject:
             return runtime.compute_in_parts(self.name, lambda loaded, _: work(loaded), unheard)
 
         return store().quick(self.key(what), make)
+
+    def early(self) -> Subject | None:
+        """A part of the sample, to be shown while a large model is measured on all of it; None if none is needed."""
+        large = runtime.summary(self.name)["parameters"] > LARGE and self.choice.size > EARLY
+        if not large or self.find("probe") is not None:
+            return None
+        return dataclasses.replace(self, choice=dataclasses.replace(self.choice, size=EARLY))
 
     def measured(self) -> Measured | None:
         """The model measured on the sample; None after a message, or while it is stopped."""

@@ -1,0 +1,86 @@
+"""All experiments at a glance: those with something to see as pictures with a sentence each, the others as a list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.charts.experiment_bands import band_figure
+from explorer.locale.messages import t
+from explorer.locale.text import plain
+from explorer.runs import experiment_findings as results
+from explorer.runs.experiment_arms import ArmRuns, arm_runs, validation_curves
+from explorer.web.figures import draw_small_figure
+from model.experiments.catalogue import EXPERIMENTS
+from model.experiments.recipe import Experiment
+from model.experiments.stored import ResultError
+
+EXPERIMENT = "experiment"  # key of the box of experiments, and name of its URL parameter
+ALL = "all"  # its value for this overview
+MEASURES = {
+    "exact_match": ("right", "Validation sentences exactly right, in %", " %"),
+    "bleu": ("BLEU", "BLEU on validation", ""),
+    "loss": ("loss", "Loss on validation, in nats per target token", ""),
+}
+_ACROSS = 2
+
+
+def draw_overview() -> None:
+    """Draw a card for each experiment whose variants differ, then the list of the others, then what has no runs."""
+    stored: dict[str, tuple[ArmRuns, ...]] = {}
+    for name, experiment in EXPERIMENTS.items():
+        try:
+            stored[name] = arm_runs(experiment)
+        except ResultError as damaged:
+            st.error(plain(str(damaged)))
+    run = {name: arms for name, arms in stored.items() if any(arm.runs for arm in arms)}
+    different = [name for name, arms in run.items() if results.differs(arms)]
+    columns = st.columns(_ACROSS)
+    for nth, name in enumerate(different):
+        with columns[nth % _ACROSS]:
+            _draw_card(EXPERIMENTS[name], run[name])
+    _draw_list(t("No difference that these runs can tell"), {n: run[n] for n in run if n not in different})
+    _draw_list(t("Not run yet"), {name: arms for name, arms in stored.items() if name not in run})
+
+
+def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+    """Draw the title, which opens the experiment, the first sentence of its verdict, and its curves."""
+    with st.container(border=True):
+        _draw_title(experiment)
+        sentence = first_difference(results.verdict(arms))
+        st.markdown(plain(sentence))
+        measure = "loss" if "loss" in sentence else experiment.base.metric
+        _, title, unit = MEASURES[measure]
+        top = 100.0 if measure == "exact_match" else None
+        curves = validation_curves(arms, measure)
+        draw_small_figure(band_figure(curves, x_title="updates", title=title, unit=unit, top=top))
+
+
+def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
+    if not experiments:
+        return
+    st.markdown(f"##### {title}")
+    for name, arms in experiments.items():
+        left, right = st.columns([2, 3], vertical_alignment="center")
+        with left:
+            _draw_title(EXPERIMENTS[name])
+        right.caption(plain(results.verdict(arms) if any(arm.runs for arm in arms) else EXPERIMENTS[name].question))
+
+
+def _draw_title(experiment: Experiment) -> None:
+    label, key = f"**{plain(experiment.title)}**", f"open_{experiment.name}"
+    st.button(label, key=key, type="tertiary", on_click=_open, args=(experiment.name,))
+
+
+def _open(name: str) -> None:
+    st.session_state[EXPERIMENT] = name
+
+
+def first_difference(verdict: str) -> str:
+    """The first statement of a verdict that names a difference; numbers in it may have points."""
+    statements = re.split(r"[.;] ", verdict)
+    undecided = ("not told apart", "no difference", ", within")
+    chosen = next((each for each in statements if not any(words in each for words in undecided)), statements[0])
+    return chosen.rstrip(".") + "."
