@@ -35,6 +35,7 @@ export function mountDesk(root, { engine, models, query, page = "translate", idl
     show: () => show(D, true),
     open: (model, text) => begin(D, model, text),
     closeCell: () => explain(D, ""),
+    fork: (step, token) => void fork(D, step, token),
   });
   return {
     /** Opens what a query says. @param {Query} to @param {string} [at] the page @param {boolean} [isNew] for the history */

@@ -351,6 +351,9 @@ export interface SiteExample {
   source: string;
   hint: string;
   word: string;
+  offer: string;
+  step: number;
+  token: number;
 }
 
 export interface SiteDoubt {
