@@ -18,11 +18,17 @@ class SiteFile:
 
 @dataclass(frozen=True)
 class SiteExample:
-    """A sentence to try: what to look for, if the translation bears it out, and the word whose step opens."""
+    """A sentence to try: what to look for, if the translation bears it out, and the word whose step opens.
+
+    `offer` is the word that the hint invites to choose, on offer at `step` (from 1) with the id `token`; "" if none.
+    """
 
     source: str
     hint: str
     word: str
+    offer: str = ""
+    step: int = 0
+    token: int = 0
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from explorer.browser.machine_model import exported
 from explorer.browser.site_structs import GridShape, SiteDoubt, SiteExample, SiteFile, SiteHeader, SiteModel
 from explorer.browser.word_rules import word_rules
 from explorer.decoding.domain import LOW
-from explorer.decoding.examples import examples_of, hint_for
+from explorer.decoding.examples import examples_of, hint_for, offer_of
 from explorer.decoding.model_summary import facts, story, title
 from explorer.decoding.translator import Translator
 from explorer.files.html_page import document
@@ -183,14 +183,13 @@ def _rules(name: str, source: Tokenizer, target: Tokenizer) -> dict[str, bytes]:
 
 def _examples(translator: Translator, summary: dict[str, Any]) -> list[SiteExample]:
     prompts = examples_of(summary)[:MOST_EXAMPLES]
-    return [
-        SiteExample(
-            prompt.source,
-            hint_for(prompt.source, prompts, translator.translate(prompt.source, DecodeConfig())),
-            prompt.word,
-        )
-        for prompt in prompts
-    ]
+    examples = []
+    for prompt in prompts:
+        translation = translator.translate(prompt.source, DecodeConfig())
+        hint = hint_for(prompt.source, prompts, translation)
+        step, token, offer = offer_of(prompt.source, prompts, translation) or (0, 0, "")
+        examples.append(SiteExample(prompt.source, hint, prompt.word, offer, step, token))
+    return examples
 
 
 def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:

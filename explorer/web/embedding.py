@@ -61,7 +61,7 @@ def draw(opened: OpenTranslation, at: Place, *, view: StandaloneView) -> None:
     _answer(course)
     field = st.toggle(t("With a field for a sentence"), key="embed_field")
     code = frame_code(st.context.url or "", address.SELECTION.written(), field=field)
-    st.code(code, language="html", wrap_lines=True)
+    st.code(code, language=None, wrap_lines=True)
 
 
 def _answer(course: str) -> None:

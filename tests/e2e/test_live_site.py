@@ -206,6 +206,15 @@ def test_of_two_words_chosen_at_once_the_last_one_counts(page: Page, site: str) 
     assert f"path={'-'.join(map(str, last.path))}" in page.url
 
 
+def test_the_hint_of_an_example_ends_in_a_button(page: Page, site: str) -> None:
+    visit(page, site, model="multi30k-en-de", text="Two young children are playing football in the park.")
+    expect(page.locator(".remarks")).to_contain_text("American football")
+    page.get_by_role("button", name="Choose “Fußball”").click()
+    expect(page.get_by_role("heading", name="Zwei kleine Kinder spielen Fußball im Park.")).to_be_visible()
+    expect(page.get_by_role("button", name="Choose “Fußball”")).to_have_count(0)
+    expect(page.locator(".paths")).to_contain_text("“Fußball”")
+
+
 def test_beam_search_and_drawing_at_random(page: Page, site: str) -> None:
     visit(page, site, model="reverse", text="attention")
     page.get_by_text("Next word: likeliest").click()

@@ -39,6 +39,7 @@ export function mountDesk(
     show: () => show(D, true),
     open: (model, text) => begin(D, model, text),
     closeCell: () => explain(D, ""),
+    fork: (step, token) => void fork(D, step, token),
   });
   return {
     /** Opens what a query says. @param {Query} to @param {string} [at] the page @param {boolean} [isNew] for the history */

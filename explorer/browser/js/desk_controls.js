@@ -12,7 +12,7 @@ import { parseView } from "./view_options.js";
 
 /** @import { Decoding, Kind } from "./types" */
 /** @typedef {import("./desk.js").DeskState} DeskState */
-/** @typedef {{ show: () => void, open: (model: string, text: string) => void, closeCell: () => void }} Actions */
+/** @typedef {{ show: () => void, open: (model: string, text: string) => void, closeCell: () => void, fork: (step: number, token: number) => void }} Actions */
 
 /** @type {WeakMap<DeskState, Actions>} */
 const actions = new WeakMap();
@@ -127,9 +127,13 @@ export function drawControls(D) {
   const written = opened.text || "(nothing: the model ended at once)";
   say(find(".text"), guessing ? "What does the model write? Predict it first." : written);
   find(".back").hidden = !D.path;
-  const hint =
-    guessing || D.path || D.changes.length ? "" : (card.examples.find(({ source }) => source === D.text)?.hint ?? "");
-  say(find(".remarks"), [D.path && !guessing ? byItself(own.text, opened.text) : "", hint].filter(Boolean).join(" "));
+  const example = guessing || D.path || D.changes.length ? null : card.examples.find(({ source }) => source === D.text);
+  const remarks = [D.path && !guessing ? byItself(own.text, opened.text) : "", example?.hint ?? ""];
+  say(find(".remarks span"), remarks.filter(Boolean).join(" "));
+  const choose = find(".remarks button");
+  choose.hidden = !example?.offer || !example.hint;
+  say(choose, `Choose “${example?.offer}”`);
+  choose.onclick = () => example && actionsOf(D).fork(example.step, example.token);
   const decoding = decodingOf(own.seq);
   const doubt = decoding && !D.changes.length ? doubtOf(card, decoding) : "";
   say(find(".doubt"), doubt);

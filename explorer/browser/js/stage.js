@@ -6,8 +6,8 @@ import { rgb } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { UNKNOWN, isGuessed, isHidden, question, takeGuess } from "./guess.js";
 import { SIDES } from "./names.js";
-import { clamp, wholePercent } from "./numbers.js";
-import { presenting } from "./present.js";
+import { wholePercent } from "./numbers.js";
+import { LEAST_PRESENTED, presenting } from "./present.js";
 import { SPECIALS } from "./wording.js";
 import { gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
 import { covers, currentRow, tokenSpans } from "./stepper_state.js";
@@ -75,10 +75,9 @@ export function fitWords(S) {
     const notes = tokens === source.tokens ? NOTE * source.unknown.length : 0;
     return (room - around - notes) / letters;
   });
-  const fair = clamp(room * 0.015, LEAST, 20); // of words on several lines
-  const most = presenting(S.box) ? PRESENTED : MOST;
-  const fitting = Math.floor(Math.min(...sizes));
-  stage.style.setProperty("--type", `${clamp(fitting, LEAST, fitting < fair ? fair : most)}px`);
+  const [least, most] = presenting(S.box) ? [LEAST_PRESENTED, PRESENTED] : [LEAST, MOST];
+  const fitting = Math.floor(2 * Math.min(...sizes)) / 2;
+  stage.style.setProperty("--type", `${fitting < least ? LEAST : Math.min(fitting, most)}px`);
 }
 
 /** The scroll positions of the words, as text. @param {StepperState} S */

@@ -386,6 +386,9 @@ export interface SiteExample {
   source: string;
   hint: string;
   word: string;
+  offer: string;
+  step: number;
+  token: number;
 }
 
 export interface SiteDoubt {

@@ -65,26 +65,37 @@ def test_what_a_hint_takes_for_granted(model: str, text: str, changes: dict[str,
     assert borne_out(Prompt(text, "note", **changes), translated(model, text)) is holds
 
 
-def test_what_a_hint_offers_mends_the_translation_and_is_offered_only_where_it_exists() -> None:
-    prompts = task_of("multi30k-en-de").examples
-    mended = {
+def test_every_hint_of_the_bundled_translators_offers_what_it_says_and_only_where_it_exists() -> None:
+    expected = {
         "Two young children are playing football in the park.": "Zwei kleine Kinder spielen Fußball im Park.",
         "A man who is wearing a red hat is reading a newspaper.": (
             "Ein Mann, der einen roten Hut trägt, liest Zeitung."
         ),
+        "A basketball player is trying to throw the ball.": "Ein Basketballspieler versucht, den Ball zu werfen.",
+        "The dog is not playing with the ball.": "Der Hund spielt mit dem Ball.",
+        "A woman is sitting on the bank of a river.": "Eine Frau sitzt am Strand eines Flusses.",
+        "Zwei kleine Kinder spielen im Park Fußball.": "Two young children are playing football in the park.",
+        "Ein Mann, der einen roten Hut trägt, liest eine Zeitung.": "A man in a red hat is reading a newspaper.",
+        "Ein Basketballspieler versucht, den Ball zu werfen.": "A basketball player is trying to throw the ball.",
+        "Der Hund spielt nicht mit dem Ball.": "The dog is notice the ball.",
+        "Eine Frau sitzt auf einer Bank im Park.": "A woman sitting on a bench in the park.",
     }
     offered = {}
-    for prompt in prompts:
-        translation = translated("multi30k-en-de", prompt.source)
-        if offer := offer_of(prompt.source, prompts, translation):
+    for model in ("multi30k-en-de", "multi30k-de-en"):
+        prompts = task_of(model).examples
+        for prompt in prompts:
+            translation = translated(model, prompt.source)
+            offer = offer_of(prompt.source, prompts, translation)
+            assert offer, prompt.source
             step, token, word = offer
             assert translation.trace.top_tokens[step - 1].index(word) > 0
             path = (*translation.path[: step - 1], token)
-            forked = translator("multi30k-en-de").translate(prompt.source, DecodeConfig(), prefix=path)
+            forked = translator(model).translate(prompt.source, DecodeConfig(), prefix=path)
             offered[prompt.source] = forked.text
             assert hint_for(prompt.source, prompts, forked) == "", "it does not propose what has been chosen"
             assert offer_of(prompt.source, prompts, forked) is None
-    assert offered == mended
+    assert offered == expected
+    prompts = task_of("multi30k-en-de").examples
     football = prompts[0]
     elsewhere = dataclasses.replace(football, instead="Tennis")
     assert "Tennis" not in {
