@@ -36,8 +36,9 @@ def size_fields(preset: Preset, scope: str) -> Changes:
 
     `scope` keeps the fields of different tasks apart.
     """
+    alone = preset.model.get("architecture") == "decoder"
     groups = (
-        (t("Size"), settings.SIZES),
+        (t("Size"), [name for name in settings.SIZES if not (alone and name.startswith("n_encoder"))]),
         (t("Against memorising"), settings.REGULARISATION),
         (t("Construction"), settings.ARCHITECTURE),
         (t("Parts of the paper's model that can be removed, to see what they are for:"), settings.ABLATIONS),
