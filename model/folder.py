@@ -41,6 +41,7 @@ SHIPPED = (
     "multi30k-en-de",
     "phrases-en-de",
     "reverse",
+    "reverse-decoder",
     "reverse-lstm",
 )
 """Models that ship with the repository; runs never replace them unless the user asks for it."""

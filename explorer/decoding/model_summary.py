@@ -62,6 +62,9 @@ def _shape(model: dict[str, Any]) -> str:
     if model.get("architecture") == "lstm":
         return f"LSTM, {encoder} and {decoder}, one head of attention, {d_model}"
     norm = "pre-norm" if model["norm_first"] else "post-norm"
+    if model.get("architecture") == "decoder":
+        heads = f"{decoder} × {plural(model['n_decoder_heads'], 'head')}"
+        return f"no encoder, {heads}, {d_model}; {norm}, {POSITIONS[model['positions']]}"
     return (
         f"{encoder} × {plural(model['n_encoder_heads'], 'head')}, "
         f"{decoder} × {plural(model['n_decoder_heads'], 'head')}, {d_model}; {norm}, {POSITIONS[model['positions']]}"

@@ -167,13 +167,6 @@ def _too_few(first: ArmRuns, arms: Sequence[ArmRuns], n_others: int) -> bool:
     return bool(apart) and COMPARISONS * n_others * min(apart) > LEVEL
 
 
-def differs(arms: Sequence[ArmRuns]) -> bool:
-    """Whether any arm differs from the first one by more than chance explains."""
-    first, *others = [arm for arm in arms if arm.runs] or arms
-    decided = first.runs and others and min(len(arm.runs) for arm in (first, *others)) > 1
-    return bool(decided) and any(_relation(first, arm)[0] not in ("", _UNDECIDED) for arm in others)
-
-
 def _scored(arm: ArmRuns) -> str:
     scores = mean_and_range(arm.scores())
     return f"'{arm.label}' {arm.metric.text(round(scores.mean, 1)) if scores else '(no score)'}"

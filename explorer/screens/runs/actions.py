@@ -205,9 +205,9 @@ def draw_import(runs: Runs) -> None:
         return
     st.caption(
         t(
-            "A zip file that was exported here or on another machine, or a MarianMT (OPUS-MT), BART, mBART, M2M100, "
-            "NLLB, Pegasus or T5 model as Hugging Face stores it: zipped, or as a folder on this server. Nothing in it "
-            "is executed or unpickled."
+            "A zip file that was exported here or on another machine, or a model as Hugging Face stores it, zipped or "
+            "as a folder on this server: a translator (MarianMT, BART, mBART, M2M100, NLLB, Pegasus, T5), or a model "
+            "that continues text (GPT-2, GPT-Neo, OPT, Llama, Qwen2). Nothing in it is executed or unpickled."
         )
     )
     label = t("Attention weights from any program, without its model")
@@ -220,8 +220,9 @@ def draw_import(runs: Runs) -> None:
         key="runs_folder",
         placeholder="/home/me/opus-mt-en-de",
         help=t(
-            "With config.json, model.safetensors and, for MarianMT, vocab.json, source.spm and target.spm; for BART, "
-            "tokenizer.json, or vocab.json and merges.txt; for the others, spiece.model or sentencepiece.bpe.model."
+            "With config.json, model.safetensors and, for MarianMT, vocab.json, source.spm and target.spm; for BART "
+            "and models that continue text, tokenizer.json, or vocab.json and merges.txt; for the others, spiece.model "
+            "or sentencepiece.bpe.model."
         ),
     ).strip()
     name = right.text_input(

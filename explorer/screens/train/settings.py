@@ -36,7 +36,9 @@ def size_fields(preset: Preset, scope: str) -> Changes:
 
     `scope` keeps the fields of different tasks apart.
     """
-    return _fields(settings.MODEL, preset.model, scope)
+    alone = preset.model.get("architecture") == "decoder"
+    names = [name for name in settings.MODEL if not (alone and name.startswith("n_encoder"))]
+    return _fields(names, preset.model, scope)
 
 
 def part_fields(preset: Preset, scope: str) -> Changes:
