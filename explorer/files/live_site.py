@@ -34,7 +34,7 @@ from explorer.files.html_page import document
 from explorer.files.standalone_page import ADVICE, script_hash, theme_style
 from explorer.locale.glossary import GLOSSARY, address_of
 from explorer.locale.text import printable
-from model.checkpoint import load_model, read_tokenizers
+from model.checkpoint import load_model, read_tokenizers, snapshot_steps
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import TASKS, get_task
 from model.folder import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError, summarize
@@ -46,6 +46,7 @@ _OF_DESK = 3  # the first pages show the desk
 MOST_EXAMPLES = 8
 MOST_WEIGHTS = 100_000_000  # bytes
 HERE = "The model runs in this browser: nothing is sent to translate."
+EARLIER = "How it was earlier in training is shown in the app: each step would be one more file of weights to load."
 _COMPUTED = {
     "layer_norm": ("standard", "scalar"),
     "norm_epsilon": (1e-5,),
@@ -93,7 +94,7 @@ def live_model(folder: Path, translator: Translator | None = None) -> LiveModel:
         title=printable(title(summary)),
         trained=bool(summary["trained"]),
         story=printable(story(summary)),
-        facts=[printable(line) for line in facts(summary)],
+        facts=[printable(line) for line in facts(summary)] + ([EARLIER] if snapshot_steps(folder) else []),
         limit=config.max_positions - 1,
         shapes={kind: GridShape(config.n_layers(kind), config.n_heads(kind)) for kind in ATTENTION_KINDS},
         examples=_examples(translator, summary),

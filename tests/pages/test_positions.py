@@ -13,7 +13,7 @@ from model.checkpoint import load_model
 from model.config import EOS
 from model.data import get_task
 from model.positions import sinusoidal_table
-from tests.pages.page import choose, click, has_key, maps, plotted, tables, visit, words
+from tests.pages.page import assert_says, choose, click, has_key, maps, plotted, tables, visit, words
 from tests.paths import CHECKPOINTS
 
 TOY = {"model": "post", "text": "I read red books"}
@@ -108,7 +108,11 @@ def test_rotation_and_distance_alone_depend_on_the_distance_alone() -> None:
     assert found.loc["learned (this model)", "distance alone decides"].startswith("✗ varies by")
     assert found.loc["none", "distance alone decides"] == "all scores are equal"
     assert found.loc["ALiBi", "before ≠ after"] == "no" != found.loc["RoPE", "before ≠ after"]
+    choose(at, pe_in="none")
+    assert_says(at, "All scores are equal: neither the distance nor the place makes a difference.")
+    assert "the distance alone decides" not in words(at), "nothing decides where all are equal"
     choose(at, pe_in="ALiBi", pe_slope=2)
+    assert_says(at, "the distance alone decides")
     scores = maps(at)[0]
     assert np.allclose(scores[5, 5] - scores[5, 1:5], [1, 0.75, 0.5, 0.25]), "head 2 of 8 takes off a quarter a step"
 

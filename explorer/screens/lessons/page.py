@@ -54,8 +54,8 @@ _LEAN = """<style>
 # The step's text stays in sight beside a long picture. On a phone it is a sheet over the picture's lower part, which a
 # switch folds; the bar above the picture then has no room for more than turning the step.
 _BESIDE = """<style>
-.st-key-lesson_fold { display: none; }
 @media (min-width: 769px) {
+  .st-key-lesson_sheet > :has(.st-key-lesson_fold) { display: none; }
   .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 0.5rem; align-self: flex-start; }
   .st-key-lesson_sheet { max-height: calc(100dvh - 7.5rem); overflow: auto; scrollbar-width: thin; }
 }
@@ -64,12 +64,13 @@ _BESIDE = """<style>
   .st-key-lesson_bar { gap: 0.4rem; }
   .st-key-lesson_bar :is(.st-key-lesson_present, .st-key-lesson_leave) { display: none; }
   .st-key-lesson_bar button { min-height: 2rem; padding: 0 0.6rem; }
+  .st-key-lesson_bar kbd { display: none; }
   .st-key-lesson_sheet {
     position: fixed; z-index: 90; inset: auto 0 0 0; max-height: 44dvh; overflow: auto; overscroll-behavior: contain;
     padding: 0.6rem 0.9rem 1rem; border-top: 2px solid var(--st-primary-color, #0f5e7d); border-radius: 12px 12px 0 0;
     background: light-dark(#ffffff, #0f151b); box-shadow: 0 -4px 18px rgb(0 0 0 / 18%); }
   .st-key-lesson_sheet h4 { padding: 0 6.5rem 0 0; font-size: 1.1rem; }
-  .st-key-lesson_fold { display: block; position: absolute; top: 0.4rem; right: 0.9rem; width: auto; }
+  .st-key-lesson_fold { position: absolute; top: 0.4rem; right: 0.9rem; width: auto; }
   .st-key-lesson_sheet:has(.st-key-lesson_fold input:checked) { max-height: 3.2rem; overflow: hidden; }
 }
 </style>"""

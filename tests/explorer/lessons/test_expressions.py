@@ -48,6 +48,10 @@ def test_comparisons() -> None:
     assert not compare(2.0, "<", 1.0)
     with pytest.raises(TermError, match="compares words"):
         compare("a", "<", "b")
+    shares = (0, 0.004, 0.5, 0.998, 0.99999, 0.9999999, 1)
+    assert [value_text(share, "percent") for share in shares] == [
+        *("0 %", "0.4 %", "50 %", "99.8 %", "99.999 %", "> 99.999 %", "100 %"),
+    ], "100 % is said of nothing less"
     written = [value_text(0.123), value_text(0.5, "percent"), value_text(2.0), value_text(1.256, "2"), value_text(True)]
     assert written == ["0.123", "50 %", "2", "1.26", "yes"]
 
