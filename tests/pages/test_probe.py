@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.probing import syntax
 from explorer.probing.measured import Measured
-from explorer.probing.patching import LEAST_SPAN
+from explorer.probing.patching import FLOOR
 from explorer.probing.tables import FIRST
 from explorer.screens.probe import sample_choice
 from explorer.screens.probe import words as grammar
@@ -278,9 +278,10 @@ def test_patching_opens_on_a_pair_that_changes_the_answer_and_watches_the_row_th
     at = probe("Patching")
     other = widget(at, "patching_other").value
     assert sum(a != b for a, b in zip(other, "headlight", strict=True)) == 1
-    source, target = plotted(at)
+    source, target, *heads = plotted(at)
+    assert [figure["data"][0]["z"].shape for figure in heads] == [(2, 4), (1, 2), (1, 2)]
     for figure in (source, target):
-        assert figure["data"][0]["zmax"] == -figure["data"][0]["zmin"] >= LEAST_SPAN, "noise does not fill the scale"
+        assert figure["data"][0]["zmax"] == -figure["data"][0]["zmin"] >= FLOOR, "noise does not fill the scale"
     assert np.abs(source["data"][0]["z"]).max() > 1
     assert "becomes likeliest" in words(at)
     choose(at, patching_other="headlight")
@@ -301,7 +302,7 @@ def test_patching_opens_on_a_pair_that_changes_the_answer_and_watches_the_row_th
     assert len(widget(at, "patching_other").value) == len("attention"), "an empty field gets a proposal again"
     press(at, "Average over 50 sentences")
     assert_says(at, "50 pairs of sentences that differ in one token and get another answer")
-    means = table_with(at, "baseline")
+    means = next(table for table in tables(at) if "baseline" in table.columns)
     assert (means["low"] <= means["effect"]).all()
     effect = means.set_index(["part", "at", "place"])["effect"]
     assert effect["encoder vectors", "embedding", "the changed token"] == pytest.approx(1)
