@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import InputError, Translation
@@ -107,6 +108,12 @@ def _edit_of(selection: Selection) -> HeadEdits | None:
 def along(selection: Selection, edit: HeadEdits | None) -> Translation:
     """The translation along the selection's path, chosen by hand or given by a link; greedy after the path ends."""
     return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path or (), edit)
+
+
+def answer_row(opened: OpenTranslation) -> DeltaGenerator:
+    """The row with the answer and its buttons, which the style sheet labels as a translation or a continuation."""
+    key = None if opened.translation.src_ids else "continuation"
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", key=key)
 
 
 def draw_way_back(opened: OpenTranslation) -> None:

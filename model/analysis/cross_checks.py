@@ -47,7 +47,7 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
     Shapes: src: ids with <eos>; read: target ids, <sos> first. A prediction stays if the likeliest token is the same.
     """
     config = model.config
-    source, target = torch.tensor([list(src)]), torch.tensor([list(read)])
+    source, target = torch.tensor([list(src)], dtype=torch.long), torch.tensor([list(read)])
     rules = output_rules(config)
     rows = torch.arange(target.size(1))
 
@@ -150,7 +150,7 @@ def _zeroed(layers: LayerInputs, model: Transformer, kind: AttentionKind, layer:
 
 
 def _pair(src: Sequence[int], read: Sequence[int]) -> tuple[Tensor, Tensor]:
-    return torch.tensor([list(src)]), torch.tensor([list(read)])
+    return torch.tensor([list(src)], dtype=torch.long), torch.tensor([list(read)])
 
 
 def _shares(values: Floats) -> Floats:

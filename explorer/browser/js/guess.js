@@ -13,7 +13,7 @@ import { numbered, tokenName } from "./wording.js";
 /** A guess at a step: a word, the index of a source token, or neither if it was said aloud. @typedef {{ word?: string, source?: number }} Guess */
 
 /** Whether the step waits for a guess. @param {StepperState} S */
-export const isHidden = (S) => S.guess && !S.guesses.has(S.step);
+export const isHidden = (S) => S.guess && S.step >= S.data.target.given && !S.guesses.has(S.step);
 
 /** @param {StepperState} S @param {Guess} guess */
 export function takeGuess(S, guess) {
@@ -58,9 +58,9 @@ export function drawGuess(S) {
   if (guess) sayAll(answer, ...answerTo(S, guess));
 }
 
-/** The sentence that asks. @type {Content[]} */
-export const QUESTION = [
-  "What comes next? Say it, type it, or click the source word that it comes from; then see what the model does.",
+/** The sentence that asks. @param {StepperState} S @returns {Content[]} */
+export const questionOf = ({ data }) => [
+  `What comes next? Say it${data.source.tokens.length ? ", type it, or click the source word that it comes from" : " or type it"}; then see what the model does.`,
 ];
 
 /** The guess beside what the model does. @param {StepperState} S @param {Guess} guess @returns {Content[]} */

@@ -317,7 +317,8 @@ function drawControls(S) {
   const decoder = S.words && m?.predicted.length ? m : null;
   const at = decoder ? rowInView(S, decoder) : S.step;
   const { tokens: rows, predicted } = decoder ? { ...decoder, tokens: decoder.rows } : data.target;
-  sayAll(find(".reads"), "reads ", numbered(rows, at, "target"), " → predicts ", tokenName(predicted[at], "target"));
+  const leads = at < data.target.given ? " → the prompt goes on: " : " → predicts ";
+  sayAll(find(".reads"), "reads ", numbered(rows, at, "target"), leads, tokenName(predicted[at], "target"));
 }
 
 /** Carries out a command that only these views have; returns whether it was one. @param {HeadsState} S @param {string} name */

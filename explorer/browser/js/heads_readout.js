@@ -25,7 +25,7 @@ import { weightsOf } from "./weights.js";
 /** "1 Hund"; for a decoder row also the token that it predicts. @param {KindMap} m @param {number} q @returns {Content[]} */
 function rowName(m, q) {
   const read = numbered(m.rows, q, SIDES[m.kind][0]);
-  return m.predicted.length ? ["reads ", read, " → predicts ", tokenName(m.predicted[q], "target")] : [read];
+  return m.predicted[q] ? ["reads ", read, " → predicts ", tokenName(m.predicted[q], "target")] : [read];
 }
 
 /** Describes the cell under the pointer, else the chosen cell. @param {HeadsState} S */
@@ -150,7 +150,7 @@ export function drawLead(S) {
   const which = head ? nameInLayer(head) : `mean of its ${plural(m.heads, "head")}`;
   const whose = `${layerName(layer)} (${which})`;
   const name = numbered(m.rows, query, side);
-  if (m.predicted.length)
+  if (m.predicted[query])
     sayAll(
       sentence,
       "To write ",

@@ -1,12 +1,19 @@
 // The line on top of the first page: an introduction, and the button that starts the tour.
 
+import { say } from "./dom.js";
 import { hub } from "./hub.js";
 import { recall } from "./memory.js";
 
-/** @param {{ parentElement: ParentNode, setTriggerValue: (name: string, value: unknown) => void }} mount */
-export default function ({ parentElement: root, setTriggerValue }) {
+/** @param {{ data?: { continues: boolean }, parentElement: ParentNode, setTriggerValue: (name: string, value: unknown) => void }} mount */
+export default function ({ data, parentElement: root, setTriggerValue }) {
   const button = /** @type {HTMLButtonElement} */ (root.querySelector("button"));
   button.classList.toggle("first", !recall("tour"));
   button.onclick = () => setTriggerValue("tour", true);
+  button.hidden = data?.continues ?? false;
+  if (data)
+    say(
+      /** @type {Element} */ (root.querySelector(".what")),
+      `See which words a ${data.continues ? "language model" : "translator"} looks at while it writes. `,
+    );
   hub.opener = button;
 }

@@ -15,6 +15,7 @@ from explorer.web.faults import contained
 from explorer.web.open_translation import (
     OpenTranslation,
     address_of,
+    answer_row,
     draw_way_back,
     leave_lost_model,
     open_translation,
@@ -44,7 +45,7 @@ def _attend() -> None:
     if opened is None:
         return
     with st.container(key="answer", gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with answer_row(opened):
             st.markdown(f"#### {plain(opened.translation.text or t('(nothing: the model ended at once)'))}")
             draw_way_back(opened)
             _draw_way_to_machine(opened)

@@ -16,14 +16,15 @@ from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, draw_caption
 from model.analysis.mask_effects import GreedyTranslation, decoder_attention, first_difference, translate_greedily
-from model.config import EOS, SOS
+from model.config import EOS
 from model.text.tokenizer import Tokenizer
 from model.trace import prefix_mask
 
 
 def draw_decoding_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw greedy decoding with the mask and without it, and what one step reads."""
-    target, ids = model.target, (*translation.source.ids, EOS)
+    target, config, source = model.target, model.model_config, translation.source.ids
+    ids = (*source, EOS)
     closed, opened = (
         runtime.computed(translation.model, translate_greedily, ids, causal=causal) for causal in (True, False)
     )
@@ -40,8 +41,9 @@ def draw_decoding_tab(translation: Translation, model: ModelDescription) -> None
     last = len(decoding.path)
     step = int(st.slider(t("Step"), 1, last, last, key=f"decode_step_{last}", bind=URL)) if last > 1 else 1
     _, layer, head = choose_head(model.model_config, "decode", ("decoder",))
-    read = (SOS, *decoding.path[: step - 1])
-    weights = runtime.computed(translation.model, decoder_attention, ids, read, causal=not lifted)[layer, head]
+    given = () if config.has_encoder else config.prompt(source)[1:]
+    src, read = config.inputs(source, (*given, *decoding.path[:step]))
+    weights = runtime.computed(translation.model, decoder_attention, src, read, causal=not lifted)[layer, head]
     tokens = tuple(target.label(i) for i in read)
     left, right = st.columns([2, 3], gap="large")
     with left:

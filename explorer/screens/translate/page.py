@@ -28,6 +28,7 @@ from explorer.web.open_translation import (
     OpenTranslation,
     address_of,
     along,
+    answer_row,
     draw_way_back,
     leave_lost_model,
     open_translation,
@@ -68,7 +69,7 @@ def _translate() -> None:
 def _headline(opened: OpenTranslation) -> None:
     """Draw the translation with its buttons, and below it hints and warnings in small type."""
     with st.container(key="answer", gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with answer_row(opened):
             text = opened.translation.text or t("(nothing: the model ended at once)")
             hidden = t("What does the model write? Predict it first.")
             st.markdown(f"#### {plain(hidden if parse_view(opened.selection.view).guess else text)}")
