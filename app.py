@@ -30,10 +30,12 @@ def frame() -> None:
 
     handle_callback_faults()
     end_after_leaving()
+    continues = sidebar.continues()
+    first, icon = ("Continue", "edit_note") if continues else ("Translate", "translate")
     look = [
-        st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
+        st.Page("pages/translate.py", title=first, icon=f":material/{icon}:", url_path="start", default=True),
         # Streamlit serves the default page only at "/"; links to it by name must work too.
-        st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
+        st.Page("pages/translate.py", title=first, url_path="translate", visibility="hidden"),
         st.Page("pages/attention.py", title="Attention", icon=":material/grid_view:", url_path="attention"),
         st.Page("pages/inside.py", title="Inside", icon=":material/account_tree:", url_path="inside"),
         # Another task; links on Attention and Runs lead to it.
@@ -66,12 +68,12 @@ def frame() -> None:
         else:
             with contained("lesson_sidebar"):
                 lesson_sidebar.draw(page.url_path)
-            first = page.url_path in ("", "translate")
+            opening = page.url_path in ("", "translate")
             with contained("sidebar"):
                 if page.url_path in ("train", "runs"):  # they have their own boxes for models, and read no sentence
                     sidebar.draw_link()
                 else:
-                    sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
+                    sidebar.draw(sentence_on_page=opening or page.url_path == "attention", welcome=opening)
         shell.enter_shell()
         with warm_up.page_run(), contained("page"):
             page.run()

@@ -179,6 +179,12 @@ class ModelConfig:
         """The ids that a decoder-only model reads before its own first prediction, for source ids without <eos>."""
         return (*source, EOS, SOS) if self.separator else tuple(source) or (SOS,)
 
+    def inputs(self, source: Sequence[int], path: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The ids that encoder and decoder read, for source ids without <eos> and what the decoder's rows predict."""
+        if self.has_encoder:
+            return (*source, EOS), (SOS, *path[:-1])
+        return (), (self.prompt(source)[0], *path[:-1])
+
     @property
     def is_variant(self) -> bool:
         """Whether a Transformer differs from the paper's in some part; see :mod:`model.variants`."""

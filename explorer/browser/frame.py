@@ -63,9 +63,12 @@ def moved() -> bool:
     return news
 
 
-def top_line(*, key: str, on_tour: Callable[[], None]) -> None:
-    """Draw the line that introduces the app; the tour's button calls `on_tour` before the next run of the page."""
-    _top_line(key=key, on_tour_change=on_tour)
+def top_line(*, key: str, on_tour: Callable[[], None], continues: bool = False) -> None:
+    """Draw the line that introduces the app; the tour's button calls `on_tour` before the next run of the page.
+
+    The tour is about cross-attention, so a model that `continues` a text has no button.
+    """
+    _top_line(key=key, data={"continues": continues}, on_tour_change=on_tour)
 
 
 def tour(turn: int, *, key: str) -> None:

@@ -82,7 +82,7 @@ def points_of(config: ModelConfig) -> dict[str, dict[str, PointNumbers]]:
         found[block.name] = {
             name: PointNumbers(
                 point=short_name(name),
-                title=title_of(name),
+                title=title_of(name, config),
                 shape=[],
                 parameters=counts.get(name, (0, ""))[0],
                 mean=None,

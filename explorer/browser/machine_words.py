@@ -32,7 +32,7 @@ _ATTENTION = {"encoder": "Self-attention", "decoder": "Masked self-attention", "
 def title_of(block: Block, config: ModelConfig) -> str:
     """The title of a block, without its layer."""
     if block.kind == "tokens":
-        return "Source" if block.stack == "source" else "Target so far"
+        return "Source" if block.stack == "source" else "Target so far" if config.has_encoder else "Text so far"
     if block.attention == "decoder" and not config.causal:
         return "Self-attention"
     return _ATTENTION[block.attention] if block.attention else _TITLES[block.kind]
@@ -65,6 +65,8 @@ def words_of(block: Block, config: ModelConfig) -> str:
             return (
                 "The sentence is split into tokens; <eos> marks its end. Each has an id, its number in the vocabulary."
             )
+        if not config.has_encoder:
+            return "The decoder reads the prompt, then every word chosen up to now, and in the next step the next one."
         return (
             "The decoder reads the target so far: the start token <sos>, then every word chosen up to now. The word "
             "that is chosen next is read in the next step."

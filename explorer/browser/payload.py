@@ -61,7 +61,7 @@ def encode(
     message = DecodingMessage(
         seq=decoding.seq,
         decoding=header(decoding) if with_header else None,
-        forms={kind: forms(trace, kind) for kind in chosen},
+        forms={kind: forms(trace, kind, _unpredicted(decoding)) for kind in chosen},
     )
     arrays: dict[str, NDArray[Any]] = {}
     for kind in chosen:
@@ -73,6 +73,7 @@ def encode(
 def header(decoding: Decoding) -> DecodingHeader:
     """The header of a decoding: everything but its weights and masks."""
     trace = decoding.trace
+    first = _unpredicted(decoding)
     return DecodingHeader(
         model=printable(decoding.model),
         trained=decoding.trained,
@@ -90,11 +91,12 @@ def header(decoding: Decoding) -> DecodingHeader:
             probabilities=_numbers(trace.probabilities) if np.isfinite(trace.probabilities).all() else None,
             chosen=list(decoding.chosen),
             by=decoding.chosen_by,
+            given=decoding.n_prompt,
         ),
         alternatives=Alternatives(
-            tokens=[_printable(row) for row in trace.top_tokens],
-            ids=np.asarray(trace.top_ids).tolist(),
-            probabilities=[_numbers(row) for row in trace.top_probabilities],
+            tokens=[[] if i < first else _printable(row) for i, row in enumerate(trace.top_tokens)],
+            ids=[[] if i < first else row for i, row in enumerate(np.asarray(trace.top_ids).tolist())],
+            probabilities=[[] if i < first else _numbers(row) for i, row in enumerate(trace.top_probabilities)],
         ),
         heat=None
         if decoding.log_sums is None
@@ -106,18 +108,31 @@ def header(decoding: Decoding) -> DecodingHeader:
     )
 
 
-def forms(trace: AttentionTrace, kind: AttentionKind) -> dict[Form, FormOfMap]:
-    """Labels and scores of one kind between tokens and, if a word has several tokens, between words."""
+def _unpredicted(decoding: Decoding) -> int:
+    """The number of rows in which the model was never trained to predict."""
+    return 0 if decoding.predicts_prompt else decoding.n_prompt
+
+
+def forms(trace: AttentionTrace, kind: AttentionKind, unpredicted: int = 0) -> dict[Form, FormOfMap]:
+    """Labels and scores of one kind between tokens and, if a word has several tokens, between words.
+
+    The first `unpredicted` rows are not labelled with a prediction.
+    """
     available = FORMS if has_subwords(trace) else FORMS[:1]
-    return {form: _form(trace, kind, form) for form in available if form != "words-next" or kind != "encoder"}
+    return {
+        form: _form(trace, kind, form, unpredicted) for form in available if form != "words-next" or kind != "encoder"
+    }
 
 
-def _form(trace: AttentionTrace, kind: AttentionKind, form: Form) -> FormOfMap:
+def _form(trace: AttentionTrace, kind: AttentionKind, form: Form, unpredicted: int) -> FormOfMap:
     maps = attention_maps(trace, kind, form)
     layers, heads = maps.effective.shape
+    predicted = [
+        "" if end <= unpredicted else label for label, (_, end) in zip(maps.predicted, maps.row_spans, strict=False)
+    ]
     return FormOfMap(
         rows=_printable(maps.rows),
-        predicted=_printable(maps.predicted),
+        predicted=_printable(predicted),
         columns=_printable(maps.columns),
         row_spans=list(maps.row_spans),
         column_spans=list(maps.column_spans),

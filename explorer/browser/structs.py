@@ -46,7 +46,7 @@ class Target:
     """The tokens that the decoder read and predicted, row by row.
 
     `probabilities` is None if they are unknown. `chosen` lists the rows whose token is not the likeliest, and `by` says
-    how such a token was selected.
+    how such a token was selected. The first `given` rows lead to tokens of the prompt, which the model did not write.
     """
 
     tokens: list[str]
@@ -56,11 +56,12 @@ class Target:
     probabilities: list[float] | None
     chosen: list[int]
     by: str
+    given: int
 
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The likeliest tokens of each row."""
+    """The likeliest tokens of each row; none where the model was not trained to predict."""
 
     tokens: list[list[str]]
     ids: list[list[int]]

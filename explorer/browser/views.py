@@ -63,10 +63,10 @@ def stepper(decoding: Decoding, wanted: Place, view: str = "", *, key: str) -> S
     Of the options in `view`, the stepper has whole words and guessing; it returns the others as they are.
 
     Raises:
-        ValueError: the trace has no cross-attention, or does not fit together.
+        ValueError: the trace has no attention of a decoder, or does not fit together.
     """
-    if not decoding.trace.cross.size:
-        raise ValueError("The trace has no cross-attention; the stepper needs it.")
+    if not (decoding.trace.cross.size or decoding.trace.decoder.size):
+        raise ValueError("The trace has no decoder; the stepper needs one.")
     settled = _settled(key, decoding, wanted, view or DEFAULT_VIEW)
     (place, opened), (_, now) = settled.start, settled.now
     start = Position(**vars(place), options=parse_view(opened))

@@ -30,6 +30,8 @@ class Decoding:
         chosen_by: how those tokens got there: "chosen", "drawn at random", "taken by beam search".
         log_sums: [tgt, temperature], for the bars at other temperatures (see model/decoding/temperature.py).
         diagram: the model as a small diagram, in which each place of attention can be chosen.
+        n_prompt: the first rows, whose predicted token is the next one of a prompt, which was given.
+        predicts_prompt: False if the model was never trained to predict in those rows.
     """
 
     trace: AttentionTrace
@@ -43,28 +45,31 @@ class Decoding:
     chosen_by: str = "chosen"
     log_sums: NDArray[np.float32] | None = None
     diagram: ModelDiagram | None = None
+    n_prompt: int = 0
+    predicts_prompt: bool = True
 
 
-def chosen_rows(trace: AttentionTrace, path: Sequence[int]) -> tuple[int, ...]:
-    """Rows, from 0, whose token on `path` [tgt] (ids) is not the likeliest one there."""
+def chosen_rows(trace: AttentionTrace, path: Sequence[int], n_prompt: int = 0) -> tuple[int, ...]:
+    """Rows after the prompt, from 0, whose token on `path` [tgt] (ids) is not the likeliest one there."""
     likeliest = np.asarray(trace.top_ids)[:, 0]
-    return tuple(int(row) for row in np.flatnonzero(likeliest != np.asarray(path)))
+    return tuple(int(row) for row in np.flatnonzero(likeliest != np.asarray(path)) if row >= n_prompt)
 
 
-def step_worth_seeing(trace: AttentionTrace, word: str = "") -> int:
+def step_worth_seeing(trace: AttentionTrace, word: str = "", n_prompt: int = 0) -> int:
     """The step, from 1, at which to open a translation.
 
     This is the step that predicts `word`, if there is one; otherwise the closest race: the step with the smallest
     difference between the probabilities of its two likeliest tokens, the earlier one on a tie. The end of the sentence
-    counts only where nothing else is predicted.
+    counts only where nothing else is predicted, and the rows of a prompt not at all.
     """
-    if word in trace.predicted_tokens:
-        return trace.predicted_tokens.index(word) + 1
-    best = np.sort(np.asarray(trace.top_probabilities, dtype=np.float64), axis=1)[:, ::-1]
+    first = min(n_prompt, len(trace.predicted_tokens) - 1)
+    if word in trace.predicted_tokens[first:]:
+        return trace.predicted_tokens.index(word, first) + 1
+    best = np.sort(np.asarray(trace.top_probabilities, dtype=np.float64), axis=1)[first:, ::-1]
     if best.shape[1] < 2:
-        return 1
+        return first + 1
     leads = best[:, 0] - best[:, 1]
-    return int(np.argmin(leads[: max(1, len(leads) - 1)])) + 1
+    return first + int(np.argmin(leads[: max(1, len(leads) - 1)])) + 1
 
 
 def place_in(

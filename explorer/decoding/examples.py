@@ -65,7 +65,7 @@ def offer_of(text: str, prompts: tuple[Prompt, ...], translation: Translation) -
     prompt = _prompt_of(text, prompts)
     if prompt is None or not prompt.instead or not hint_for(text, prompts, translation):
         return None
-    found = _on_offer(prompt, translation.trace)
+    found = _on_offer(prompt, translation)
     return None if found is None else (*found, prompt.instead)
 
 
@@ -73,11 +73,12 @@ def _prompt_of(text: str, prompts: tuple[Prompt, ...]) -> Prompt | None:
     return next((prompt for prompt in prompts if prompt.source == text), None)
 
 
-def _on_offer(prompt: Prompt, trace: AttentionTrace) -> tuple[int, int] | None:
+def _on_offer(prompt: Prompt, translation: Translation) -> tuple[int, int] | None:
     """The step (from 1) that predicts the prompt's `word`, and the id of its token `instead` among the likeliest."""
-    if prompt.word not in trace.predicted_tokens:
+    trace, first = translation.trace, translation.n_prompt
+    if prompt.word not in trace.predicted_tokens[first:]:
         return None
-    row = trace.predicted_tokens.index(prompt.word)
+    row = trace.predicted_tokens.index(prompt.word, first)
     tokens = trace.top_tokens[row]
     return (row + 1, int(trace.top_ids[row][tokens.index(prompt.instead)])) if prompt.instead in tokens else None
 
@@ -89,7 +90,7 @@ def borne_out(prompt: Prompt, translation: Translation) -> bool:
         all(f" {words} " in f" {_bare(translation.text)} " for words in map(_bare, prompt.says))
         and all(_looks(trace, written, source) for written, source in prompt.looks)
         and (not prompt.pattern or _has_pattern(trace, prompt.pattern))
-        and (not prompt.instead or _on_offer(prompt, trace) is not None)
+        and (not prompt.instead or _on_offer(prompt, translation) is not None)
     )
 
 
@@ -100,7 +101,7 @@ def _bare(text: str) -> str:
 
 def _looks(trace: AttentionTrace, written: str, source: str) -> bool:
     """Whether the row that predicts `written` has `source` as its heaviest key, in the mean over the last layer."""
-    if written not in trace.predicted_tokens:
+    if not trace.cross.size or written not in trace.predicted_tokens:
         return False
     row = trace.predicted_tokens.index(written)
     return trace.src_tokens[int(np.argmax(trace.cross[-1].mean(axis=0)[row]))] == source
@@ -108,7 +109,7 @@ def _looks(trace: AttentionTrace, written: str, source: str) -> bool:
 
 def _has_pattern(trace: AttentionTrace, pattern: str) -> bool:
     """Whether a head of cross-attention puts at least half of its weight on a pattern."""
-    return float(np.nanmax(attention_maps(trace, "cross").shares[pattern])) >= CLEAR
+    return bool(trace.cross.size) and float(np.nanmax(attention_maps(trace, "cross").shares[pattern])) >= CLEAR
 
 
 def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:
@@ -119,7 +120,9 @@ def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:
 
 def opening_step(summary: dict[str, Any], translation: Translation) -> int:
     """The step, from 1, at which a page opens a translation: the example's own, or the closest race between words."""
-    return step_worth_seeing(translation.trace, word_for(translation.source.text, examples_of(summary)))
+    return step_worth_seeing(
+        translation.trace, word_for(translation.source.text, examples_of(summary)), translation.n_prompt
+    )
 
 
 def _samples(folder: Path) -> list[str]:

@@ -110,7 +110,7 @@ def read_masked(
     model: Transformer, sentences: tuple[Sentence, ...], switches: Switches, head: Head, padding: str
 ) -> tuple[MaskedReading, ...]:
     """Read sentences in one batch with these masks; `padding` is the label of a padding token."""
-    batch = padded_batch([each.ids for each in sentences], [each.path for each in sentences])
+    batch = padded_batch(model.config, [each.ids for each in sentences], [each.path for each in sentences])
     reading = read(model, batch.src, batch.tgt, batch.labels, switches, details=[head])
     (details,) = reading.recorder.details[head]
     n_src, n_tgt = batch.src.size(1), batch.tgt.size(1)

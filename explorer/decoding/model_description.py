@@ -23,12 +23,12 @@ class ModelDescription:
     @property
     def is_transformer(self) -> bool:
         """Whether the model has positions, masks and layers of attention."""
-        return self.model_config.architecture == "transformer"
+        return self.model_config.architecture != "lstm"
 
     @property
     def max_source_tokens(self) -> int:
         """Largest number of source tokens, without <eos>, that the model reads."""
-        return self.model_config.max_positions - 1
+        return self.model_config.longest_source
 
 
 def description_of(loaded: LoadedModel) -> ModelDescription:

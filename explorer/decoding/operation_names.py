@@ -69,9 +69,9 @@ _SUBLAYERS = {
 
 def parts(config: ModelConfig) -> tuple[str, ...]:
     """The parts of a model in order: source in, encoder layers, target in, decoder layers, prediction."""
-    encoder = [f"Encoder {i}" for i in range(1, config.n_encoder_layers + 1)]
+    encoder = [f"Encoder {i}" for i in range(1, config.n_layers("encoder") + 1)]
     decoder = [f"Decoder {i}" for i in range(1, config.n_decoder_layers + 1)]
-    return (SOURCE, *encoder, TARGET, *decoder, OUTPUT)
+    return (*((SOURCE, *encoder) if config.has_encoder else ()), TARGET, *decoder, OUTPUT)
 
 
 def part_of(name: str, config: ModelConfig) -> str:
@@ -126,12 +126,13 @@ def name_from_link(name: str) -> str:
     return _FORMER_NAMES.get(name, name.replace(".layers.", "."))
 
 
-def title_of(name: str) -> str:
-    """An operation's title."""
+def title_of(name: str, config: ModelConfig | None = None) -> str:
+    """An operation's title; without `config`, in a model with an encoder."""
     if name in _TOP:
         return _TOP[name][0]
     short = name.rsplit(".", 1)[-1]
-    sublayers = _SUBLAYERS.get(name.split(".")[0], ())
+    has_encoder = config is None or config.has_encoder
+    sublayers = _SUBLAYERS.get(name.split(".")[0] if has_encoder else "encoder", ())
     if short.startswith("residual"):
         return f"Residual: x + {sublayers[int(short[-1]) - 1]}"
     if short.startswith("norm"):
@@ -187,7 +188,7 @@ def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
     names = []
     for name in operation.reads:
         other = part_of(name, config)
-        names.append(title_of(name) + (f" ({other})" if other != part else ""))
+        names.append(title_of(name, config) + (f" ({other})" if other != part else ""))
     return " and ".join(names) if names else "token ids"
 
 

@@ -19,6 +19,7 @@ from model.analysis.position_scores import (
     scores_with_rows,
 )
 from model.analysis.sinusoidal_checks import table_difference
+from model.analysis.token_vectors import first_positions
 from model.analysis.word_order import Length, by_length, longest
 from model.data import get_task
 from model.positions import sinusoidal_table, wavelengths
@@ -62,10 +63,10 @@ def sinusoidal(size: TableSize) -> tuple[Floats, Floats]:
 
 
 def learned_rows(model: Transformer) -> Floats | None:
-    """The position embeddings that a model learned for the source, [pos, d_model]; None if it learned none."""
+    """The position embeddings that a model's first stack learned, [pos, d_model]; None if it learned none."""
     if model.config.positions != "learned":
         return None
-    rows: Floats = model.positions_src.embedding.weight.detach().double().numpy()
+    rows: Floats = first_positions(model).embedding.weight.detach().double().numpy()
     return rows
 
 
@@ -73,7 +74,7 @@ def difference_from(model: Transformer, size: TableSize) -> float | None:
     """The largest difference between the sinusoidal table and the model's; None if the model uses another table."""
     if model.config.positions != "sinusoidal" or (size.d_model, size.base) != (model.config.d_model, PAPER_BASE):
         return None
-    return table_difference(model.positions_src, sinusoidal_table(size.length, size.d_model, size.base))
+    return table_difference(first_positions(model), sinusoidal_table(size.length, size.d_model, size.base))
 
 
 def dot_products_by_distance(rows: Floats) -> ByDistance:

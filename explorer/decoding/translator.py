@@ -44,11 +44,15 @@ class Translation(Decoding):
     """A decoding by one of our models, with its source and target texts.
 
     `seq` is equal for equal model, sentence, path and edits. After beam search, `beam` are its steps and `hypotheses`
-    its results with their texts. `edit` holds the head edits under which it was computed, if any.
+    its results with their texts. `edit` holds the head edits under which it was computed, if any. `src_ids` and
+    `read_ids` are what encoder and decoder read; without an encoder, the decoder reads the source, and `text` is the
+    continuation alone.
     """
 
     source: Encoding
     text: str
+    src_ids: tuple[int, ...]
+    read_ids: tuple[int, ...]
     beam: tuple[BeamStep, ...] = ()
     hypotheses: tuple[tuple[str, Hypothesis], ...] = ()
     edit: HeadEdits | None = None
@@ -87,7 +91,7 @@ class Translator:
     @property
     def max_source_tokens(self) -> int:
         """Largest number of source tokens, without <eos>, that the model reads."""
-        return self.loaded.model_config.max_positions - 1
+        return self.loaded.model_config.longest_source
 
     def translate(
         self,
@@ -105,11 +109,11 @@ class Translator:
         source, notes = self._read(text)
         if self.loaded.model_config.architecture == "lstm":
             notes.append("An LSTM reads in order and has no self-attention; its decoder looks at the source alone.")
-        self._check_prefix(prefix)
+        self._check_prefix(prefix, source)
         decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config, prefix=prefix, edit=edit)
         if not decoding.finished:
             notes.append(
-                f"The model did not end the sentence within {plural(len(decoding.path), 'token')}, so decoding "
+                f"The model did not end the sentence within {plural(len(decoding.answer), 'token')}, so decoding "
                 f"stopped there."
             )
         return self._translation(source, decoding, notes, CHOSEN if prefix else TAKEN[config.method], edit)
@@ -124,23 +128,25 @@ class Translator:
             InputError: the source or the target is empty.
         """
         source, notes = self._read(text)
-        tokenizer, max_tokens = self.loaded.target, self.loaded.model_config.max_positions
+        tokenizer, settings = self.loaded.target, self.loaded.model_config
+        prompt = () if settings.has_encoder else settings.prompt(source.ids)[1:]
+        max_tokens = settings.max_positions - len(prompt)
         forced = tokenizer.encode(target[: CHARACTERS_PER_TOKEN * max_tokens])
         if not target.strip() or not forced.ids:
             raise InputError("Type the target sentence whose attention and probabilities you want to see.")
-        path = (*forced.ids, EOS)
+        path = (*forced.ids, EOS) if settings.has_encoder or settings.separator else forced.ids
         if len(path) > max_tokens:
             path = path[:max_tokens]
             notes.append(f"This model reads at most {max_tokens} target tokens; the rest of your target is left out.")
         notes += self._unknown_words(forced, in_target=True)
         model, config = self.loaded.model, DecodeConfig(max_length=len(path))
-        decoding = decode_recorded(model, source, tokenizer, config, prefix=path, edit=edit)
+        decoding = decode_recorded(model, source, tokenizer, config, prefix=(*prompt, *path), edit=edit)
         return self._translation(source, decoding, notes, CHOSEN, edit)
 
     def details(self, translation: Translation, heads: Collection[Head]) -> dict[Head, HeadDetails]:
         """The vectors behind the weights of some heads (counted from 0) of a translation by this model."""
-        src = (*translation.source.ids, EOS)
-        return head_details(self.loaded.transformer, src, translation.path, heads, edit=translation.edit)
+        src, read = translation.src_ids, translation.read_ids
+        return head_details(self.loaded.transformer, src, read, heads, edit=translation.edit)
 
     def explain(self, translation: Translation, head: Head, row: int) -> Explanation:
         """Explain one row of a head (all counted from 0) of a translation, in one run of the model.
@@ -148,14 +154,14 @@ class Translator:
         A decoder that is not causal computed the row from the tokens read so far, so later tokens are left out.
         """
         model, config = self.loaded.transformer, self.loaded.model_config
-        src, read = (*translation.source.ids, EOS), (SOS, *translation.path[:-1])
+        src, read = translation.src_ids, translation.read_ids
         if not config.causal and head[0] != "encoder":
             read = read[: row + 1]
         recorder = AttentionRecorder(details=[head])
         try:
             terms = head_terms(model, src, read, head, compose(edit_tap(translation.edit, config), recorder))
         except ScoreTermsError as unfit:  # raised before the model runs
-            details = head_details(model, src, translation.path[: len(read)], [head], edit=translation.edit)
+            details = head_details(model, src, read, [head], edit=translation.edit)
             return Explanation(details[head], None, str(unfit))
         return Explanation(details_of(model, recorder)[head], terms)
 
@@ -174,23 +180,30 @@ class Translator:
     def _translation(
         self, source: Encoding, recorded: Recorded, notes: Sequence[str], chosen_by: str, edit: HeadEdits | None
     ) -> Translation:
+        config = self.loaded.model_config
+        src, read = config.inputs(source.ids, recorded.path)
         return Translation(
             trace=recorded.trace,
             seq=self._name_of(source, recorded, edit),
             model=self.name,
             path=recorded.path,
             notes=tuple(notes),
-            src_unknown=source.unknown,
+            src_unknown=source.unknown if config.has_encoder else (),
             trained=bool(self.loaded.summary.get("trained", True)),
-            chosen=chosen_rows(recorded.trace, recorded.path),
+            chosen=chosen_rows(recorded.trace, recorded.path, recorded.n_prompt),
             chosen_by=chosen_by,
             log_sums=recorded.log_sums,
-            diagram=diagram_of(self.loaded.model_config),
+            diagram=diagram_of(config),
+            n_prompt=recorded.n_prompt,
+            predicts_prompt=not config.separator,
             source=source,
-            text=self.loaded.target.decode(recorded.path),
+            src_ids=src,
+            read_ids=read,
+            text=self.loaded.target.decode(recorded.answer),
             beam=recorded.beam,
             hypotheses=tuple(
-                (self.loaded.target.decode(hypothesis.tokens), hypothesis) for hypothesis in recorded.beam_hypotheses
+                (self.loaded.target.decode(hypothesis.tokens[recorded.n_prompt :]), hypothesis)
+                for hypothesis in recorded.beam_hypotheses
             ),
             edit=edit,
         )
@@ -209,10 +222,11 @@ class Translator:
                 source = self.loaded.source.encode(source.text[:end])
             notes.append(
                 f"This model reads at most {plural(limit, 'token')}. Your text is longer, so only its first "
-                f"{plural(len(source), 'token')} ({len(source.text):,} of {len(text):,} characters) were translated."
+                f"{plural(len(source), 'token')} ({len(source.text):,} of {len(text):,} characters) were read."
             )
         if not text.strip() or not source.ids:
-            raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
+            verb = "translate" if self.loaded.model_config.has_encoder else "continue"
+            raise InputError(f"There is nothing to {verb} yet: type a sentence, or choose an example.")
         notes += self._unknown_words(source)
         labels = self.loaded.source.labels
         if labels and source.tokens[0] not in labels:
@@ -237,8 +251,11 @@ class Translator:
             ]
         return [f"Not in this model's vocabulary: {names}. The model sees <unk> there."]
 
-    def _check_prefix(self, prefix: Sequence[int]) -> None:
-        size = len(self.loaded.target)
+    def _check_prefix(self, prefix: Sequence[int], source: Encoding) -> None:
+        size, config = len(self.loaded.target), self.loaded.model_config
+        if not config.has_encoder:  # the rest of the prompt may hold specials
+            given = config.prompt(source.ids)[1:]
+            prefix = prefix[len(given) :] if tuple(prefix[: len(given)]) == given else prefix
         if any(not 0 <= token < size or token in (PAD, SOS) for token in prefix) or EOS in prefix[:-1]:
             raise InputError("The chosen path does not fit this model; the model's own translation is shown.")
 

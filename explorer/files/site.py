@@ -49,7 +49,7 @@ def recorded(
     """
     own = translator.translate(sentence, DecodeConfig())
     others = [_continued(translator, own, row, rank) for row, rank in runners_up(own, forks)]
-    step = step_worth_seeing(own.trace, word)
+    step = step_worth_seeing(own.trace, word, own.n_prompt)
     page = translation_page(
         [Recording(own, own.text, "the model's own choice", step), *others],
         shown=own,

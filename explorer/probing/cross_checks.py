@@ -32,7 +32,7 @@ from model.analysis.cross_checks import (
 from model.analysis.recorded_batches import Sample, observe
 from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
-from model.config import EOS, SOS, AttentionKind
+from model.config import AttentionKind
 from model.scoring import evenly_spaced
 
 SENTENCES = 50  # of the sample, at most
@@ -122,7 +122,7 @@ def sentence_sources(loaded: LoadedModel, translation: Translation) -> SentenceS
 
 def _read(translation: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The ids that the encoder and the decoder read in a translation."""
-    return (*translation.source.ids, EOS), (SOS, *translation.path[:-1])
+    return translation.src_ids, translation.read_ids
 
 
 @dataclass(frozen=True, eq=False)

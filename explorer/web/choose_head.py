@@ -16,6 +16,7 @@ _KINDS: tuple[AttentionKind, ...] = ("cross", "encoder", "decoder")
 
 def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
     """Draw the widgets; return the kind of attention, and the layer and head counted from 0."""
+    kinds = tuple(each for each in kinds if config.n_layers(each))
     kind = kinds[0]
     if len(kinds) == 1:
         middle, right, _ = st.columns([1, 1, 3])

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import InputError, Translation
@@ -120,6 +121,12 @@ def draw_translation(opened: OpenTranslation) -> None:
     text = opened.translation.text or t("(nothing: the model ended at once)")
     hidden = t("What does the model write? Predict it first.")
     st.markdown(f"#### {plain(hidden if is_guessed(opened) else text)}")
+
+
+def answer_row(opened: OpenTranslation) -> DeltaGenerator:
+    """The row with the answer and its buttons, which the style sheet labels as a translation or a continuation."""
+    key = None if opened.translation.src_ids else "continuation"
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", key=key)
 
 
 def draw_way_back(opened: OpenTranslation) -> None:

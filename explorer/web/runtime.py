@@ -215,8 +215,8 @@ def rollout(translation: Translation, kind: AttentionKind) -> Floats:
 
     def make() -> Floats:
         trace = translation.trace
-        if kind == "encoder":
-            return encoder_rollout(trace.encoder, residual=residual)
+        if kind == "encoder" or not trace.cross.size:  # one stack, which alone leads to the rows
+            return encoder_rollout(trace.weights(kind), residual=residual)
         from_target, from_source = decoder_rollout(trace.decoder, trace.cross, trace.encoder, residual=residual)
         return from_target if kind == "decoder" else from_source
 

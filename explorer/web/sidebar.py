@@ -69,6 +69,13 @@ def draw_sentence(*, labelled: bool) -> None:
     st.session_state[_SELECTION] = session.settle(summary["name"], text)
 
 
+def continues() -> bool:
+    """Whether the chosen model, or the one that the address names, continues a text: a decoder without encoder."""
+    name = address.present().get("model") or st.session_state.get(session.MODEL)
+    summary = runtime.models().get(str(name))
+    return summary is not None and summary["model"].get("architecture") == "decoder"
+
+
 def select() -> None:
     """Determine the selection of this run without drawing anything: what the address names, or the first model."""
     summaries = runtime.models()
@@ -172,8 +179,11 @@ def _field(*, labelled: bool) -> str:
     page = address.page()
     if st.session_state.get(_FIELD_OF) != page:
         st.session_state[_FIELD_OF], st.session_state[session.TEXT] = page, st.session_state[session.TEXT]
+    label = t("Type a sentence and press Enter: what does the model look at while it translates?")
+    if continues():
+        label = t("Type a beginning and press Enter: what does the model look at while it continues it?")
     text = st.text_input(
-        t("Type a sentence and press Enter: what does the model look at while it translates?"),
+        label,
         key=session.TEXT,
         persist_state="session",
         placeholder=t("Type a sentence and press Enter"),
@@ -207,7 +217,7 @@ def _use_example(prompts: Sequence[Prompt]) -> None:
 def _draw_top_line() -> None:
     """Draw the line that introduces the app, with the tour's button and a link to the lessons."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="top_line_row"):
-        top_line(key="top_line", on_tour=_start_tour)
+        top_line(key="top_line", on_tour=_start_tour, continues=continues())
         st.page_link("pages/lessons.py", label=t("Lessons"), icon=":material/school:", width="content")
 
 

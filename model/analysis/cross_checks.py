@@ -52,7 +52,7 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
     it may have become less likely all the same.
     """
     config = model.config
-    source, target = torch.tensor([list(src)]), torch.tensor([list(read)])
+    source, target = torch.tensor([list(src)], dtype=torch.long), torch.tensor([list(read)])
     rules = output_rules(config)
     rows = torch.arange(target.size(1))
 
@@ -154,7 +154,7 @@ def _zeroed(layers: LayerInputs, model: Transformer, kind: AttentionKind, layer:
 
 
 def _pair(src: Sequence[int], read: Sequence[int]) -> tuple[Tensor, Tensor]:
-    return torch.tensor([list(src)]), torch.tensor([list(read)])
+    return torch.tensor([list(src)], dtype=torch.long), torch.tensor([list(read)])
 
 
 def _shares(values: Floats) -> Floats:

@@ -24,7 +24,7 @@ class RecordedRun:
 
     def __init__(self, model: Transformer, src: Sequence[int], read: Sequence[int], tap: Tap | None = None) -> None:
         recorder = PointRecorder()
-        model(torch.tensor([list(src)]), torch.tensor([list(read)]), tap=compose(tap, recorder))
+        model(torch.tensor([list(src)], dtype=torch.long), torch.tensor([list(read)]), tap=compose(tap, recorder))
         self._model = model
         self.points: dict[str, Point] = {point.name: point for point in points(model.config)}
         self.tensors: dict[str, Tensor] = {name: tensor[0].double() for name, tensor in recorder.tensors.items()}

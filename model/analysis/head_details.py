@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import ATTENTION_KINDS, SOS, AttentionKind
+from model.config import ATTENTION_KINDS, AttentionKind
 from model.edits import HeadEdits, edit_tap
 from model.points import SCOPES, Head
 from model.recording import AttentionRecorder
@@ -68,27 +68,26 @@ class HeadDetails:
 def head_details(
     model: Transformer,
     src: Sequence[int],
-    path: Sequence[int],
+    read: Sequence[int],
     heads: Collection[Head],
     *,
     edit: HeadEdits | None = None,
 ) -> dict[Head, HeadDetails]:
-    """Read source ids (with <eos>) and a target path, and record all vectors and scores of the given heads.
+    """Read the ids of encoder and decoder, and record all vectors and scores of the given heads.
 
     One pass suffices for a causal decoder: its rows equal those of the decoding up to the order of float32 sums. A
     decoder that is not causal computed each row from the tokens read by then, so each row needs its own pass.
 
     Raises:
-        ValueError: `path` is empty. EditError: an edit names a layer or head that this model does not have.
+        ValueError: `read` is empty. EditError: an edit names a layer or head that this model does not have.
     """
-    if not path:
-        raise ValueError("the path is empty: give the target ids of the decoding.")
-    read = (SOS, *path[:-1])
+    if not read:
+        raise ValueError("there is nothing to read: give the ids that the decoder read.")
     one_pass = model.config.causal or all(kind == "encoder" for kind, _, _ in heads)
     recorder = AttentionRecorder(details=heads)
     tap = compose(edit_tap(edit, model.config), recorder)
     for end in (len(read),) if one_pass else range(1, len(read) + 1):
-        model(torch.tensor([list(src)]), torch.tensor([list(read[:end])]), tap=tap)
+        model(torch.tensor([list(src)], dtype=torch.long), torch.tensor([list(read[:end])]), tap=tap)
     return details_of(model, recorder)
 
 

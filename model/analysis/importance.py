@@ -18,6 +18,7 @@ from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, PAD, AttentionKind, DecodeConfig, ModelConfig
 from model.data.batching import Batch, EncodedPairs, batches, collate
+from model.decoder_only import DecoderOnly
 from model.edits import HeadEdit, HeadEdits, edit_tap, patch
 from model.masks import padding_mask, target_mask
 from model.points import Head, attention_scope, embedded, layer_output
@@ -184,12 +185,14 @@ class LayerInputs:
 
     def __init__(self, model: Transformer, src: Tensor, tgt: Tensor) -> None:
         config = model.config
-        self._model = model
+        self._model, self._n_tgt = model, tgt.size(1)
+        if isinstance(model, DecoderOnly) and src.size(1):
+            src, tgt = src[:, :0], model.joined(src, tgt)
         self._src_mask, self._tgt_mask = padding_mask(src), target_mask(tgt, causal=config.causal)
         self._inputs = {
             (stack, layer): embedded(side, config) if layer == 0 else layer_output(config, stack, layer - 1)
             for stack, side, n in (
-                ("encoder", "src", config.n_encoder_layers),
+                ("encoder", "src", config.n_layers("encoder")),
                 ("decoder", "tgt", config.n_decoder_layers),
             )
             for layer in range(n)
@@ -199,7 +202,7 @@ class LayerInputs:
         self._cross_kv = model.decoder.project_memory(memory)
         hidden = model.decode(tgt, memory, src_mask=self._src_mask, tgt_mask=self._tgt_mask, tap=recorder)
         self._tensors = recorder.tensors
-        self.logits = model.logits(hidden)
+        self.logits = model.logits(hidden[:, -self._n_tgt :])
 
     def n_keys(self, kind: AttentionKind) -> int:
         """The number of keys."""
@@ -213,6 +216,9 @@ class LayerInputs:
         with tapped(tap):
             if kind == "encoder":
                 output: Tensor = model.encoder.layers[layer](x, mask=self._src_mask)
+                return output
+            if not self._cross_kv:
+                output, _ = model.decoder.layers[layer](x, self_mask=self._tgt_mask)
                 return output
             key, value = (part.expand(copies, -1, -1, -1) for part in self._cross_kv[layer])
             output, _ = model.decoder.layers[layer](
@@ -235,7 +241,7 @@ class LayerInputs:
                 cross_mask=self._src_mask,
                 start=start,
             )
-        return model.logits(hidden)
+        return model.logits(hidden[:, -self._n_tgt :])
 
 
 def normalised(importance: ByKind) -> ByKind:

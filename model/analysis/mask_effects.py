@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
+from model.config import PAD, AttentionKind, DecodeConfig, ModelConfig
 from model.data.batching import pad
+from model.decoder_only import DecoderOnly
 from model.decoding.search import greedy, output_rules, target_log_probs
 from model.masks import causal_mask, padding_mask
 from model.points import Head
@@ -139,9 +140,13 @@ def translate_greedily(
     """
     src = torch.tensor([[*ids, *[PAD] * padding]])
     mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src))
+    first = None
+    if isinstance(model, DecoderOnly):
+        src, first = model.opening(src)
+        mask = padding_mask(src)
     state = model.start(src, src_mask=mask, causal=causal)
     limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
-    steps = list(greedy(model.step, state, limit=limit, rules=output_rules(model.config)))
+    steps = list(greedy(model.step, state, limit=limit, rules=output_rules(model.config), first=first))
     path = tuple(int(step.tokens[0]) for step in steps)
     probabilities = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
     return GreedyTranslation(path, probabilities)
@@ -156,11 +161,12 @@ class PaddedBatch:
     labels: Tensor
 
 
-def padded_batch(sources: Sequence[Sequence[int]], paths: Sequence[Sequence[int]]) -> PaddedBatch:
+def padded_batch(config: ModelConfig, sources: Sequence[Sequence[int]], paths: Sequence[Sequence[int]]) -> PaddedBatch:
     """Batch source ids (without <eos>) and target paths (as predicted, with <eos>), padded on the right."""
+    pairs = [config.inputs(ids, path) for ids, path in zip(sources, paths, strict=True)]
     return PaddedBatch(
-        src=pad([(*ids, EOS) for ids in sources]),
-        tgt=pad([(SOS, *path[:-1]) for path in paths]),
+        src=pad([src for src, _ in pairs]),
+        tgt=pad([read for _, read in pairs]),
         labels=pad([tuple(path) for path in paths]),
     )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from model.architectures import Model, empty_model
-from model.config import EOS, SOS, ModelConfig
+from model.config import ModelConfig
 from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
 from model.dry_run import points
 from model.points import embedded, layer_output
@@ -91,8 +91,8 @@ class Recording:
 @torch.inference_mode()
 def record(model: Model, source: Sequence[int], path: Sequence[int], step: int, *, whole: bool = False) -> Recording:
     """Run the model on source ids (without <eos>) up to `step` (from 1) of a target path and record every operation."""
-    src, read = (*source, EOS), (SOS, *path[: step - 1])
-    recorder, ids = PointRecorder(), torch.tensor([src])
+    src, read = model.config.inputs(source, path[:step])
+    recorder, ids = PointRecorder(), torch.tensor([src], dtype=torch.long)
     if whole:
         logits = model(ids, torch.tensor([read]), tap=recorder)[:, -1]
     elif not isinstance(model, Transformer):
@@ -155,7 +155,8 @@ def added_positions(model: Model, run: Recording) -> dict[str, NDArray[np.float3
     """The vectors that were added to the embeddings, [position, d_model], by their point; empty if there are none."""
     added = {}
     if isinstance(model, Transformer):
-        for side, encoding in (("src", model.positions_src), ("tgt", model.positions_tgt)):
+        for side in ("src", "tgt") if model.config.has_encoder else ("tgt",):
+            encoding = getattr(model, f"positions_{side}")
             point = f"{side}.positions"
             rows = encoding.table(run[point].shape[1])
             if rows is not None:

@@ -1,4 +1,4 @@
-"""Split the encoder's input vectors into the scaled embedding and the position of every token."""
+"""Split the input vectors of the first stack into the scaled embedding and the position of every token."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.positions import PositionalEncoding
 from model.transformer import Transformer
 
 Floats = NDArray[np.float64]
@@ -43,10 +44,16 @@ class TokenVectors:
         return [position / max(embedding, 1e-12) for position, embedding in pairs]
 
 
+def first_positions(model: Transformer) -> PositionalEncoding:
+    """The positions of the stack that reads the text: the encoder, or the decoder of a model without one."""
+    return model.positions_src if model.config.has_encoder else model.positions_tgt
+
+
 @torch.inference_mode()
 def token_vectors(model: Transformer, ids: Sequence[int]) -> TokenVectors:
-    """The vectors of source `ids` (with <eos>)."""
-    embeddings = (model.src_embedding(torch.tensor([list(ids)])) * model.embedding_factor)[0]
-    positions = model.positions_src.table(len(ids))
+    """The vectors of source `ids` (with <eos>); without an encoder, of what the decoder reads."""
+    embedding = model.src_embedding if model.config.has_encoder else model.tgt_embedding
+    embeddings = (embedding(torch.tensor([list(ids)])) * model.embedding_factor)[0]
+    positions = first_positions(model).table(len(ids))
     rows = None if positions is None else positions.detach().double().numpy()
     return TokenVectors(embeddings.double().numpy(), rows, model.embedding_factor)

@@ -24,11 +24,14 @@ from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS
 
 LSTM = {"architecture": "lstm", "positions": "none", "n_encoder_heads": 1, "n_decoder_heads": 1}
+ALONE = {"architecture": "decoder", "positions": "learned", "norm_first": True}
 UNPLACED = {"positions": "none", "residual": False}
 TOYS: dict[str, dict[str, Any]] = {
     "adjective-swap": {"task": "adjective-swap"},
     "another": {"task": "adjective-swap", "seed": 3},
+    "alone": {"task": "reverse", **ALONE},
     "bare": {"task": "reverse", **UNPLACED, "scale_scores": False, "scale_embeddings": False},
+    "continues": {"task": "reverse", **ALONE, "separator": False},
     "learned": {"task": "adjective-swap", "positions": "learned"},
     "lstm": {"task": "reverse", **LSTM},
     "odd": {

@@ -124,7 +124,10 @@ export function planOf({ encoder, decoder }, width, roomy, low = false) {
     height: roomy ? 34 : low ? 16 : 21,
   };
   const [between, within] = low ? [12, 9] : [25, 14];
-  const tops = [TOP, TOP + cell.height + between, TOP + 2 * cell.height + between + within];
+  // A decoder alone has one row.
+  const tops = encoder.length
+    ? [TOP, TOP + cell.height + between, TOP + 2 * cell.height + between + within]
+    : [TOP, TOP, TOP];
   const left = (/** @type {number} */ i) => NAMES + i * (cell.width + gap);
   const middle = (/** @type {number} */ i) => left(i) + cell.width / 2;
   const level = (/** @type {number} */ row) => tops[row] + cell.height / 2;
@@ -137,7 +140,7 @@ export function planOf({ encoder, decoder }, width, roomy, low = false) {
         [NAMES - 12, level(0)],
         [NAMES - 1, level(0)],
       ],
-      flow: "source",
+      flow: encoder.length ? "source" : "target",
     },
   ];
   const frames = decoder.map((parts, i) => {
@@ -210,12 +213,14 @@ export function planOf({ encoder, decoder }, width, roomy, low = false) {
   const how = lstm ? "LSTM" : "self";
   const names = [`Encoder ${how}`, "Cross", `Decoder ${how}`];
   return {
-    width: Math.max(end + BEND + 2, out + OUT),
+    width: Math.max(encoder.length ? end + BEND + 2 : 0, out + OUT),
     height: tops[2] + cell.height + INSET + 1,
     cell,
     blocks,
     wires,
     frames,
-    labels: names.map((text, row) => ({ text, y: level(row), side: row ? "target" : "source" })),
+    labels: names.flatMap((text, row) =>
+      row === 2 || encoder.length ? [{ text, y: level(row), side: row ? "target" : "source" }] : [],
+    ),
   };
 }

@@ -14,8 +14,8 @@ import { numbered, tokenName } from "./wording.js";
 
 /** Whether the step waits for a guess; a word that somebody chose needs none. @param {StepperState} S */
 export function isHidden(S) {
-  const { by, chosen } = S.data.target;
-  return S.guess && !S.guesses.has(S.step) && !(by === "chosen" && chosen.includes(S.step));
+  const { by, chosen, given } = S.data.target;
+  return S.guess && S.step >= given && !S.guesses.has(S.step) && !(by === "chosen" && chosen.includes(S.step));
 }
 
 /** Forgets the guesses that another decoding does not share. @param {StepperState} S @param {Decoding} data the other one */
@@ -69,9 +69,9 @@ export function drawGuess(S) {
   if (guess) sayAll(answer, ...answerTo(S, guess));
 }
 
-/** The sentence that asks. @returns {Content[]} */
-export const question = () => [
-  `What comes next? Say it, type it, or ${press()} the source word that it comes from; then see what the model does.`,
+/** The sentence that asks. @param {StepperState} S @returns {Content[]} */
+export const questionOf = ({ data }) => [
+  `What comes next? Say it${data.source.tokens.length ? `, type it, or ${press()} the source word that it comes from` : " or type it"}; then see what the model does.`,
 ];
 
 /** The guess beside what the model does. @param {StepperState} S @param {Guess} guess @returns {Content[]} */

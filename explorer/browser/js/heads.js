@@ -324,13 +324,8 @@ function drawControls(S) {
   const decoder = S.words && m?.predicted.length ? m : null;
   const at = decoder ? rowInView(S, decoder) : S.step;
   const { tokens: rows, predicted } = decoder ? { ...decoder, tokens: decoder.rows } : data.target;
-  sayAll(
-    find(".reads"),
-    "reads ",
-    numbered(rows, at, "target"),
-    leadsOn(data.target),
-    tokenName(predicted[at], "target"),
-  );
+  const leads = at < data.target.given ? " → the prompt goes on: " : leadsOn(data.target);
+  sayAll(find(".reads"), "reads ", numbered(rows, at, "target"), leads, tokenName(predicted[at], "target"));
 }
 
 /** Carries out a command that only these views have; returns whether it was one. @param {HeadsState} S @param {string} name */

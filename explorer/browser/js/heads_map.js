@@ -41,9 +41,10 @@ const READABLE = 286; // minimum height of maps side by side, whatever is below 
 
 // A decoder row reads one word and predicts another: one labels the row on its left, the other on its right.
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
-export const nameOfRow = (S, m, q) => (S.next && m.predicted.length ? m.predicted[q] : m.rows[q]);
+export const nameOfRow = (S, m, q) => (S.next && m.predicted[q]) || m.rows[q];
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
-const otherName = (S, m, q) => (S.next ? `after ${isolated(m.rows[q])}` : leadsTo(m.predicted[q]));
+const otherName = (S, m, q) =>
+  !m.predicted[q] ? "" : S.next ? `after ${isolated(m.rows[q])}` : leadsTo(m.predicted[q]);
 /** @param {HeadsState} S @param {Kind} kind */
 export const rowTitle = (S, kind) =>
   kind !== "encoder" && S.next ? (S.data.target.by === NEXT_READ ? NEXT_READ : PREDICTED_ROWS) : AXES[kind][0];

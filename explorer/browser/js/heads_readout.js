@@ -25,7 +25,7 @@ import { weightsOf } from "./weights.js";
 /** "1 Hund"; for a decoder row also the token that it predicts. @param {HeadsState} S @param {KindMap} m @param {number} q @returns {Content[]} */
 function rowName(S, m, q) {
   const read = numbered(m.rows, q, SIDES[m.kind][0]);
-  return m.predicted.length ? ["reads ", read, leadsOn(S.data.target), tokenName(m.predicted[q], "target")] : [read];
+  return m.predicted[q] ? ["reads ", read, leadsOn(S.data.target), tokenName(m.predicted[q], "target")] : [read];
 }
 
 /** Describes the cell under the pointer, else the chosen cell. @param {HeadsState} S */
@@ -162,9 +162,8 @@ export function drawLead(S) {
   const which = head ? nameInLayer(head) : `mean of its ${plural(m.heads, "head")}`;
   const whose = `${layerName(layer)} (${which})`;
   const name = numbered(m.rows, query, side);
-  if (m.predicted.length && S.data.target.by === NEXT_READ)
-    sayAll(box, "Having read ", name, `, ${whose}`, ...keys);
-  else if (m.predicted.length)
+  if (m.predicted[query] && S.data.target.by === NEXT_READ) sayAll(box, "Having read ", name, `, ${whose}`, ...keys);
+  else if (m.predicted[query])
     sayAll(box, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
   else sayAll(box, "In ", whose, ", ", name, ...keys);
   const [rows, columns] = WORDS[kind];

@@ -126,7 +126,8 @@ function frameOf({ stack, layer, x, y, width, height }) {
   const box = make("div", `layer ${stack}`);
   place(box, { x, y, width, height });
   const name = `${stack === "encoder" ? "Encoder" : "Decoder"} layer ${layer}`;
-  box.append(make("span", "name", width < 120 ? `Layer ${layer}` : name));
+  const missing = stack.endsWith("missing");
+  box.append(make("span", "name", missing ? "no encoder" : width < 120 ? `Layer ${layer}` : name));
   return box;
 }
 

@@ -80,20 +80,22 @@ function overview(S) {
   const name = (/** @type {string} */ text) => make("b", "", ...linked([text]));
   const paragraph = (/** @type {(string | Node)[]} */ ...parts) => make("p", "", ...linked(parts));
   const before = data.stepwise ? "all tokens written so far" : "itself and the tokens before it";
+  const alone = !encoder.length;
+  const encoded = [
+    `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
+    ...(lstm
+      ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`]
+      : [`In ${plural(encoder.length, "layer")}, each token looks at every token: `, name("self-attention"), "."]),
+    " The result, one vector for each source token, is the ",
+    name("memory"),
+    ": all that goes to the decoder.",
+  ];
+  const none = ["this model has none (dashed): prompt and continuation are one text, which the decoder reads."];
   return [
-    paragraph(
-      name("Encoder: "),
-      `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
-      ...(lstm
-        ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`]
-        : [`In ${plural(encoder.length, "layer")}, each token looks at every token: `, name("self-attention"), "."]),
-      " The result, one vector for each source token, is the ",
-      name("memory"),
-      ": all that goes to the decoder.",
-    ),
+    paragraph(name("Encoder: "), ...(alone ? none : encoded)),
     paragraph(
       name("Decoder: "),
-      `it reads the target so far, ${plural(read.length, "token")} up to `,
+      `it reads the ${alone ? "text" : "target"} so far, ${plural(read.length, "token")} up to `,
       token(S, "target", step),
       `. `,
       ...(lstm
@@ -101,11 +103,9 @@ function overview(S) {
         : [
             `In ${plural(decoder.length, "layer")}, each token looks at ${before} (`,
             name(data.stepwise ? "self-attention" : "masked self-attention"),
-            "), and ",
+            alone ? ")." : "), and ",
           ]),
-      "then at the memory (",
-      name("cross-attention"),
-      ").",
+      ...(alone ? [] : ["then at the memory (", name("cross-attention"), ")."]),
     ),
     paragraph(
       name("Next word: "),
@@ -116,11 +116,16 @@ function overview(S) {
     make(
       "p",
       "hint",
-      "Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below. Above, the frame marks ",
-      token(S, "source", S.row),
-      " (choose another one in ",
-      name("Source"),
-      "), below, the token just read, ",
+      "Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below. ",
+      ...(alone
+        ? ["The frame marks the token just read, "]
+        : [
+            "Above, the frame marks ",
+            token(S, "source", S.row),
+            " (choose another one in ",
+            name("Source"),
+            "), below, the token just read, ",
+          ]),
       token(S, "target", step),
       ". The arrow keys step.",
     ),
@@ -141,7 +146,8 @@ function drawLinks(S, block) {
     if (["rope", "alibi", "relative"].includes(positions) && block.attention !== "cross")
       links.push(["positions", "Positions"]);
   } else if (block?.kind === "positions") links.push(["positions", "Positions"]);
-  else if (!block || ["linear", "softmax", "word"].includes(block.kind)) links.push(["translate", "Open in Translate"]);
+  else if (!block || ["linear", "softmax", "word"].includes(block.kind))
+    links.push(["translate", S.data.diagram.encoder.length ? "Open in Translate" : "Open in Continue"]);
   if (positions && block) links.push(["ledger", "All operations"]);
   links = links.filter(([name]) => S.source.leadsTo?.(name) ?? true);
   const buttons = /** @type {HTMLButtonElement[]} */ (children(box, links.length, () => makeButton("link")));

@@ -10,6 +10,7 @@ import { clamp } from "./numbers.js";
 /** @typedef {[number, number]} Point */
 
 const RAIL = 30; // between the bands, where the memory goes to the decoder
+const MISSING = 46; // height of the outlines in place of an encoder
 const LOOP = 20; // below the lower band, where the next word goes back to the start
 
 /**
@@ -23,8 +24,9 @@ export function planMachine(blocks, width, wish) {
   if (width < NARROW) return planLines(blocks, width, wish);
   const upper = blocks.filter(({ stack }) => stack === "source" || stack === "encoder");
   const lower = blocks.filter((block) => !upper.includes(block));
-  const first = fitted(upper, "encoder", 0, width, wish);
-  const second = fitted(lower, "decoder", first.height + RAIL, width, wish);
+  const above = upper.length ? fitted(upper, "encoder", 0, width, wish) : null;
+  const second = fitted(lower, "decoder", (above?.height ?? MISSING) + RAIL, width, wish);
+  const first = above ?? outlines(second);
   const boxes = [...first.boxes, ...second.boxes];
   /** @type {Record<string, MachineBox>} */
   const home = {};
@@ -42,6 +44,15 @@ export function planMachine(blocks, width, wish) {
     tight: { encoder: first.tight, decoder: second.tight },
   };
 }
+
+/** Faint outlines where a model without encoder would have one, as wide as the layers below them. @param {ReturnType<typeof fitted>} below @returns {ReturnType<typeof fitted>} */
+const outlines = (below) => ({
+  ...below,
+  width: 0,
+  height: MISSING,
+  boxes: [],
+  frames: below.frames.map((frame) => ({ ...frame, stack: "encoder missing", y: 4, height: MISSING - 4 })),
+});
 
 /**
  * The texts beside the lines that lead from one band to the other and back to the start.

@@ -34,7 +34,9 @@ export function drawNext(S) {
   const word = tokenName(target.predicted[row], "target");
   const picked = target.chosen.includes(row);
   const read = numbered(target.tokens, row, "target");
-  sayAll(S.find(".reads"), "reads ", read, picked ? ` → ${target.by}: ` : " → predicts ", word);
+  const given = row < target.given;
+  const leads = given ? " → the prompt goes on: " : picked ? ` → ${target.by}: ` : " → predicts ";
+  sayAll(S.find(".reads"), "reads ", read, leads, word);
   const at = (/** @type {number} */ p) => heated(heat, row, S.heat, p);
   const options = ids.map((id, i) => ({
     id,
@@ -42,7 +44,7 @@ export function drawNext(S) {
     p: at(alternatives.probabilities[row][i]),
   }));
   // A chosen or sampled token may not be among the likeliest.
-  if (!ids.includes(chosen))
+  if ((!given || ids.length) && !ids.includes(chosen))
     options.push({ id: chosen, text: target.predicted[row], p: at(target.probabilities[row]) });
   drawOthers(S, Math.max(0, 1 - options.reduce((sum, { p }) => sum + p, 0)), ids.length < LISTED);
   const list = children(S.find(".options"), S.optionRows, () => {
@@ -68,7 +70,11 @@ export function drawNext(S) {
     button.classList.remove("waiting");
     if (current) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
-    const reason = picked ? `The token ${target.by} here, not the likeliest` : "The token predicted here";
+    const reason = given
+      ? "The next token of the prompt"
+      : picked
+        ? `The token ${target.by} here, not the likeliest`
+        : "The token predicted here";
     button.disabled = !current && !S.source.canFork(row + 1, option.id);
     button.title = current
       ? reason
@@ -97,9 +103,12 @@ function drawOthers(S, rest, none) {
 
 /** @param {StepperState} S */
 function drawHeat(S) {
-  const { heat } = S.data;
+  const { heat, order, target, alternatives } = S.data;
   const t = heat?.temperatures[S.heat] ?? 1;
-  S.find(".heat").hidden = !heat;
+  const untaught = S.step < target.given && !alternatives.ids[S.step].length;
+  S.find(".heat").hidden = !heat || untaught;
+  S.find(".others").hidden = untaught;
+  const text = order.includes("cross") ? "translation" : "text";
   /** @type {HTMLInputElement} */
   const slider = S.find(".heat input");
   slider.max = `${(heat?.temperatures.length ?? 1) - 1}`;
@@ -108,13 +117,16 @@ function drawHeat(S) {
   slider.setAttribute("aria-valuetext", `${t}`);
   say(S.find(".heat b"), `${t}`);
   const picks = S.data.alternatives.ids[S.step].some((id) => S.source.canFork(S.step + 1, id))
-    ? "Pick another word to see where the translation goes."
+    ? `Pick another word to see where the ${text} goes.`
+    : "";
+  const prompt = untaught
+    ? "This model was trained to predict only what follows the prompt, so it predicts nothing here."
     : "";
   say(
     S.find(".next .hint"),
-    S.heat === atOne(S.data)
-      ? picks
-      : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The translation stays as it is.`,
+    prompt || S.heat === atOne(S.data)
+      ? prompt || picks
+      : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The ${text} stays as it is.`,
   );
 }
 

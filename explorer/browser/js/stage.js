@@ -4,7 +4,7 @@
 import { contextOf, paper } from "./canvas.js";
 import { rgb } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
-import { UNKNOWN, isGuessed, isHidden, question, takeGuess } from "./guess.js";
+import { UNKNOWN, isGuessed, isHidden, questionOf, takeGuess } from "./guess.js";
 import { SIDES } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
@@ -30,8 +30,8 @@ export function measureStage(S) {
   let over = false;
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const list = S.find(`.${side} .chips`);
-    const [first, last] = /** @type {HTMLElement[]} */ ([list.firstElementChild, list.lastElementChild]);
-    const broken = last.offsetTop > first.offsetTop + SAME;
+    const [first, last] = /** @type {(HTMLElement | null)[]} */ ([list.firstElementChild, list.lastElementChild]);
+    const broken = !!first && !!last && last.offsetTop > first.offsetTop + SAME;
     list.classList.toggle("broken", broken);
     over ||= broken;
     const seen = list.getBoundingClientRect();
@@ -68,7 +68,7 @@ export function fitWords(S) {
   const ctx = contextOf(/** @type {HTMLCanvasElement} */ (S.find(".curves")));
   ctx.font = `500 ${LEAST}px ${S.theme.font}`;
   const { source, target } = S.data;
-  const room = S.find(".source .chips").clientWidth;
+  const room = S.find(".target .chips").clientWidth;
   const sizes = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => {
     const letters = tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0);
     const around = tokens.reduce((sum, _, i) => sum + AROUND + DIGIT * `${i + 1}`.length, 0);
@@ -112,7 +112,7 @@ export function drawStage(S) {
   if (S.scrolls || S.guess || S.guessed) measureStage(S);
   S.guessed = S.guess;
   moveTo(S, curvesOf(S, view));
-  sayAll(S.find(".says"), ...(isHidden(S) ? question() : sentenceOf(S, view)));
+  sayAll(S.find(".says"), ...(isHidden(S) ? questionOf(S) : sentenceOf(S, view)));
 }
 
 /** @param {StepperState} S @param {StageView} view */
@@ -383,6 +383,10 @@ export function drawChips(S, view) {
     const at = spans.findIndex(([start]) => start === i);
     return at >= 0 ? `${at + 1}` : i === S.data[side].tokens.length ? `${spans.length + 1}` : "";
   };
+  const alone = !source.tokens.length;
+  S.find(".stage").classList.toggle("alone", alone);
+  S.find(".line.source").hidden = alone;
+  say(S.find(".line.target .tag"), alone ? "Text" : "Target");
   children(S.find(".source .chips"), source.tokens.length, makeChip).forEach((slot, i) => {
     setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,
@@ -413,12 +417,14 @@ export function drawChips(S, view) {
       touched: i < n && isTouched("target", i),
       looking: looking("target", i),
       chosen: i > 0 && target.chosen.includes(i - 1),
+      given: alone && i <= target.given,
       next,
       later,
     });
     const chip = /** @type {HTMLButtonElement} */ (slot.firstChild);
     chip.tabIndex = -1; // the arrow keys of the stepper go through these
-    const how = i && target.chosen.includes(i - 1) ? target.by : "predicted by the model";
+    const origin = i <= target.given ? "given in the prompt; read" : "predicted by the model";
+    const how = target.chosen.includes(i - 1) ? target.by : origin;
     chip.title = i ? `${how} at step ${i}; click to go there` : "given at the start";
   });
   // With many tokens, only the chips scroll, never the page: to the token with the most weight.

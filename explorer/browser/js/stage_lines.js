@@ -114,12 +114,12 @@ export function sentenceOf(S, { from, query, column, lines }) {
   const keys = looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3);
   if (side === "source") return [numbered(m.rows, query, side), ...keys, ` (Encoder, ${headName(S)}.)`];
   const word = tokenName(writtenAt(S, from.span[0]), "target");
+  const given = from.span[0] <= target.given;
   const where = S.kind === "cross" ? "cross-attention" : "decoder self-attention";
   return [
-    "To write ",
-    word,
-    ", having read ",
+    ...(given ? [] : ["To write ", word, ", having read "]),
     numbered(m.rows, query, side),
+    ...(given ? [" (the prompt goes on with ", word, ")"] : []),
     `, ${where}`,
     ...keys,
     ` (${capital(headName(S))}.)`,

@@ -84,7 +84,10 @@ export function sheetFor(S, kind, layer) {
 function namesOf(S, kind) {
   const { rows, columns } = S.maps[kind];
   const writes = kind === S.kind && kind !== "encoder";
-  const ends = writes ? rows.map((_, row) => leadsTo(S.data.target.predicted[lastRead(S, row)])) : [];
+  const { target, alternatives } = S.data;
+  const isTaught = (/** @type {number} */ at) => at >= target.given || alternatives.ids[at].length;
+  const leads = (/** @type {number} */ at) => (isTaught(at) ? leadsTo(target.predicted[at]) : "");
+  const ends = writes ? rows.map((_, row) => leads(lastRead(S, row))) : [];
   return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns });
 }
 
@@ -265,8 +268,9 @@ export function drawCaption(S, kind) {
   // At most two lines, so that nothing below moves.
   const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3);
   const last = encoder ? 0 : lastRead(S, query);
-  const { predicted, chosen } = S.data.target;
-  const writes = encoder ? [] : [chosen.includes(last) ? " → chosen " : " → ", tokenName(predicted[last], "target")];
+  const { predicted, chosen, given } = S.data.target;
+  const how_led = last < given ? " → given " : chosen.includes(last) ? " → chosen " : " → ";
+  const writes = encoder ? [] : [how_led, tokenName(predicted[last], "target")];
   sayAll(f.caption, numbered(m.rows, query, side), ...writes, ...how, ...keys);
 }
 

@@ -1,7 +1,7 @@
 // The state of the stepper: its maps, the current row, and moves through the decoding. In these files, `S` is the state
 // of one mounted stepper.
 
-import { KINDS, SIDES } from "./names.js";
+import { SIDES } from "./names.js";
 import { update } from "./view.js";
 import { joinedNames, mergeWords, rankedRow, weightsOf } from "./weights.js";
 
@@ -20,10 +20,10 @@ export function chooseMaps(S) {
   S.sheets = new Map();
   S.maps = maps;
   if (!S.words) return;
-  const form = /** @type {FormOfMap} */ (forms.cross?.words);
-  S.spans = { source: form.column_spans, target: form.row_spans };
-  const merged = KINDS.map((kind) => [kind, mapOfWords(S, kind)]);
-  S.maps = Object.fromEntries(merged);
+  const form = /** @type {FormOfMap} */ ((forms.cross ?? forms.decoder)?.words);
+  S.spans = { source: forms.cross ? form.column_spans : [], target: form.row_spans };
+  const merged = S.data.order.map((kind) => [kind, mapOfWords(S, kind)]);
+  S.maps = { ...maps, ...Object.fromEntries(merged) };
 }
 
 /** @param {StepperState} S @param {Kind} kind @returns {AttentionMap} */
@@ -83,7 +83,7 @@ export function rowOf(S, kind, query) {
  */
 export function currentRow(S, kind) {
   if (S.cell?.locked && S.cell.kind === kind) return S.cell.query;
-  if (kind !== "encoder") return frontier(S);
+  if (kind !== "encoder" || !S.data.order.includes(kind)) return frontier(S);
   return rowOf(S, "cross", frontier(S)).seen[0]?.key ?? 0;
 }
 

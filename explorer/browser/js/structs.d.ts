@@ -103,6 +103,7 @@ export interface Target {
   probabilities: number[] | null;
   chosen: number[];
   by: string;
+  given: number;
 }
 
 export interface Alternatives {

@@ -3,10 +3,11 @@
 import { hub } from "./hub.js";
 import { recall } from "./memory.js";
 
-/** @param {{ parentElement: ParentNode, setTriggerValue: (name: string, value: unknown) => void }} mount */
-export default function ({ parentElement: root, setTriggerValue }) {
+/** @param {{ data?: { continues: boolean }, parentElement: ParentNode, setTriggerValue: (name: string, value: unknown) => void }} mount */
+export default function ({ data, parentElement: root, setTriggerValue }) {
   const button = /** @type {HTMLButtonElement} */ (root.querySelector("button"));
   button.classList.toggle("first", !recall("tour"));
   button.onclick = () => setTriggerValue("tour", true);
+  button.hidden = data?.continues ?? false;
   hub.opener = button;
 }

@@ -20,7 +20,7 @@ from explorer.probing.reporting import unheard
 from explorer.probing.sample import default_choice, gather
 from model.analysis.cross_checks import Counterfactual, value_zeroing
 from model.analysis.score_terms import grouped
-from model.config import EOS, SOS, AttentionKind
+from model.config import AttentionKind
 from model.trace import VISIBLE
 
 Form = Literal["raw", "scaled"]
@@ -147,7 +147,7 @@ def stays(live: Live, rows: Literal["uniform", "shuffled", "without_largest"]) -
 def missed_key(live: Live, kind: AttentionKind, layer: int, row: int, rank: int = 1) -> Value:
     """The token whose value, set to zero, changes a row of a layer's output most."""
     translation = live.translation
-    source, read = (*translation.source.ids, EOS), (SOS, *translation.path[:-1])
+    source, read = translation.src_ids, translation.read_ids
     item_at(translation.trace.weights(kind), layer, "layer")
     change = value_zeroing(live.translator.loaded.transformer, source, read, kind, layer - 1)
     order = np.argsort(-item_at(change, row, "row"), kind="stable")

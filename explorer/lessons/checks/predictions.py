@@ -130,6 +130,6 @@ def given_target(live: Live, target: str, row: int, mask: Literal["trained", "cl
     model = live.translator.loaded.transformer
     causal = {"trained": model.config.causal, "closed": True, "open": False}[mask]
     path = (*live.translator.loaded.target.encode(target).ids, EOS)
-    batch = padded_batch([live.translation.source.ids], [path])
+    batch = padded_batch(live.translator.loaded.model_config, [live.translation.source.ids], [path])
     reading = read(model, batch.src, batch.tgt, batch.labels, Switches(causal=causal))
     return float(item_at(reading.probabilities[0], row, "row"))

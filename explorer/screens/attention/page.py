@@ -15,6 +15,7 @@ from explorer.web.faults import contained
 from explorer.web.open_translation import (
     OpenTranslation,
     address_of,
+    answer_row,
     draw_translation,
     draw_way_back,
     is_guessed,
@@ -46,7 +47,7 @@ def _attend() -> None:
     if opened is None:
         return
     with st.container(key="answer", gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with answer_row(opened):
             draw_translation(opened)
             draw_way_back(opened)
             _draw_way_to_machine(opened)

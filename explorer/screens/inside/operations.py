@@ -89,12 +89,13 @@ def draw_computation_tab(translation: Translation, model: ModelDescription) -> N
     run = recorded_run(translation, step, whole=extent == ALL_ROWS)
     names = parts(config)
     label, key = t("Part of the model"), f"inside_part_{len(names)}"
-    part = st.segmented_control(label, names, default="Encoder 1", required=True, key=key, bind=URL) or names[0]
+    first = names[1]  # the first layer
+    part = st.segmented_control(label, names, default=first, required=True, key=key, bind=URL) or names[0]
     draw_caption(part_words(part, config))
     operations = [operation for operation in run.operations.values() if part_of(operation.name, config) == part]
     left, right = st.columns([9, 7], gap="large")
     with left:
-        opened = _choose_operation(part, [operation.name for operation in operations])
+        opened = _choose_operation(part, [operation.name for operation in operations], config)
         draw_table(operation_columns(operations, config), t("The operations of this part, in order"), file="operations")
         norm = (
             t("{part}, pre-norm: the norm stands before each sublayer.", part=part)
@@ -106,14 +107,14 @@ def draw_computation_tab(translation: Translation, model: ModelDescription) -> N
         _open(model, translation, run, run[opened], config)
 
 
-def _choose_operation(part: str, names: Sequence[str]) -> str:
+def _choose_operation(part: str, names: Sequence[str], config: ModelConfig) -> str:
     """Draw the list of operations; return the chosen one, which the address names unless it is the first."""
     key = f"inside_operation_{part}"
     asked = address.OPERATION.asked()
     if asked or key not in st.session_state:
         name = name_from_link((asked or address.OPERATION.current()).get("op", ""))
         st.session_state[key] = name if name in names else names[0]
-    opened: str = st.selectbox(t("Operation"), names, format_func=title_of, key=key)
+    opened: str = st.selectbox(t("Operation"), names, format_func=lambda name: title_of(name, config), key=key)
     address.OPERATION.write({"op": "" if opened == names[0] else opened})
     return opened
 
@@ -121,7 +122,7 @@ def _choose_operation(part: str, names: Sequence[str]) -> str:
 def operation_columns(operations: Sequence[Operation], config: ModelConfig) -> Columns:
     """Operations of one part with their shapes, numbers and inputs, as the columns of a table."""
     return {
-        t("operation"): [title_of(o.name) for o in operations],
+        t("operation"): [title_of(o.name, config) for o in operations],
         t("shape"): [shape_words(o) for o in operations],
         t("parameters"): [o.parameters for o in operations],
         t("mean"): [round(o.mean, 4) for o in operations],
@@ -137,7 +138,7 @@ def _open(
 ) -> None:
     """Draw one operation: its purpose, its inputs and its output."""
     name, short, value = operation.name, operation.short, operation.numbers
-    st.markdown(f"##### {plain(title_of(name))}")
+    st.markdown(f"##### {plain(title_of(name, config))}")
     st.markdown(explained(meaning_of(name, config)))
     facts = t(
         "Reads {reads}. Writes {shape} ({axes}). Parameters: {parameters}. Mean {mean:.4f}, standard deviation "

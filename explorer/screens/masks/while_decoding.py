@@ -36,9 +36,11 @@ def draw_decoding_tab(translation: Translation, model: ModelDescription) -> None
         t(
             "With cached keys and values a step has one query, the newest token, and all it can see is its past: "
             "there is no future to hide. With the causal mask lifted, each step runs the whole prefix again and "
-            "lets earlier rows look at later ones. Their weights are in the tab Given target."
+            "lets earlier rows look at later ones."
         )
     )
+    if model.model_config.has_encoder:
+        draw_caption(t("The weights with the mask lifted are in the tab 'Given target'."))
 
 
 def step_columns(closed: GreedyTranslation, opened: GreedyTranslation, target: Tokenizer) -> Columns:

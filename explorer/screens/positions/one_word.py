@@ -14,12 +14,11 @@ from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
 from model.analysis.token_vectors import token_vectors
-from model.config import EOS
 
 
 def draw_word_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw embedding, position and sum for one token, and the lengths of both for all tokens."""
-    tokens = translation.trace.src_tokens
+    tokens = translation.trace.src_tokens or translation.trace.read_tokens
     index = st.select_slider(
         t("Token"),
         range(len(tokens)),
@@ -28,7 +27,7 @@ def draw_word_tab(translation: Translation, model: ModelDescription) -> None:
         key=f"pe_word_{len(tokens)}",
         bind=URL,
     )
-    vectors = runtime.computed(translation.model, token_vectors, (*translation.source.ids, EOS))
+    vectors = runtime.computed(translation.model, token_vectors, translation.src_ids or translation.read_ids)
     position = None if vectors.positions is None else vectors.positions[index]
     draw_plot(figures.word_plot(tokens[index], index, vectors.embeddings[index], position), "pe_word")
     columns: Columns = {

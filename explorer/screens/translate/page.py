@@ -28,6 +28,7 @@ from explorer.web.open_translation import (
     OpenTranslation,
     address_of,
     along,
+    answer_row,
     draw_translation,
     draw_way_back,
     is_guessed,
@@ -70,7 +71,7 @@ def _translate() -> None:
 def _headline(opened: OpenTranslation) -> None:
     """Draw the translation with its buttons, and below it hints and warnings in small type."""
     with st.container(key="answer", gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with answer_row(opened):
             draw_translation(opened)
             draw_way_back(opened)
             _next_word(opened)

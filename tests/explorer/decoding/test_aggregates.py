@@ -151,7 +151,7 @@ def sublayer_inputs(model: Transformer) -> dict[str, tuple[torch.Tensor, torch.T
 def test_contributions_of_all_heads_add_up_to_the_sublayers_output(kind: str, changes: dict[str, bool]) -> None:
     model = tiny_model(**changes)
     heads = [(kind, 0, head) for head in range(model.config.n_heads(kind))]
-    details = head_details(model, SOURCE, PATH, heads)
+    details = head_details(model, SOURCE, (SOS, *PATH[:-1]), heads)
     layer = (model.encoder if kind == "encoder" else model.decoder).layers[0]
     attention = layer.cross_attn if kind == "cross" else layer.self_attn
     with torch.inference_mode():
@@ -164,7 +164,7 @@ def test_contributions_of_all_heads_add_up_to_the_sublayers_output(kind: str, ch
 def test_norms_are_kobayashis_from_the_matrices_themselves() -> None:
     """‖α (x W_V + b_V) W_O‖ with x and the matrices taken from the model, α from the recorder."""
     model = tiny_model()
-    details = head_details(model, SOURCE, PATH, [("encoder", 0, h) for h in range(2)])
+    details = head_details(model, SOURCE, (SOS, *PATH[:-1]), [("encoder", 0, h) for h in range(2)])
     with torch.inference_mode():
         x = sublayer_inputs(model)["encoder"][1][0].numpy().astype(np.float64)
     attention = model.encoder.layers[0].self_attn
@@ -188,7 +188,7 @@ def test_norms_of_one_sentence_go_through_the_gate_as_those_of_the_sample_do() -
     model = tiny_model(attention_gate=True, norm_first=True)
     for (kind, layer), whole in layer_maps(model, SOURCE, (SOS, *PATH[:-1])).items():
         heads = [(kind, layer, head) for head in range(model.config.n_heads(kind))]
-        norms = layer_norms(list(head_details(model, SOURCE, PATH, heads).values()), 5)
+        norms = layer_norms(list(head_details(model, SOURCE, (SOS, *PATH[:-1]), heads).values()), 5)
         np.testing.assert_allclose(shares(norms), whole.norms, atol=1e-5)
     np.testing.assert_array_equal(shares(np.array([[1, 3], [0, 0]], np.float32)), [[0.25, 0.75], [0, 0]])
 

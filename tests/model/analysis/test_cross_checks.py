@@ -137,7 +137,7 @@ def test_the_maps_of_all_layers_are_weights_norms_and_zeroed_values(norm_first: 
     assert set(maps) == {(k, layer) for k, n in (("encoder", 2), ("decoder", 3), ("cross", 3)) for layer in range(n)}
     for (kind, layer), found in maps.items():
         heads = [(kind, layer, head) for head in range(model.config.n_heads(kind))]
-        details = head_details(model, (*source.ids, EOS), PATH, heads)
+        details = head_details(model, (*source.ids, EOS), (SOS, *PATH[:-1]), heads)
         norms = layer_norms([details[head] for head in heads], found.norms.shape[1])
         assert np.allclose(found.norms, shares(norms), atol=1e-5)
         for query, row in enumerate(found.weights):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.analysis.head_details import head_details, output_projection
-from model.config import DecodeConfig
+from model.config import SOS, DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.edits import EditError, HeadEdit, HeadEdits
 from tests.explorer.decoding.test_aggregates import PATH, SOURCE, TARGET, encoding
@@ -31,7 +31,7 @@ def test_one_pass_gives_the_numbers_of_the_decoding_that_is_shown(
     trace = decode_recorded(model, encoding(), TARGET, config, prefix=path, edit=edit).trace
     passes = []
     model.register_forward_hook(lambda *_: passes.append(1))
-    for (kind, layer, head), details in head_details(model, SOURCE, path, SITES, edit=edit).items():
+    for (kind, layer, head), details in head_details(model, SOURCE, (SOS, *path[:-1]), SITES, edit=edit).items():
         recorded = trace.weights(kind)[layer, head]
         assert len(details.rows) == len(recorded)
         assert details.scaled is model.config.scale_scores
@@ -51,7 +51,7 @@ def test_a_head_that_is_not_there_is_named_and_a_path_is_needed() -> None:
     for kind, layer, head in (("encoder", 2, 0), ("encoder", 0, 2), ("cross", -1, 0), ("sideways", 0, 0)):
         with pytest.raises(ValueError, match=r"kind is one of|no layer"):
             output_projection(tiny_model(), kind, layer, head)
-    with pytest.raises(ValueError, match="path is empty"):
+    with pytest.raises(ValueError, match="nothing to read"):
         head_details(tiny_model(), SOURCE, (), SITES)
     with pytest.raises(EditError, match="layers"):
-        head_details(tiny_model(), SOURCE, PATH, SITES, edit=HeadEdits((HeadEdit("cross", 9, 0, "zero"),)))
+        head_details(tiny_model(), SOURCE, (SOS, *PATH[:-1]), SITES, edit=HeadEdits((HeadEdit("cross", 9, 0, "zero"),)))

@@ -24,7 +24,7 @@ from model.analysis.mask_effects import (
 )
 from model.config import EOS, PAD
 from model.trace import FUTURE, PADDING, VISIBLE
-from tests.tiny import sources, targets, tiny_model
+from tests.tiny import sources, targets, tiny_config, tiny_model
 
 SWITCHES = [Switches(causal, padding) for causal, padding in product((True, False), repeat=2)]
 KINDS = ("encoder", "decoder", "cross")
@@ -87,7 +87,7 @@ def test_padding_changes_an_answer_only_where_it_is_open_and_the_future_not_the_
 
 
 def test_a_batch_is_padded_as_training_pads_it() -> None:
-    batch = padded_batch([(5, 6), (7,)], [(8, EOS), (9, 4, 8, EOS)])
+    batch = padded_batch(tiny_config(), [(5, 6), (7,)], [(8, EOS), (9, 4, 8, EOS)])
     assert batch.src.tolist() == [[5, 6, EOS], [7, EOS, PAD]]
     assert batch.tgt.tolist() == [[1, 8, PAD, PAD], [1, 9, 4, 8]]
     assert batch.labels.tolist() == [[8, EOS, PAD, PAD], [9, 4, 8, EOS]]

@@ -97,6 +97,7 @@ export function decode(
         probabilities: steps.map(({ logProbs, token }) => probability(logProbs[token])),
         chosen,
         by: path.length ? "chosen" : BY[how.method],
+        given: 0,
       },
       alternatives: {
         tokens: tops.map((top) => top.map(target.label)),

@@ -1,0 +1,98 @@
+"""Models without an encoder on the pages: nothing is empty, and a prompt is not shown as a prediction."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.browser.payload import encode, header
+from explorer.browser.wire import read
+from explorer.decoding.decoding import place_in, step_worth_seeing
+from explorer.decoding.translator import Translation, Translator
+from explorer.web import runtime
+from model.checkpoint import load_model
+from model.config import EOS, SOS, DecodeConfig
+from model.trace import kinds_of
+from tests.pages.page import visit, words
+
+pytestmark = pytest.mark.usefixtures("toys")
+TEXT = "abcab"
+FAULT = "fault in Headlight"
+TABS: dict[str, list[str | None]] = {
+    "translate": [None],
+    "attention": [None],
+    "inside": ["The machine", "All operations", "Queries and keys", "Layer by layer", "The prediction", "Sizes"],
+    "masks": ["The masks", "While decoding"],
+    "positions": ["The table", "One word", "The rotation", "Alternatives", "In the scores", "Longer than trained"],
+}
+
+
+def continued(name: str) -> Translation:
+    return runtime.translate(name, TEXT, DecodeConfig(max_length=4))
+
+
+@pytest.mark.parametrize("name", ["alone", "continues"])
+@pytest.mark.parametrize(("page", "tab"), [(page, tab) for page, tabs in TABS.items() for tab in tabs])
+def test_every_tab_draws_a_decoder_alone(name: str, page: str, tab: str | None) -> None:
+    at = visit(page, model=name, text=TEXT, **({f"{page}_tab": tab} if tab else {}))
+    assert FAULT not in words(at)
+    assert not at.exception
+
+
+def test_the_first_page_speaks_of_a_continuation() -> None:
+    translation = continued("continues")
+    assert kinds_of(translation.trace) == ("decoder",)
+    assert translation.trace.read_tokens[:5] == tuple(TEXT)
+    assert not translation.text.startswith(TEXT), "the prompt is no part of the answer"
+    assert "nothing to continue" in words(visit("translate", model="continues", text=" "))
+
+
+@pytest.mark.parametrize(("name", "n_prompt", "predicts"), [("alone", 6, False), ("continues", 4, True)])
+def test_rows_of_the_prompt_have_predictions_only_if_the_model_was_trained_there(
+    name: str, n_prompt: int, predicts: bool
+) -> None:
+    translation = continued(name)
+    sent = header(translation)
+    assert (translation.n_prompt, sent.target.given) == (n_prompt, n_prompt)
+    assert all(bool(ids) is (predicts or row >= n_prompt) for row, ids in enumerate(sent.alternatives.ids))
+    assert not {row for row in sent.target.chosen if row < n_prompt}, "nobody chose them instead of the likeliest"
+    labels = read(encode(translation))[0]["forms"]["decoder"]["tokens"]["predicted"]
+    assert [bool(label) for label in labels[:n_prompt]] == [predicts] * n_prompt
+    assert step_worth_seeing(translation.trace, "b", translation.n_prompt) > n_prompt
+    assert place_in(translation.trace, kind="cross").kind == "decoder"
+
+
+@pytest.mark.parametrize("name", ["alone", "continues"])
+def test_what_pages_compute_is_of_the_sequence_that_was_read(name: str) -> None:
+    translation = continued(name)
+    config = runtime.describe(name).model_config
+    assert translation.src_ids == ()
+    assert translation.read_ids[: len(TEXT)] == translation.source.ids
+    if config.separator:
+        assert translation.read_ids[len(TEXT) : len(TEXT) + 2] == (EOS, SOS)
+    explained = runtime.explanation(translation, "decoder", 1, 2, 4)
+    weights = translation.trace.decoder[1, 2, 4, :5]
+    assert explained.details.rows[4].weights == pytest.approx(weights, abs=1e-5)
+    assert explained.terms.weights[4, :5] == pytest.approx(weights, abs=1e-5)
+    rollout = runtime.rollout(translation, "decoder")
+    assert rollout.sum(axis=-1) == pytest.approx(1.0, abs=1e-5)
+    whole, _ = runtime.norms(translation, "decoder")
+    assert whole.shape == translation.trace.decoder.shape
+
+
+@pytest.mark.parametrize("name", ["alone", "continues"])
+def test_a_fork_in_the_answer_keeps_the_prompt(name: str) -> None:
+    own = continued(name)
+    row = own.n_prompt + 1
+    token = int(own.trace.top_ids[row][1])
+    forked = runtime.translate(name, TEXT, DecodeConfig(max_length=4), (*own.path[:row], token))
+    assert forked.path[: row + 1] == (*own.path[:row], token)
+    assert row in forked.chosen
+    assert forked.n_prompt == own.n_prompt
+
+
+@pytest.mark.parametrize("name", ["alone", "continues"])
+def test_a_given_continuation_is_read_after_the_prompt(name: str) -> None:
+    translator = Translator(load_model(runtime.CHECKPOINTS / name))
+    given = translator.force(TEXT, "bca")
+    ending = ("<eos>",) if translator.loaded.model_config.separator else ()
+    assert given.trace.predicted_tokens[given.n_prompt :] == (*"bca", *ending)
