@@ -78,7 +78,7 @@ def _draw_one_pair(subject: Subject, translation: Translation) -> None:
     left, right = st.columns([3, 2])
     other = left.text_input(
         t("The other sentence"),
-        key=_OTHER,
+        key="patching_other",
         max_chars=MOST_OTHER,
         help=t(
             "At first, one token is replaced by a similar one such that the answer changes. Type any sentence with as "
