@@ -104,12 +104,15 @@ def with_interval(value: float, low: float, high: float) -> str:
     return f"{fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)})"
 
 
-def brief_rows(rows: Iterable[Mapping[str, Any]], *, every: bool = False) -> list[dict[str, Any]]:
-    """The rows of :func:`head_numbers` for the screen: the first ten statistics or `every`, numbers as text.
+def brief_rows(
+    rows: Iterable[Mapping[str, Any]], role: Sequence[str] = (), *, every: bool = False
+) -> list[dict[str, Any]]:
+    """The rows of :func:`head_numbers` for the screen, numbers as text: the first ten and those of a role, or all.
 
-    Each number has two decimals and its interval in brackets; the standard deviations are in the tables to take away.
+    `role`: the statistics that the head's role rests on; `every`: all statistics. Each number has two
+    decimals and its interval in brackets; the standard deviations are in the tables to take away.
     """
-    wanted = {title_of(name) for name in FIRST}
+    wanted = {title_of(name) for name in (*FIRST, *role)}
 
     def text(row: Mapping[str, Any], name: str) -> str:
         value, low, high = (row.get(f"{name}{end}") for end in ("", ", low", ", high"))

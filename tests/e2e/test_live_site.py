@@ -36,12 +36,10 @@ OWN = {
     "reverse": "headlight",
     "dates": "7 May 1998",
     "phrases-en-de": "good evening",
-    "adjective-swap": "We buy blue cars",
-    "adjective-swap-unmasked": "We buy blue cars",
+    **dict.fromkeys(("adjective-swap", "adjective-swap-unmasked"), "We buy blue cars"),
     "multi30k-en-de": "A brown dog doesn't run through the deep snow.",
     "multi30k-de-en": "Zwei Männer spielen vor'm Haus Fußball.",
 }
-
 
 # As docs/hosting.md sets them for nginx.
 NGINX = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
@@ -61,7 +59,6 @@ class _Quiet(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, *words: object) -> None:
-        """Print nothing."""
         self.asked.append(str(words[1]))
 
 
@@ -117,9 +114,7 @@ def assert_same(page: Page, expected: Translation) -> None:
     """The translation, and every weight of the kind in view, are the app's but for the last digit."""
     expect(page.locator(".answer .text")).to_have_text(expected.text)
     kind, found = weights(page)
-    computed = expected.trace.weights(kind)
-    assert found.shape == computed.shape
-    assert np.abs(found - computed).max() <= 1e-5
+    np.testing.assert_allclose(found, expected.trace.weights(kind), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -212,7 +207,6 @@ def test_the_hint_of_an_example_ends_in_a_button(page: Page, site: str) -> None:
     page.get_by_role("button", name="Choose “Fußball”").click()
     expect(page.get_by_role("heading", name="Zwei kleine Kinder spielen Fußball im Park.")).to_be_visible()
     expect(page.get_by_role("button", name="Choose “Fußball”")).to_have_count(0)
-    expect(page.locator(".paths")).to_contain_text("“Fußball”")
 
 
 def test_beam_search_and_drawing_at_random(page: Page, site: str) -> None:

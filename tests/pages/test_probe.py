@@ -27,6 +27,7 @@ from tests.pages.page import (
     choose,
     click,
     has_key,
+    maps,
     plotted,
     press,
     role_grids,
@@ -181,15 +182,15 @@ def test_a_card() -> None:
     choose(at, card_kind="cross", card_head=2)
     # L1 H1 is the only one that can look alike; importance comes with a shipped model.
     assert_says(at, "Cross L1 H2: alignment (predicts)", "Coverage", "L1 H1:", "rank ", "second job")
-    maps, covers = plotted(at)[::2], plotted(at)[1::2]
-    assert len(maps) == len(covers) == 3, "the best, the median and the worst sentence"
-    for weights, cover in zip(maps, covers, strict=True):
-        assert np.allclose(cover["data"][0]["y"], weights["data"][0]["z"].sum(axis=0), atol=1e-5)
+    weights, covers = maps(at), plotted(at)
+    assert len(weights) == len(covers) == 3, "the best, the median and the worst sentence"
+    for map_, cover in zip(weights, covers, strict=True):
+        assert np.allclose(cover["data"][0]["y"], map_.sum(axis=0), atol=1e-5)
     assert at.query_params["head"] == "2"
     choose(at, probe_words=True)
     assert_says(at, "Words only: <eos>, other specials and punctuation are left out, on average ", "is scaled to 1.")
-    without = plotted(at)[0]["data"][0]["z"]
-    assert without.shape[1] == maps[0]["data"][0]["z"].shape[1] - 1, "the letters have no punctuation"
+    without = maps(at)[0]
+    assert without.shape[1] == weights[0].shape[1] - 1, "the letters have no punctuation"
     assert np.allclose(without.sum(axis=1), 1, atol=1e-5)
     choose(at, probe_head_part="Scores")
     scores = tables(at)[-1].set_index("statistic")
@@ -311,8 +312,8 @@ def test_patching_opens_on_a_pair_that_changes_the_answer_and_watches_the_row_th
 
 def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     at = probe("Cross-checks")
-    *maps, shares = plotted(at)
-    assert [figure["data"][0]["z"].shape for figure in maps] == [(10, 10)] * 3
+    (shares,) = plotted(at)
+    assert [map_.shape for map_ in maps(at)] == [(10, 10)] * 3
     assert len(shares["data"][0]["y"]) == 10
     assert_says(at, "the largest key is the same in", "of a prediction comes from the source")
     for label in ("Put other rows", "Set values to zero", "Divide predictions"):

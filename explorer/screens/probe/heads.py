@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from explorer.browser.role_grid import role_grid_view
@@ -113,15 +115,16 @@ def _draw_table(probe: Probe) -> None:
         st.caption(plain(t("{kind} {head} is open in the tab 'One head'.", kind=row["kind"], head=row["head"])))
 
 
-def _aligned(row: dict[str, str], rows: list[dict[str, str]]) -> dict[str, str]:
+def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
     """A row with numbers of the same width, by spaces as wide as a digit, so that a column sorts as text."""
-    widths = {name: max(len(str(other[name] or "").split(" ")[0]) for other in rows) for name in row}
-    return {
-        name: value
-        if name in ("kind", "head", "role") or not value
-        else "\u2007" * (widths[name] - len(value.split(" ")[0])) + value
-        for name, value in row.items()
-    }
+    aligned = {}
+    for name, value in row.items():
+        if name in ("kind", "head", "role") or not value:
+            aligned[name] = value or ""
+        else:
+            width = max(len(str(other[name] or "").split(" ")[0]) for other in rows)
+            aligned[name] = "\u2007" * (width - len(value.split(" ")[0])) + value
+    return aligned
 
 
 def _draw_map(probe: Probe) -> None:

@@ -118,7 +118,7 @@ def _draw_scores(measured: Measured, place: Head) -> None:
     rows = head_numbers(measured.probe, *place)
     every = st.toggle(t("All {n} statistics", n=len(rows)), key="card_every", bind=page_parts.URL)
     draw_table(
-        brief_rows(rows, every=every),
+        brief_rows(rows, role_of(measured.probe.kinds[kind], layer, head).statistics, every=every),
         t("Scores of {kind} {head}", kind=kind, head=index_name(layer, head)),
         file=f"scores-{kind}-{layer + 1}-{head + 1}",
     )
