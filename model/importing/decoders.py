@@ -390,7 +390,7 @@ def _set_tables(ledger: Ledger, family: _Family, model: ModelConfig, vocabulary:
     ledger.parameters["tgt_embedding.weight"] = arranged(embedding)
     if model.share_embeddings == "none":
         ledger.parameters["output.weight"] = arranged("lm_head.weight")
-    elif ledger.use("lm_head.weight") and not torch.equal(ledger.read("lm_head.weight"), ledger.read(embedding)):
+    elif ledger.use("lm_head.weight") and not ledger.same("lm_head.weight", embedding):
         raise ImportFailed("lm_head.weight differs from the embedding, though config.json says that they are one.")
     if family.positions:
         first = family.skipped_positions

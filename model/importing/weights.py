@@ -22,6 +22,7 @@ from model.importing.translator import OwnSearch, Settings, Vocabulary, read_sea
 from model.positions import sinusoidal_table
 
 _PREFIX = "model."
+_COMPARED = 4096  # rows of two tables that are compared at a time
 ATTENTION = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
@@ -95,6 +96,18 @@ class Ledger:
         """Use and read an optional tensor; None if there is none."""
         return self.take(name) if name in self.names else None
 
+    def same(self, a: str, b: str) -> bool:
+        """Whether two tensors of the file hold the same numbers; they are read and compared part by part."""
+        parts = [self._files[name].get_slice(name.removeprefix(self._prefix)) for name in (a, b)]
+        shapes = [part.get_shape() for part in parts]
+        return a == b or (
+            shapes[0] == shapes[1]
+            and all(
+                torch.equal(*(part[at : at + _COMPARED].float() for part in parts))
+                for at in range(0, shapes[0][0], _COMPARED)
+            )
+        )
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """A sentence on the tensors that were converted, if any."""
@@ -164,17 +177,14 @@ def use_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool, prefix: str 
     if source is None or target is None or output is None:
         raise ImportFailed("the weights lack an embedding table or the output projection.")
 
-    def same(a: str, b: str) -> bool:
-        return a == b or torch.equal(ledger.read(a), ledger.read(b))
-
-    same_output, same_source = same(target, output), same(source, target)
+    same_output, same_source = ledger.same(target, output), ledger.same(source, target)
     if tied and not same_output:
         raise ImportFailed(
             "lm_head.weight differs from the target embedding, though config.json says that they are one."
         )
     if tied and one_vocabulary and not same_source:
         raise ImportFailed("the embeddings of source and target differ, though config.json says that they are one.")
-    unused = shared is not None and not any(same(shared, table) for table in (source, target, output))
+    unused = shared is not None and not any(ledger.same(shared, table) for table in (source, target, output))
     if unused and tied:
         raise ImportFailed("model.shared.weight is none of the tables that the model uses.")
     kind = "all" if same_output and same_source and one_vocabulary else "target" if same_output else "none"

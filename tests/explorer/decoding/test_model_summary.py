@@ -23,6 +23,7 @@ def summary(**changes: Any) -> dict[str, Any]:
 
 
 LSTM = to_dict(ModelConfig(n_encoder_layers=1, n_decoder_layers=2)) | {"architecture": "lstm"}
+ALONE = to_dict(ModelConfig(architecture="decoder"))
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,7 @@ LSTM = to_dict(ModelConfig(n_encoder_layers=1, n_decoder_layers=2)) | {"architec
     [
         ({}, ["Reverse", "171 k", "3 encoder layers × 2 heads", "1 decoder layer × 4 heads"], "Not trained"),
         ({}, ["BLEU 41.0; 7.3 % of 1505", "held-out"], "by heart"),
+        ({"model": ALONE}, ["no encoder, 2 decoder layers × 4 heads, d_model 128; post-norm"], "encoder layer"),
         ({"model": LSTM}, ["LSTM, 1 encoder layer and 2 decoder layers, one head of attention"], "×"),
         ({"task": "phrases-en-de"}, ["by heart"], "held-out"),
         ({"trained": False, "task": "files", "results": {}}, ["Not trained", "own data"], "held-out"),
