@@ -93,21 +93,21 @@ def part_words(part: str, config: ModelConfig) -> str:
     if part == OUTPUT:
         return t("The decoder's last vectors become a score and a probability for each target token.")
     if part.startswith("Encoder"):
-        return t(
+        layer = t(
             "One encoder layer: in self-attention, source tokens look at each other; then a feed-forward network works "
-            "on each token alone. Both results are added to their inputs."
+            "on each token alone."
         )
-    return (
-        t(
+    elif config.causal:
+        layer = t(
             "One decoder layer: masked self-attention looks at the tokens written so far, cross-attention at the "
-            "source; then a feed-forward network works on each token alone. All results are added to their inputs."
+            "source; then a feed-forward network works on each token alone."
         )
-        if config.causal
-        else t(
+    else:
+        layer = t(
             "One decoder layer: self-attention looks at the target, cross-attention at the source; then a feed-forward "
-            "network works on each token alone. All results are added to their inputs."
+            "network works on each token alone."
         )
-    )
+    return f"{layer} {t('Each result is added to its input.')}" if config.residual else layer
 
 
 _FORMER_NAMES = {
