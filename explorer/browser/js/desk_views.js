@@ -19,7 +19,7 @@ import { parseView } from "./view_options.js";
 /** @typedef {import("./desk.js").Query} Query */
 /**
  * What the views ask of the desk.
- * @typedef {{ moved: (at: Position) => void, opened: (place: Query) => void, fork: (step: number, token: number) => void, explain: () => void, go: (query: Query, page: string) => void, query: () => Query, failed: (error: Error) => void }} Desk
+ * @typedef {{ moved: (at: Position) => void, opened: (place: Query) => void, fork: (step: number, token: number) => void, explain: () => void, edit: (row: import("./structs").RowWeights) => void, go: (query: Query, page: string) => void, query: () => Query, failed: (error: Error) => void }} Desk
  */
 
 /** The template of each page. @type {Record<string, string>} */
@@ -101,6 +101,7 @@ function machineSource(D, opened, desk) {
         bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened).catch(desk.failed);
       },
       ask: (what, departure) => {
+        if (what === "edit") return desk.edit(departure);
         const known = /** @type {import("./machine_link.js").Machine} */ (D.machine);
         const { page, query } = destinationOf(departure, known, desk.query());
         if (what === "go") desk.go(query, page);
