@@ -8,27 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import streamlit as st
 
 from explorer.browser.carrier import carry, carry_decoding
 from explorer.browser.machine_payload import MachineView
-from explorer.browser.machine_structs import NumbersRequest
+from explorer.browser.machine_structs import NumbersRequest, RowWeights
 from explorer.browser.registration import as_data, component, nothing
 from explorer.browser.structs import Departure, MachineMount, MachinePlace
 from explorer.browser.sync import settle
 
 _component = component("machine", "machine")
+Request = TypeVar("Request", NumbersRequest, RowWeights)
 
 
 @dataclass(frozen=True)
 class MachineResult:
-    """The step on screen and what is open, and the link that was clicked in this run, if any."""
+    """The step on screen and what is open; the link that was clicked or the weights that were changed in this run."""
 
     place: MachinePlace
     departure: Departure | None
+    edit: RowWeights | None
 
 
 def machine(
@@ -57,13 +59,14 @@ def machine(
             on_at_change=stepped,
             on_go_change=nothing,
             on_numbers_change=nothing,
+            on_edit_change=nothing,
         )
         if (message := details(settled.now)) is not None:
             carry(message, key=f"{key}-details")
-        request = _requested(result.get("numbers"), view)
+        request = _of(NumbersRequest, result.get("numbers"), view)
         if request is not None and (message := numbers(request)) is not None:
             carry(message, key=f"{key}-numbers")
-    return MachineResult(settled.now, _departure(result.get("go"), view))
+    return MachineResult(settled.now, _departure(result.get("go"), view), _of(RowWeights, result.get("edit"), view))
 
 
 def step_reported(key: str) -> int | None:
@@ -85,9 +88,10 @@ def _place(message: Any, view: MachineView) -> MachinePlace | None:
         return None
 
 
-def _requested(message: Any, view: MachineView) -> NumbersRequest | None:
+def _of(kind: type[Request], message: Any, view: MachineView) -> Request | None:
+    """A message about the decoding on screen; None for any other."""
     try:
-        request = msgspec.convert(message, NumbersRequest)
+        request = msgspec.convert(message, kind)
     except msgspec.ValidationError:
         return None
     return request if request.seq == view.decoding.seq else None

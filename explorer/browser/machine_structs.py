@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from model.config import AttentionKind
+
 StageOperation = Literal[
     "ids", "lookup", "times", "plus", "copy", "linear", "split", "rotate", "dot", "divide", "mask", "softmax", "mix",
     "join", "multiply", "norm", "rms", "relu", "gelu", "gelu_tanh", "silu", "other",
@@ -58,3 +60,18 @@ class MachineNumbers(NumbersRequest):
     """The requested numbers: the array `0` has those of the first slice, and so on. Masked cells are NaN."""
 
     part: Literal["numbers"] = "numbers"
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """The weights, in thousandths, that one row of a head is to have: layer, head and row from 1.
+
+    Without weights, the model is to compute as it was trained.
+    """
+
+    seq: str
+    kind: AttentionKind
+    layer: int
+    head: int
+    row: int
+    weights: list[int]

@@ -106,6 +106,22 @@ def _edit_of(selection: Selection) -> HeadEdits | None:
         return None
 
 
+def with_changes(translation: Translation) -> Translation:
+    """A translation under the changes of heads that are in force; itself, if there are none or they do not fit."""
+    selection = session.selection()
+    selection = dataclasses.replace(selection, model=translation.model, text=translation.source.text)
+    edit = _edit_of(selection)
+    if edit is None:
+        return translation
+    try:
+        if selection.path is not None:
+            return along(selection, edit)
+        return runtime.translate(selection.model, selection.text, session.decode_config(), edit=edit)
+    except (InputError, EditError) as unfit:
+        session.add_problems([str(unfit)])
+        return translation
+
+
 def along(selection: Selection, edit: HeadEdits | None) -> Translation:
     """The translation along the selection's path, chosen by hand or given by a link; greedy after the path ends."""
     return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path or (), edit)

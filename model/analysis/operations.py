@@ -15,8 +15,10 @@ from model.architectures import Model, empty_model
 from model.config import ModelConfig
 from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
 from model.dry_run import points
+from model.edits import HeadEdits, edit_tap
 from model.points import embedded, layer_output
 from model.recording import PointRecorder
+from model.tap import compose
 from model.transformer import Transformer
 
 Floats = NDArray[np.float32]
@@ -89,19 +91,34 @@ class Recording:
 
 
 @torch.inference_mode()
-def record(model: Model, source: Sequence[int], path: Sequence[int], step: int, *, whole: bool = False) -> Recording:
-    """Run the model on source ids (without <eos>) up to `step` (from 1) of a target path and record every operation."""
+def record(
+    model: Model,
+    source: Sequence[int],
+    path: Sequence[int],
+    step: int,
+    *,
+    whole: bool = False,
+    edit: HeadEdits | None = None,
+) -> Recording:
+    """Run the model on source ids (without <eos>) up to `step` (from 1) of a target path and record every operation.
+
+    With `edit`, heads are changed throughout, and what is recorded is what the model goes on with.
+
+    Raises:
+        TypeError: a single step of an LSTM. EditError: the edit does not fit.
+    """
     src, read = model.config.inputs(source, path[:step])
-    recorder, ids = PointRecorder(), torch.tensor([src], dtype=torch.long)
+    recorder, ids, changed = PointRecorder(), torch.tensor([src], dtype=torch.long), edit_tap(edit, model.config)
+    tap = compose(changed, recorder)
     if whole:
-        logits = model(ids, torch.tensor([read]), tap=recorder)[:, -1]
+        logits = model(ids, torch.tensor([read]), tap=tap)[:, -1]
     elif not isinstance(model, Transformer):
         raise TypeError("single steps can be recorded for a Transformer only.")
     else:
-        state = model.start(ids, tap=recorder)
+        state = model.start(ids, tap=tap)
         for token in read[:-1]:
-            _, state = model.step(torch.tensor([token]), state)
-        logits, _ = model.step(torch.tensor([read[-1]]), state, tap=recorder)
+            _, state = model.step(torch.tensor([token]), state, tap=changed)
+        logits, _ = model.step(torch.tensor([read[-1]]), state, tap=tap)
     # Ids and masks are inputs, not operations.
     by_name = {point.name: point for point in points(model.config)}
     computed = {name: value for name, value in recorder.tensors.items() if by_name[name].reads}
@@ -140,14 +157,16 @@ def parameter_counts(config: ModelConfig) -> dict[str, tuple[int, str]]:
     return counts
 
 
-def whole_runs(model: Model, source: Sequence[int], path: Sequence[int]) -> tuple[Recording, ...]:
+def whole_runs(
+    model: Model, source: Sequence[int], path: Sequence[int], *, edit: HeadEdits | None = None
+) -> tuple[Recording, ...]:
     """Record runs with every row of every step of a target path.
 
     One run over the whole path covers all steps of a causal decoder, whose rows do not change. A decoder that is not
     causal recomputes all rows at every step, so each step has its own run.
     """
     steps = (len(path),) if model.config.causal else range(1, len(path) + 1)
-    return tuple(record(model, source, path, step, whole=True) for step in steps)
+    return tuple(record(model, source, path, step, whole=True, edit=edit) for step in steps)
 
 
 @torch.inference_mode()

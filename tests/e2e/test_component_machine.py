@@ -87,6 +87,15 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
     expect(machine.locator(".matrix [aria-selected]")).to_have_text(f"{weights[best]:.3f}")
     expect(machine.locator(".origin h4")).to_contain_text(f"“{shown.trace.src_tokens[best]}”")
     expect(machine.locator(".terms tr")).to_have_count(1 + len(shown.trace.src_tokens))
+    slider = machine.get_by_role("slider", name="Drag the weight")
+    slider.evaluate(
+        "input => { input.value = '0'; ['input', 'change'].map((on) => input.dispatchEvent(new Event(on))) }"
+    )
+    expect(machine.locator(".change .hint")).to_contain_text("New weights:")
+    asked = page.evaluate("() => calls.at(-1)")
+    assert (asked["name"], asked["value"]["kind"], asked["value"]["row"]) == ("edit", "cross", 2)
+    assert asked["value"]["weights"][best] == 0
+    assert abs(sum(asked["value"]["weights"]) - 1000) < 5
     machine.locator(".terms button").nth(best).click()  # back to the score behind the weight
     carry_numbers()
     expect(machine.locator(".panel h3")).to_contain_text("head 3 › Mask")

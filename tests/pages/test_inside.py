@@ -212,8 +212,7 @@ def reports(page: AppTest, **state: Any) -> AppTest:
     mounted = mount(page, "machine")
     place = {**mounted["start"], "block": "", "head": 0, "part": "", **state.get("at", {})}
     said: dict[str, Any] = {"at": {"seq": mounted["seq"], "turn": mounted["turn"], "place": place}}
-    if "go" in state:
-        said["go"] = {"seq": mounted["seq"], **state["go"]}
+    said |= {name: {"seq": mounted["seq"], **state[name]} for name in state if name != "at"}
     page.session_state["machine"] = said
     return run(page)
 
@@ -257,9 +256,34 @@ def test_links_lead_to_the_place_that_is_open(place: str, query: dict[str, str])
     assert address(at).get("kind", "cross") == "cross"
 
 
+def test_a_dragged_weight_is_what_the_machine_goes_on_with_until_it_is_taken_back() -> None:
+    at = machine()
+    own = headers(at)["decoding"]["decoding"]
+    where = {"block": "decoder.1.cross_attn", "head": 3, "part": "weights", "step": 2}
+    row = {"kind": "cross", "layer": 2, "head": 3, "row": 2}
+    keys = len(own["source"]["tokens"])
+    at = reports(at, at=where, edit={**row, "weights": [1000, *[0] * (keys - 1)]})
+    del at.session_state["machine"]
+    changed = headers(at)["decoding"]
+    assert changed["decoding"]["edits"] == ["cross layer 2 head 3: row row 2"]
+    piece = {"name": "decoder.1.cross_attn.weights", "head": 3, "row": 1, "rows": 1, "column": 0, "columns": keys}
+    at = reports(at, at=where, numbers={"step": 0, "slices": [piece]})
+    (numbers,) = [arrays["0"] for header, arrays in messages(at) if header.get("part") == "numbers"]
+    assert numbers.tolist() == [[1.0, *[0.0] * (keys - 1)]]
+    assert headers(at)["details"]["seq"] == changed["seq"]
+    at = reports(at, at=where, edit={**row, "weights": []})
+    del at.session_state["machine"]
+    assert headers(run(at))["decoding"]["decoding"] == own
+
+
 def test_messages_are_not_trusted() -> None:
     state = {"block": {"x": 1}, "head": "2", "part": 7, "step": [1]}
-    at = reports(machine(), at=state, go={"place": "../train", **state})
+    piece = {"name": "../x", "head": -1, "row": 0, "rows": 10**12, "column": 0, "columns": 1}
+    bad = {"kind": "cross", "layer": 99, "head": -3, "row": 0, "weights": [10**9]}
+    at = reports(
+        machine(), at=state, go={"place": "../train", **state}, numbers={"step": 99, "slices": [piece]}, edit=bad
+    )
+    assert "edit" not in address(at)
     assert mount(at, "machine")["start"]["block"] == ""
     assert json.dumps(headers(at)["machine"])
 

@@ -4,7 +4,7 @@
 import { drawControls, drawPlaceTools, listenToControls } from "./desk_controls.js";
 import { drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
-import { editsOf, readChanges, writeChanges } from "./head_changes.js";
+import { added, editsOf, readChanges, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
 import { decodingOf, put } from "./store.js";
 import { formatView, parseView } from "./view_options.js";
@@ -203,6 +203,10 @@ function mount(D, opened) {
     },
     fork: (step, token) => void fork(D, step, token),
     explain: () => explain(D, "cell"),
+    edit: ({ kind, layer, head, row, weights }) => {
+      D.changes = weights.length ? added(D.changes, { kind, layer, head, op: "row", row, weights }) : [];
+      void show(D, false);
+    },
     go: (query, page) => void open(D, query, page, true),
     query: () => queryOf(D),
     failed: (error) => problem(D, error.message),

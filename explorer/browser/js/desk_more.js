@@ -58,6 +58,7 @@ function machineSource(D, opened, desk) {
         bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened).catch(desk.failed);
       },
       ask: (what, departure) => {
+        if (what === "edit") return desk.edit(departure);
         const known = /** @type {import("./machine_link.js").Machine} */ (D.machine);
         const { page, query } = destinationOf(departure, known, desk.query());
         if (what === "go") desk.go(query, page);

@@ -16,7 +16,7 @@ import { parseView } from "./view_options.js";
 /** @typedef {import("./desk.js").Query} Query */
 /**
  * What the views ask of the desk.
- * @typedef {{ moved: (at: Position) => void, opened: (place: Query) => void, fork: (step: number, token: number) => void, explain: () => void, go: (query: Query, page: string) => void, query: () => Query, failed: (error: Error) => void }} Desk
+ * @typedef {{ moved: (at: Position) => void, opened: (place: Query) => void, fork: (step: number, token: number) => void, explain: () => void, edit: (row: import("./structs").RowWeights) => void, go: (query: Query, page: string) => void, query: () => Query, failed: (error: Error) => void }} Desk
  */
 
 /** The template of each page. @type {Record<string, string>} */

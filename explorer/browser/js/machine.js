@@ -3,6 +3,7 @@
 
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, make, say } from "./dom.js";
+import { drawChanged } from "./machine_change.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
 import { zoomAfter } from "./machine_plan.js";
@@ -129,6 +130,7 @@ function take(S) {
 function load(S, data, body) {
   const { step, ...opened } = S.mount.start;
   Object.assign(S, { data, body, last: data.target.tokens.length - 1, width: S.box.clientWidth });
+  if (!data.edits.length) S.trained = { source: data.source.tokens.join(" "), target: data.target };
   if (S.data.seq !== S.seq) Object.assign(S, { numbers: new Map(), asked: "" });
   if (opensAnew(S, S.mount)) {
     Object.assign(S, { step: step - 1, opened, row: 0, point: "", first: 0, spot: null });
@@ -147,8 +149,9 @@ function draw(S) {
   const { target } = S.data;
   drawSteps(S, stepName(S.data, S.step));
   S.find(".untrained").hidden = S.data.trained;
+  drawChanged(S);
   const says = S.find(".says");
-  const words = [target.tokens[S.step], target.predicted[S.step]];
+  const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`];
   if (says.dataset.words !== words.join(" ")) {
     says.replaceChildren(
       "reads ",

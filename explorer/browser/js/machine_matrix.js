@@ -3,6 +3,7 @@
 
 import { copyText } from "./clipboard.js";
 import { make, makeButton, say } from "./dom.js";
+import { changeOf } from "./machine_change.js";
 import { AFTER } from "./machine_link.js";
 import { isHeaded, matrixOf, shortOf, slice, stagesOf, WINDOW, countOf } from "./machine_numbers.js";
 import { originOf } from "./machine_origin.js";
@@ -250,6 +251,7 @@ export function cardOf(S, stage, spot) {
   const { head, words, sums, names } = equationOf(S, stage, spot, origin);
   card.append(make("h4", "", head), make("p", "equation", sums), make("p", "hint", words));
   if (origin.terms.length && names) card.append(termsOf(S, origin.terms, names));
+  card.append(...changeOf(S, stage, spot));
   return card;
 }
 

@@ -1,4 +1,5 @@
 // Where a number of the machine is from: the operation that made it, with the very numbers that went in.
+// And what becomes of a row of weights when one number of it, or of its query, is changed.
 // The stages (explorer/browser/machine_stages.py) say what is read; `read` gives the recorded numbers by place.
 
 import { ACTIVATIONS } from "./activations.js";
@@ -171,4 +172,22 @@ export function originOf(machine, spot, sizes, read) {
   const found = ways[op]();
   const recorded = op === "dot" && point.endsWith("product") ? found.result : number(spot);
   return complete ? { ...found, recorded } : undefined;
+}
+
+/** A row in which one weight is set; the others keep their proportions. @param {ArrayLike<number>} row @param {number} at @param {number} weight @returns {number[]} */
+export function withWeight(row, at, weight) {
+  const rest = Array.from(row).reduce((sum, value, i) => (i === at ? sum : sum + value), 0);
+  const others = row.length - 1;
+  return Array.from(row, (value, i) =>
+    i === at ? weight : rest > 1e-6 ? ((1 - weight) * value) / rest : (1 - weight) / others,
+  );
+}
+
+/** The scores and weights of a row after a change of one number of its query. @param {ArrayLike<number>} scores NaN where closed @param {ArrayLike<number>} keys that number of each key @param {number} by @param {number} divisor @returns {{ scores: number[], weights: number[] }} */
+export function withQuery(scores, keys, by, divisor) {
+  const changed = Array.from(scores, (score, i) => score + (by * keys[i]) / divisor);
+  const top = Math.max(...changed.filter((score) => !Number.isNaN(score)));
+  const powers = changed.map((score) => (Number.isNaN(score) ? 0 : Math.exp(score - top)));
+  const total = powers.reduce((sum, power) => sum + power, 0);
+  return { scores: changed, weights: powers.map((power) => power / total) };
 }

@@ -377,6 +377,15 @@ export interface MachineNumbers extends NumbersRequest {
   part: "numbers";
 }
 
+export interface RowWeights {
+  seq: string;
+  kind: "encoder" | "decoder" | "cross";
+  layer: number;
+  head: number;
+  row: number;
+  weights: number[];
+}
+
 export interface SiteFile {
   address: string;
   bytes: number;

@@ -640,6 +640,8 @@ export interface MachineState extends ViewState {
   /** The number that is lit in the pictures. */
   lit: MachineSpot | null;
   trail: MachineTrail;
+  /** What the model wrote as it was trained, for comparison with what it writes with changed heads. */
+  trained?: { source: string; target: Decoding["target"] };
   refocus: boolean;
   unfolded: Record<string, number[]>;
   zoom: number;

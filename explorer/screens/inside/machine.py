@@ -10,18 +10,20 @@ import streamlit as st
 from explorer.browser.machine import machine, step_reported
 from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import MachineView, encode, encode_details
-from explorer.browser.machine_structs import NumbersRequest
+from explorer.browser.machine_structs import NumbersRequest, RowWeights
 from explorer.browser.structs import Departure, MachinePlace, Opened
 from explorer.decoding.cache import cached
 from explorer.decoding.examples import opening_step
+from explorer.decoding.head_change import MOST_ROW, PARTS, Change, fitting
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.model_diagram import ADDED, Block, blocks_of
 from explorer.decoding.selection import to_query
 from explorer.decoding.translator import Translation
 from explorer.screens.inside.operations import recorded_run
-from explorer.web import address, runtime, session
-from model.analysis.operations import added_positions, whole_runs
-from model.config import ATTENTION_KINDS
+from explorer.web import address, changes_in_force, runtime, session
+from explorer.web.open_translation import with_changes
+from model.analysis.operations import Recording, added_positions, record, whole_runs
+from model.config import ATTENTION_KINDS, ModelConfig
 
 KEY = "machine"
 LEDGER = "All operations"
@@ -30,6 +32,7 @@ _NAMED = re.compile(r"([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(
 
 def draw_machine_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw the machine, move the session to its step, and follow its links to other pages."""
+    translation = with_changes(translation)
     view = _view(translation, model)
 
     def encoded() -> bytes:
@@ -44,12 +47,14 @@ def draw_machine_tab(translation: Translation, model: ModelDescription) -> None:
 
     def numbers(request: NumbersRequest) -> bytes | None:
         step = max(1, min(len(translation.path), request.step)) if view.stepwise else len(translation.path)
-        run = recorded_run(translation, step, whole=True)
+        run = _run(translation, step)
         return runtime.with_model(translation.model, lambda model: encode_numbers(request, run, model))
 
     result = machine(view, encoded, details, numbers, stepped=_stepped, key=KEY)
     session.move(step=result.place.step)
     address.BLOCK.write({"block": text_of(result.place)})
+    if result.edit is not None:
+        _change(result.edit, view.config)
     if result.departure is not None:
         _go(result.departure, translation, view)
 
@@ -92,7 +97,8 @@ def _encoded(seq: str, version: str, _translation: Translation, _view: MachineVi
     """The message of a decoding; the first two arguments are its cache key."""
     del seq, version  # parts of the cache key only
     runs = runtime.with_model(
-        _translation.model, lambda model: whole_runs(model, _translation.source.ids, _translation.path)
+        _translation.model,
+        lambda model: whole_runs(model, _translation.source.ids, _translation.path, edit=_translation.edit),
     )
     return encode(_view, runs, runtime.with_model(_translation.model, lambda model: added_positions(model, runs[-1])))
 
@@ -101,11 +107,39 @@ def _encoded(seq: str, version: str, _translation: Translation, _view: MachineVi
 def _details(seq: str, version: str, opened: Opened, step: int, _translation: Translation, _view: MachineView) -> bytes:
     """The message of the open block; `step` is 0 if one run serves all steps."""
     del version  # part of the cache key only
-    run = recorded_run(_translation, step or len(_translation.path), whole=True)
+    run = _run(_translation, step or len(_translation.path))
     block = next(block for block in _view.blocks if block.name == opened.block)
     return runtime.with_model(
         _translation.model, lambda model: encode_details(block, opened, run, model, seq=seq, step=step)
     )
+
+
+def _run(translation: Translation, step: int) -> Recording:
+    """The run up to a step with all its rows, under the changes of the translation."""
+    if translation.edit is None:
+        return recorded_run(translation, step, whole=True)
+    return _changed_run(translation.seq, runtime.fingerprint(translation.model), step, translation)
+
+
+@cached
+def _changed_run(seq: str, version: str, step: int, _translation: Translation) -> Recording:
+    del seq, version  # parts of the cache key only
+    shown = _translation
+    return runtime.with_model(
+        shown.model, lambda model: record(model, shown.source.ids, shown.path, step, whole=True, edit=shown.edit)
+    )
+
+
+def _change(edit: RowWeights, config: ModelConfig) -> None:
+    """Put the weights that were dragged or typed into force, or go back to the model as it was trained."""
+    before, weights = changes_in_force.changes(), tuple(edit.weights[:MOST_ROW])
+    if not weights:
+        changes_in_force.clear()
+    elif any(weights) and all(0 <= weight <= PARTS for weight in weights) and edit.row > 0:
+        change = Change(edit.kind, edit.layer, edit.head, "row", row=edit.row, weights=weights)
+        changes_in_force.put(fitting((change,), config)[0])
+    if changes_in_force.changes() != before:
+        st.rerun()
 
 
 def _go(departure: Departure, translation: Translation, view: MachineView) -> None:

@@ -77,7 +77,7 @@ def _draw_pair(subject: Subject, translation: Translation) -> str:
         st.session_state[_OTHER] = st.session_state[_PROPOSED] = proposed
     return st.text_input(
         t("The other sentence, which differs in one word and has as many tokens"),
-        key=_OTHER,
+        key="patching_other",
         max_chars=MOST_OTHER,
         help=t("At first, the similar token that changes the answer most. Type any other sentence."),
     ).strip()

@@ -13,8 +13,10 @@ import torch
 
 from explorer.browser import wire
 from explorer.browser.machine_model import BLOCK_PARTS
+from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import COLUMNS, NUMBERS, MachineView, encode, encode_details, full_colour, pooled
 from explorer.browser.machine_stages import is_target
+from explorer.browser.machine_structs import NumbersRequest, TensorSlice
 from explorer.browser.structs import MachinePlace, Opened
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import MEMORY, Block, blocks_of
@@ -194,6 +196,26 @@ def test_what_is_opened_is_what_was_recorded(name: str) -> None:
             rows = (value[0, head - 1] if value.dim() == 4 else value[0]).numpy()
             assert np.allclose(told[:, 0], rows.mean(axis=1), rtol=1e-3, atol=1e-4), (block.name, line["point"])
             assert np.allclose(told[:, 2], np.linalg.norm(rows, axis=1), rtol=1e-3, atol=1e-4)
+
+
+def test_a_large_imported_model_sends_less_than_a_megabyte_at_a_time() -> None:
+    sizes = {"d_model": 512, "n_encoder_heads": 8, "n_decoder_heads": 8, "n_encoder_layers": 6, "n_decoder_layers": 6}
+    model = make_transformer(dataclasses.replace(PAPER, **sizes, d_ff=64, max_positions=128, tgt_vocab_size=999))
+    runs = whole_runs(model, [4, 5, 6, 7] * 15, [4, 5, 6, 7] * 15)
+    blocks = blocks_of(model.config)
+    trace = random_trace(["a"] * 61, ["b"] * 60, layers=(6, 6), heads=(8, 8))
+    view = MachineView(Decoding(trace, "s", "large"), model.config, blocks)
+    sent = {"": len(encode(view, runs, added_positions(model, runs[-1])))}
+    for block in blocks:
+        for head in (0, 8) if block.attention else (0,):
+            opened = Opened(block.name, head)
+            sent[block.name] = len(encode_details(block, opened, runs[-1], model, seq="s", step=0))
+    assert max(sent.values()) < 1_000_000, max(sent, key=lambda name: sent[name])
+    most = TensorSlice("encoder.layers.0.self_attn.q_proj.weight", 0, 0, 512, 0, 390)
+    message = encode_numbers(NumbersRequest("s", 0, [most]), runs[-1], model)
+    assert message is not None
+    assert 700_000 < len(message) < 1_000_000
+    assert encode_numbers(NumbersRequest("s", 0, [most, most]), runs[-1], model) is None
 
 
 def names_of(config: ModelConfig, stack: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -12,6 +13,7 @@ from torch.nn import functional as F
 from model.analysis.operations import flatten, layer_by_layer, least_loss, record, smoothed, smoothed_loss, tempered
 from model.config import EOS
 from model.dry_run import points
+from model.edits import HeadEdit, HeadEdits
 from model.embeddings import count_parameters
 from tests.tiny import tiny_model
 
@@ -37,6 +39,20 @@ def test_parameters_are_counted_once_and_operations_read_what_was_computed_befor
     for i, (name, operation) in enumerate(found.items()):
         assert all(names.index(each) < i for each in operation.reads)
         assert bool(operation.reads) == (name not in ("src.embedding", "tgt.embedding"))
+
+
+def test_a_changed_head_is_recorded_as_the_model_goes_on_with_it() -> None:
+    model = tiny_model()
+    row = HeadEdit("cross", 1, 2, "row", row=1, values=np.array([0, 1, 0, 0, 0], np.float32))
+    edit = HeadEdits((row, HeadEdit("encoder", 0, 0, "zero")))
+    step, whole = (record(model, SOURCE, PATH, 3, whole=whole, edit=edit) for whole in (False, True))
+    torch.testing.assert_close(step.logits, whole.logits, rtol=0, atol=1e-5)
+    weights = whole["decoder.1.cross_attn.weights"].value[0, 2]
+    assert weights[1].tolist()[:2] == [0, 1]
+    own = record(model, SOURCE, PATH, 3, whole=True)
+    assert not torch.equal(own["decoder.1.cross_attn.weights"].value[0, 2, 1], weights[1])
+    assert float(whole["encoder.0.self_attn.output"].value[0, 0].abs().max()) == 0
+    assert not torch.equal(own.logits, whole.logits)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
