@@ -13,7 +13,7 @@ from explorer.decoding.translator import Translation
 from explorer.locale.text import fixed, percent, quoted
 from model.analysis.patching import PatchGrid, Stack, patch_grid
 from model.checkpoint import LoadedModel
-from model.config import EOS, SOS
+from model.config import EOS
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Patched:
 
     def columns(self, stack: Stack) -> tuple[str, ...]:
         """Labels of the positions; in the source, both tokens where they differ."""
-        if stack == "decoder":
+        if stack == "decoder" and "encoder" in self.instead:
             return self.read
         pairs = zip(self.tokens, self.other_tokens, strict=True)
         return tuple(own if own == other else f"{own} ← {other}" for own, other in pairs)
@@ -72,14 +72,16 @@ def patched(loaded: LoadedModel, translation: Translation, other_text: str, row:
         PatchError: the sentences cannot be patched into each other.
     """
     other, label = loaded.source.encode(other_text), loaded.target.label
-    read = (SOS, *translation.path[:row])
+    config, path = loaded.model_config, translation.path[: row + 1]
+    given = () if config.has_encoder else config.prompt(other.ids)[1:]
+    other_src, other_read = config.inputs(other.ids, (*given, *path[len(given) :]))
     grid = patch_grid(
-        loaded.transformer, (*translation.source.ids, EOS), (*other.ids, EOS), read, token=translation.path[row]
+        loaded.transformer, translation.src_ids, other_src, translation.read_ids[: row + 1], path[row], other_read
     )
     return Patched(
         grid,
-        tuple(translation.trace.src_tokens),
-        (*other.tokens, label(EOS)),
+        tuple(translation.trace.src_tokens or translation.trace.read_tokens[: row + 1]),
+        tuple(label(i) for i in other_read) if not other_src else (*other.tokens, label(EOS)),
         tuple(translation.trace.read_tokens[: row + 1]),
         translation.trace.predicted_tokens[row],
         {stack: [[label(token) for token in line] for line in ids.tolist()] for stack, ids in grid.likeliest.items()},

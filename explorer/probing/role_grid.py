@@ -13,7 +13,7 @@ from explorer.probing.measurement import Probe, Scores
 from explorer.probing.pattern_shares import BINS
 from explorer.probing.roles import LETTERS, Role
 from explorer.probing.tables import roles
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import AttentionKind
 
 THUMBNAILS = (
     "Each thumbnail is a head's mean map over the sample: queries from top to bottom and keys from left to right, by "
@@ -61,8 +61,7 @@ def role_grids(
 ) -> tuple[RoleGrid, ...]:
     """Make the grids of all kinds; `marks` and `chosen` by kind, see :class:`RoleGrid`."""
     head_roles, grids = roles(probe), []
-    for kind in ATTENTION_KINDS:
-        item = probe.kinds[kind]
+    for kind, item in probe.kinds.items():
         places = {
             (layer, head): head_roles[kind, layer, head] for layer, head in np.ndindex(item.n_layers, item.n_heads)
         }

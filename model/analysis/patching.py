@@ -64,42 +64,45 @@ def patch_grid(
     other: Sequence[int],
     read: Sequence[int],
     token: int,
+    other_read: Sequence[int] | None = None,
 ) -> PatchGrid:
     """Replace every vector of both stacks, one at a time, by that from a run on another source.
 
     Both runs read the same target, so their positions correspond; only the source differs.
 
     Shapes: src and other: ids with <eos>, equally many; read: target ids, <sos> first, up to the row whose prediction
-    of `token` is measured.
+    of `token` is measured. A decoder-only model reads no source: `read` and `other_read` hold the whole texts.
 
     Raises:
         PatchError: the sources differ in length, or are equal.
     """
-    if len(src) != len(other):
+    donor_read, own = other_read or read, src or read
+    others = other or donor_read
+    if len(own) != len(others):
+        end = len(src[-1:])  # <eos>
         raise PatchError(
-            f"Patching needs two sentences of equal length in tokens: this one has {plural(len(src) - 1, 'token')}, "
-            f"the other one {len(other) - 1}. Change a word for another one."
+            f"Patching needs two sentences of equal length in tokens: this one has {plural(len(own) - end, 'token')}, "
+            f"the other one {len(others) - end}. Change a word for another one."
         )
-    if list(src) == list(other):
+    if list(own) == list(others):
         raise PatchError("Both sentences are the same for this model: nothing changes. Change a word.")
     config = model.config
     rules = output_rules(config)
-    tgt = torch.tensor([list(read)])
 
-    def run(source: Sequence[int], rows: int = 1, tap: Tap | None = None) -> Tensor:
+    def run(source: Sequence[int], target: Sequence[int], rows: int = 1, tap: Tap | None = None) -> Tensor:
         """[rows, vocab]: log-probabilities after the last token read."""
-        logits = model(torch.tensor([list(source)]).expand(rows, -1), tgt.expand(rows, -1), tap=tap)
+        pair = (torch.tensor([list(ids)], dtype=torch.long).expand(rows, -1) for ids in (source, target))
+        logits = model(*pair, tap=tap)
         return target_log_probs(logits, rules)[:, -1]
 
-    points = {stack: patched_points(config, stack) for stack in STACKS}
+    points = {stack: patched_points(config, stack) for stack in (STACKS if src else STACKS[1:])}
     donor = PointRecorder([point for names in points.values() for point in names])
-    other_log_probs = run(other, tap=donor)
-    own_log_probs = run(src)
+    other_log_probs, own_log_probs = run(other, donor_read, tap=donor), run(src, read)
     grid = PatchGrid(float(own_log_probs[0, token]), float(other_log_probs[0, token]), {}, {})
     for stack, names in points.items():
         n = len(src) if stack == "encoder" else len(read)
         patches = (patch(config, {point: _on_diagonal(donor.tensors[point])}) for point in names)
-        runs = torch.stack([run(src, n, tap) for tap in patches])
+        runs = torch.stack([run(src, read, n, tap) for tap in patches])
         grid.log_probs[stack] = runs[..., token].double().numpy()
         grid.likeliest[stack] = runs.argmax(dim=-1).numpy()
     return grid

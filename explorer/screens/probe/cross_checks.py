@@ -185,14 +185,15 @@ def draw_patching(subject: Subject) -> None:
             "the difference."
         )
     )
+    rows = range(min(translation.n_prompt, len(translation.path) - 1), len(translation.path))
     left, right = st.columns([3, 2])
     other = left.text_input(
         t("The other sentence"), value=subject.text, key="patching_other", max_chars=MOST_LETTERS
     ).strip()
     row: int = right.selectbox(
         t("The prediction to watch"),
-        range(len(translation.path)),
-        index=min(max(session.selection().step or 1, 1), len(translation.path)) - 1,
+        rows,
+        index=min(max((session.selection().step or 1) - 1 - rows.start, 0), len(rows) - 1),
         format_func=lambda row: f"{row + 1} {translation.trace.predicted_tokens[row]}",
         key=f"patching_row_{translation.seq}",
     )
@@ -204,6 +205,6 @@ def draw_patching(subject: Subject) -> None:
     except (PatchError, InputError) as unfit:
         st.info(plain(str(unfit)))
         return
-    for stack, column in zip(STACKS, st.columns(len(STACKS)), strict=True):
+    for stack, column in zip(grids.instead, st.columns(len(STACKS)), strict=False):
         with column:
             page_parts.draw_plot(patch_plot(grids, stack), f"patching_{stack}")

@@ -46,7 +46,7 @@ from explorer.web import page_parts, session
 from explorer.web.figures import draw_map, draw_table
 from model.analysis.recorded_batches import Observed
 from model.analysis.score_terms import ScoreTermsError
-from model.config import ATTENTION_KINDS, ModelConfig
+from model.config import ModelConfig
 from model.points import Head
 
 ONE_HEAD = "One head"
@@ -69,7 +69,7 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
     )
     if probe.gold != "words":
         st.caption(plain(gold_note(probe)))
-    if not probe.gold:
+    if not probe.gold and "cross" in probe.kinds:
         label = t("Align the words statistically")
         st.button(label, key="probe_align", on_click=align_words, args=(subject.name,))
     _draw_table(probe)
@@ -91,9 +91,9 @@ def _draw_table(probe: Probe) -> None:
     left, right = st.columns([2, 3])
     kinds = left.segmented_control(
         t("Kinds"),
-        list(ATTENTION_KINDS),
+        list(probe.kinds),
         selection_mode="multi",
-        default=list(ATTENTION_KINDS),
+        default=list(probe.kinds),
         key="probe_kinds",
         bind=page_parts.URL,
         label_visibility="collapsed",
@@ -106,7 +106,7 @@ def _draw_table(probe: Probe) -> None:
         placeholder=t("Heads with any role"),
         label_visibility="collapsed",
     )
-    rows = [row for row in head_rows(probe, kinds or ATTENTION_KINDS) if not wanted or row["role"] in wanted]
+    rows = [row for row in head_rows(probe, kinds or probe.kinds) if not wanted or row["role"] in wanted]
     if not rows:
         st.info(t("No head has one of these roles."))
         return
@@ -137,7 +137,7 @@ def _draw_map(probe: Probe) -> None:
         bind=page_parts.URL,
     )
     title, span, decimals = title_of(statistic), colour_range(probe, statistic), STATISTICS[statistic].decimals
-    for kind, column in zip(kinds_with(probe, statistic), st.columns(len(ATTENTION_KINDS)), strict=False):
+    for kind, column in zip(kinds_with(probe, statistic), st.columns(max(2, len(probe.kinds))), strict=False):
         with column:
             item = probe.kinds[kind].scores[statistic]
             plot = layer_head_map(item.mean, kind, title, span=span, baseline=item.uniform, decimals=decimals)
@@ -162,10 +162,11 @@ def choose_head(config: ModelConfig, key: str) -> Head:
     A place that this kind of attention does not have (a layer too many, the mean over heads) becomes the nearest one.
     """
     selection = session.selection()
-    n_layers, n_heads = config.n_layers(selection.kind), config.n_heads(selection.kind)
+    kind = selection.kind if selection.kind in config.kinds else config.kinds[-1]
+    n_layers, n_heads = config.n_layers(kind), config.n_heads(kind)
     layer, head = min(max(selection.layer, 1), n_layers), min(max(selection.head, 1), n_heads)
     options: dict[str, tuple[str, list[Any], Any]] = {
-        "kind": (t("Kind"), list(ATTENTION_KINDS), selection.kind),
+        "kind": (t("Kind"), list(config.kinds), kind),
         "layer": (t("Layer"), list(range(1, n_layers + 1)), layer),
         "head": (t("Head"), list(range(1, n_heads + 1)), head),
     }
@@ -173,7 +174,7 @@ def choose_head(config: ModelConfig, key: str) -> Head:
         # The session's place is authoritative: the widget shows it and reports changes to it.
         st.session_state[f"{key}_{name}"] = now
         column.selectbox(label, choices, key=f"{key}_{name}", on_change=_move, args=(key, name))
-    return selection.kind, layer - 1, head - 1
+    return kind, layer - 1, head - 1
 
 
 def _move(key: str, name: str) -> None:
@@ -288,7 +289,7 @@ def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, 
     kind, layer, head = place
     weights = item.trace.weights(kind)[layer, head]
     key = name.lower().replace(" ", "_")
-    title = f"{name}: {example.sort_key()} · {' '.join(item.trace.src_tokens[:-1])}"
+    title = f"{name}: {example.sort_key()} · {' '.join(item.trace.src_tokens[:-1] or item.trace.read_tokens)}"
     with st.expander(plain(title), expanded=expanded):
         draw_map(head_map(attention_maps(item.trace, kind), layer + 1, head + 1), key=f"card_{key}")
         if kind == "cross":

@@ -86,6 +86,7 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
     def of_sample(draw: Callable[[Subject, Measured], None]) -> Callable[[], None]:
         return _nothing if measured is None else partial(draw, subject, measured)
 
+    has_encoder = subject.model.model_config.has_encoder  # those two tabs are about a source and its translation
     page_parts.draw_tabs(
         "probe",
         {
@@ -93,10 +94,10 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
             ONE_HEAD: of_sample(draw_card),
             SURGERY: partial(draw_surgery, subject, measured),
             "Patching": partial(draw_patching, subject),
-            "Cross-checks": partial(draw_cross_checks, subject, measured),
+            **({"Cross-checks": partial(draw_cross_checks, subject, measured)} if has_encoder else {}),
             "Importance": of_sample(draw_importance),
             "Search": of_sample(draw_search),
-            "Grammar": of_sample(draw_grammar),
+            **({"Grammar": of_sample(draw_grammar)} if has_encoder else {}),
             "Export": of_sample(_draw_export),
         },
     )

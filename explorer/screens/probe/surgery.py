@@ -282,7 +282,7 @@ def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> Non
             )
         )
     with st.expander(t("Choose heads by name"), expanded=measured is None):
-        for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
+        for kind, column in zip(config.kinds, st.columns(len(config.kinds)), strict=True):
             column.pills(
                 kind.capitalize(),
                 _places(config, kind),
