@@ -207,6 +207,11 @@ class ModelConfig:
         grouped = self.key_value_heads if kind != "cross" else 0
         return (grouped or self.n_heads(kind)) * self.d_head(kind)
 
+    @property
+    def kinds(self) -> tuple[AttentionKind, ...]:
+        """The kinds of attention that the model has."""
+        return tuple(kind for kind in ATTENTION_KINDS if self.n_layers(kind))
+
     def n_layers(self, kind: AttentionKind) -> int:
         """Number of layers with attention of this kind; an LSTM has one cross-attention layer and no other.
 

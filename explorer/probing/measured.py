@@ -33,7 +33,7 @@ from model.analysis.bootstrap import Estimate
 from model.analysis.importance import Ablation
 from model.analysis.recorded_batches import Observed, Sample, observe, untrained_like
 from model.checkpoint import LoadedModel
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import AttentionKind
 from model.data import Task
 from model.embeddings import count_parameters
 from model.folder import WEIGHTS
@@ -189,12 +189,15 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
         seeds=probe.seeds,
         gold="words" if probe.gold == "scenes" else probe.gold,
         shapes={kind: (item.n_layers, item.n_heads) for kind, item in probe.kinds.items()},
-        corpus={name: (item.uniform, item.sentences) for name, item in probe.kinds["cross"].corpus.items()},
+        corpus={
+            name: (item.uniform, item.sentences)
+            for name, item in (probe.kinds["cross"].corpus if "cross" in probe.kinds else {}).items()
+        },
     )
     if importance is not None:
         ablation = importance.ablation
         about.importance = ablation.loss, ablation.accuracy, importance.sentences
-        for kind in ATTENTION_KINDS:
+        for kind in probe.kinds:
             arrays[f"{kind}/importance/loss"] = _joined(ablation.loss_interval[kind])
             arrays[f"{kind}/importance/accuracy"] = _joined(ablation.accuracy_interval[kind])
             arrays[f"{kind}/importance/gradient"] = importance.gradient[kind]
@@ -244,7 +247,7 @@ def _fit(about: About, arrays: Arrays) -> bool:
 
 def _stored(about: About, arrays: Arrays) -> Stored:
     kinds: dict[AttentionKind, KindScores] = {}
-    for kind in ATTENTION_KINDS:
+    for kind in about.shapes:
         single = {
             name: SentenceScores(**{part: values.astype(np.float64) for part, values in parts.items()})
             for name, parts in _grouped(arrays, f"{kind}/scores/").items()
@@ -268,10 +271,10 @@ def _stored(about: About, arrays: Arrays) -> Stored:
         return Stored(probe, None)
     loss, accuracy, sentences = about.importance
     by_name = {
-        name: {kind: arrays[f"{kind}/importance/{name}"] for kind in ATTENTION_KINDS}
+        name: {kind: arrays[f"{kind}/importance/{name}"] for kind in about.shapes}
         for name in ("loss", "accuracy", "gradient")
     }
-    intervals = ({kind: _estimate(by_name[name][kind]) for kind in ATTENTION_KINDS} for name in ("loss", "accuracy"))
+    intervals = ({kind: _estimate(by_name[name][kind]) for kind in about.shapes} for name in ("loss", "accuracy"))
     ablation = Ablation(loss, accuracy, *intervals)
     return Stored(probe, Importance(ablation, by_name["gradient"], int(sentences)))
 

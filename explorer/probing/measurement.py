@@ -355,7 +355,12 @@ class Tally:
         """
         if not self.sentences:
             raise ValueError("there is no sentence to measure.")
-        return Probe({kind: self._kind(kind) for kind in ATTENTION_KINDS}, self.sentences, self.seeds, self.gold)
+        return Probe(
+            {kind: self._kind(kind) for kind in ATTENTION_KINDS if self._scores[kind]},
+            self.sentences,
+            self.seeds,
+            self.gold,
+        )
 
     def _kind(self, kind: AttentionKind) -> KindScores:
         in_order = [scores for _, scores in sorted(self._scores[kind].items())]

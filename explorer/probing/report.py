@@ -13,7 +13,6 @@ from explorer.locale.text import shortened
 from explorer.probing.measurement import Probe
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, RULE
 from explorer.probing.tables import gold_note, head_rows, number_rows, roles, summary
-from model.config import ATTENTION_KINDS
 
 _NOT_NUMBERS = ("kind", "head", "role", "statistic", "unit")
 
@@ -69,7 +68,7 @@ def as_report(
         f"<p>{escape(gold_note(probe))}</p>",
         "<h2>All heads</h2>",
         "<p>Means over sentences, with 95 % intervals in brackets.</p>",
-        *(_table(head_rows(probe, [kind], intervals=True)) for kind in ATTENTION_KINDS),
+        *(_table(head_rows(probe, [kind], intervals=True)) for kind in probe.kinds),
         "<h2>The evidence for each role</h2><ul>",
         *(
             f"<li>{escape(kind)} {index_name(layer, head)}: <strong>{escape(role.name)}</strong>. "
@@ -128,7 +127,7 @@ def role_map_svg(probe: Probe, model: str, about: str) -> str:
     """Draw an SVG with a table of layer × head for each kind: the letters and the name of each head's role."""
     head_roles, parts, y = roles(probe), [], 62
     widest = max(item.n_heads for item in probe.kinds.values())
-    for kind in ATTENTION_KINDS:
+    for kind in probe.kinds:
         measured = probe.kinds[kind]
         parts.append(_text(10, y, KIND_TITLES[kind], bold=True))
         for head in range(measured.n_heads):

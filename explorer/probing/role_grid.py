@@ -16,7 +16,7 @@ from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
 from explorer.probing.roles import LETTERS, Role
 from explorer.probing.tables import roles
 from model.analysis.recorded_batches import Sample
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import AttentionKind, ModelConfig
 from model.trace import VISIBLE, future_mask
 
 THUMBNAILS = (
@@ -70,14 +70,14 @@ class RoleGrid:
 
 def role_grids(
     measured: Measured,
+    config: ModelConfig,
     marks: Mapping[AttentionKind, Mapping[Place, str]] | None = None,
     chosen: Mapping[AttentionKind, Sequence[Place]] | None = None,
 ) -> tuple[RoleGrid, ...]:
     """Make the grids of all kinds; `marks` and `chosen` by kind, see :class:`RoleGrid`."""
     probe, grids = measured.probe, []
-    head_roles, uniform = roles(probe), uniform_maps(measured.sample)
-    for kind in ATTENTION_KINDS:
-        item = probe.kinds[kind]
+    head_roles, uniform = roles(probe), uniform_maps(measured.sample, config)
+    for kind, item in probe.kinds.items():
         places = {
             (layer, head): head_roles[kind, layer, head] for layer, head in np.ndindex(item.n_layers, item.n_heads)
         }
@@ -89,16 +89,18 @@ def role_grids(
     return tuple(grids)
 
 
-def uniform_maps(sample: Sample) -> dict[AttentionKind, Scores]:
+def uniform_maps(sample: Sample, config: ModelConfig) -> dict[AttentionKind, Scores]:
     """The mean map of uniform attention over the sentences of a sample, by kind: [bin, bin]."""
-    sums: dict[AttentionKind, Scores] = {kind: np.zeros((BINS, BINS)) for kind in ATTENTION_KINDS}
-    lengths = Counter((len(s.ids) + 1, len(t) + 1) for s, t in zip(sample.sources, sample.targets, strict=True))
+    sums: dict[AttentionKind, Scores] = {kind: np.zeros((BINS, BINS)) for kind in config.kinds}
+    pairs = ((source.ids, target) for source, target in zip(sample.sources, sample.targets, strict=True))
+    given = (lambda ids: 1) if config.has_encoder else (lambda ids: len(config.prompt(ids)))
+    lengths = Counter((len(ids) + 1, given(ids) + len(target)) for ids, target in pairs)
     for (source, target), count in lengths.items():
         seen = {
             "encoder": np.ones((source, source), np.bool_),
             "decoder": future_mask(target) == VISIBLE,
             "cross": np.ones((target, source), np.bool_),
         }
-        for kind in ATTENTION_KINDS:
+        for kind in config.kinds:
             sums[kind] += count * relative_map(uniform_like(seen[kind]))
     return {kind: total / len(sample) for kind, total in sums.items()}

@@ -241,7 +241,8 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
             if len(examples) > 1
             else "The model cannot read this sentence: it is empty or too long for it."
         )
-    method = "read with their reference translations" if written else "read with the model's own translations"
+    own = "translations" if loaded.model_config.has_encoder else "continuations"
+    method = "read with their reference translations" if written else f"read with the model's own {own}"
     left_out = f"; {sample.left_out} empty or too long left out" if sample.left_out else ""
     aligner_note = ""
     if choice.aligned:

@@ -133,9 +133,7 @@ def brief_rows(
 def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
     """The kinds of attention to which a statistic applies on this sample."""
     return [
-        kind
-        for kind in ATTENTION_KINDS
-        if (item := probe.kinds[kind].scores.get(statistic)) is not None and item.sentences
+        kind for kind in probe.kinds if (item := probe.kinds[kind].scores.get(statistic)) is not None and item.sentences
     ]
 
 
@@ -148,7 +146,7 @@ def scatter_scores(probe: Probe, importance: Importance | None) -> dict[str, Sco
         title_of(name): {kind: probe.kinds[kind].scores[name].mean for kind in kinds_with(probe, name)}
         for name in STATISTICS
     }
-    for kind in ATTENTION_KINDS:
+    for kind in probe.kinds:
         for name, whole in probe.kinds[kind].corpus.items():
             scores.setdefault(whole_title(name), {})[kind] = whole.own
     if importance is not None:
@@ -221,6 +219,8 @@ def _interval(name: str, item: Estimate | None, place: tuple[int, int]) -> dict[
 
 def gold_note(probe: Probe) -> str:
     """Explain which links the alignment error rate counts, or that alignment cannot be tested here."""
+    if "cross" not in probe.kinds:
+        return "Without cross-attention there is no alignment to test."
     if probe.gold in ("words", "scenes"):
         note = (
             "The alignment error rate compares words, by the sure and possible links of the annotation (Och & Ney "

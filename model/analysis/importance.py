@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
-from model.config import ATTENTION_KINDS, PAD, AttentionKind, DecodeConfig, ModelConfig
+from model.config import PAD, AttentionKind, DecodeConfig, ModelConfig
 from model.data.batching import Batch, EncodedPairs, batches, collate
 from model.decoder_only import DecoderOnly
 from model.edits import HeadEdit, HeadEdits, edit_tap, patch
@@ -37,7 +37,7 @@ def heads_of(config: ModelConfig) -> list[Head]:
     """Every head of a model, counted from 0."""
     return [
         (kind, layer, head)
-        for kind in ATTENTION_KINDS
+        for kind in config.kinds
         for layer in range(config.n_layers(kind))
         for head in range(config.n_heads(kind))
     ]
@@ -166,7 +166,7 @@ def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], 
 def _by_kind(config: ModelConfig, estimates: Estimate, measure: int) -> dict[AttentionKind, Estimate]:
     """One measure of the estimates [head, measure], by kind as [layer, head]."""
     first, by_kind = 0, {}
-    for kind in ATTENTION_KINDS:
+    for kind in config.kinds:
         shape = config.n_layers(kind), config.n_heads(kind)
         end = first + shape[0] * shape[1]
         by_kind[kind] = Estimate(
@@ -251,7 +251,7 @@ def normalised(importance: ByKind) -> ByKind:
 
 
 def _blank(config: ModelConfig) -> ByKind:
-    return {kind: np.zeros((config.n_layers(kind), config.n_heads(kind))) for kind in ATTENTION_KINDS}
+    return {kind: np.zeros((config.n_layers(kind), config.n_heads(kind))) for kind in config.kinds}
 
 
 def gated(config: ModelConfig, gates: Mapping[tuple[AttentionKind, int], Tensor]) -> Tap:
@@ -292,7 +292,7 @@ def sentence_gradients(model: Transformer, batch: Batch) -> dict[tuple[Attention
     config, n = model.config, batch.src.size(0)
     gates = {
         (kind, layer): torch.ones(n, config.n_heads(kind), requires_grad=True)
-        for kind in ATTENTION_KINDS
+        for kind in config.kinds
         for layer in range(config.n_layers(kind))
     }
     with torch.enable_grad():
@@ -316,8 +316,8 @@ def least_first(importance: ByKind) -> list[Head]:
     """All heads, least important first, with ties in the order of kind, layer and head."""
     changes: list[tuple[float, Head]] = [
         (float(value), (kind, layer, head))
-        for kind in ATTENTION_KINDS
-        for (layer, head), value in np.ndenumerate(importance[kind])
+        for kind, values in importance.items()
+        for (layer, head), value in np.ndenumerate(values)
     ]
     return [head for _, head in sorted(changes, key=lambda item: item[0])]
 
@@ -365,8 +365,9 @@ def mean_outputs(model: Transformer, pairs: EncodedPairs, heads: Sequence[Head])
     for batch in batches_of(pairs):
         recorder = AttentionRecorder(details=heads)
         model(batch.src, batch.tgt_in, tap=recorder)
+        read = model.joined(batch.src, batch.tgt_in) if isinstance(model, DecoderOnly) else batch.tgt_in
         for head in heads:
-            real = (batch.src if head[0] == "encoder" else batch.tgt_in) != PAD
+            real = (batch.src if head[0] == "encoder" else read) != PAD
             output = recorder.details[head][0]["output"]  # [batch, query, d_head]
             batch_sum = output[real].double().sum(dim=0)
             sums[head] = sums[head] + batch_sum if head in sums else batch_sum

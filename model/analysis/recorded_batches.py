@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.analysis.mask_effects import PaddedBatch, padded_batch
 from model.analysis.word_alignment import WordGold, aligned_tokens, word_gold
 from model.architectures import make_transformer
-from model.config import ATTENTION_KINDS, EOS, SOS, SPECIALS, AttentionKind, DecodeConfig
-from model.data.batching import Batch, EncodedPairs, Ids, batches, collate, pad
+from model.config import EOS, SPECIALS, AttentionKind, DecodeConfig, ModelConfig
+from model.data.batching import EncodedPairs, Ids, batches, pad
 from model.data.task import Alignment, Example
 from model.decoding.decode import decode_batch
 from model.decoding.search import output_rules, target_log_probs
@@ -163,28 +164,34 @@ def observe(
     Shapes: weights [model, layer, head, query, key] float32, without padding.
     """
     counts = np.array([0] * len(SPECIALS) + list(source.counts), dtype=np.int64)
-    pairs = sample.pairs
-    for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
-        batch = collate(pairs, indices)
+    config = models[0].config
+    paths = [_path(config, sample, index) for index in range(len(sample))]
+    lengths = [
+        (len(item.ids) + 1 if config.has_encoder else 0, len(path))
+        for item, path in zip(sample.sources, paths, strict=True)
+    ]
+    for indices in batches(lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
+        batch = padded_batch(config, [sample.sources[i].ids for i in indices], [paths[i] for i in indices])
         results = [_read(model, batch, predict=nth == 0) for nth, model in enumerate(models)]
         for row, index in enumerate(indices):
-            n_src, n_tgt = pairs.lengths[index]
+            n_src, n_tgt = lengths[index]
             sizes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
             weights: Weights = {
                 kind: np.stack([by_kind[kind][row][..., : sizes[kind][0], : sizes[kind][1]] for by_kind, _ in results])
-                for kind in ATTENTION_KINDS
+                for kind in config.kinds
             }
             probabilities = results[0][1]
             assert probabilities is not None
+            src, read = config.inputs(sample.sources[index].ids, paths[index])
             trace = _trace(models[0], sample, index, target, weights, probabilities[row, :n_tgt].copy())
-            ids = np.array([*sample.sources[index].ids, EOS], dtype=np.int64)
+            ids = np.array(src, dtype=np.int64)
             yield (
                 index,
                 Observed(
                     trace=trace,
                     src_ids=ids,
                     src_counts=counts[ids],
-                    read_ids=np.array([SOS, *sample.targets[index]], dtype=np.int64),
+                    read_ids=np.array(read, dtype=np.int64),
                     alignment=sample.alignments[index],
                     links=sample.links[index],
                 ),
@@ -192,8 +199,14 @@ def observe(
             )
 
 
+def _path(config: ModelConfig, sample: Sample, index: int) -> Ids:
+    """What the decoder's rows predict: the target with <eos>, after the rest of a decoder-only model's prompt."""
+    given = () if config.has_encoder else config.prompt(sample.sources[index].ids)[1:]
+    return (*given, *sample.targets[index], EOS)
+
+
 @torch.inference_mode()
-def _read(model: Transformer, batch: Batch, *, predict: bool) -> tuple[Weights, NDArray[np.float32] | None]:
+def _read(model: Transformer, batch: PaddedBatch, *, predict: bool) -> tuple[Weights, NDArray[np.float32] | None]:
     """Run one model on one batch: weights [batch, layer, head, query, key] by kind, and probabilities [batch, tgt].
 
     Without `predict` there are no probabilities, since logits over the vocabulary take as long as all layers.
@@ -201,14 +214,14 @@ def _read(model: Transformer, batch: Batch, *, predict: bool) -> tuple[Weights, 
     recorder = AttentionRecorder()
     mask = padding_mask(batch.src)
     memory = model.encode(batch.src, src_mask=mask, tap=recorder)
-    hidden = model.decode(batch.tgt_in, memory, src_mask=mask, tap=recorder)
+    hidden = model.decode(batch.tgt, memory, src_mask=mask, tap=recorder)
     probabilities = None
     if predict:
         log_probs = target_log_probs(model.logits(hidden), output_rules(model.config))
         probabilities = log_probs.gather(-1, batch.labels[..., None])[..., 0].exp().float().numpy()
     weights: Weights = {
         kind: torch.stack([recorder.calls[kind, i][0] for i in range(model.config.n_layers(kind))], dim=1).numpy()
-        for kind in ATTENTION_KINDS
+        for kind in model.config.kinds
     }
     return weights, probabilities
 
@@ -222,19 +235,25 @@ def _trace(
     probabilities: NDArray[np.float32],
 ) -> AttentionTrace:
     """The first model's weights with their labels; a decoder that is not causal saw the whole target at once."""
-    source, ids = sample.sources[index], sample.targets[index]
-    path = (*ids, EOS)
-    n_src, n_tgt = len(source) + 1, len(path)
+    source, path = sample.sources[index], _path(model.config, sample, index)
+    src, read = model.config.inputs(source.ids, path)
+    n_src, n_tgt = len(src), len(path)
+    own: Weights = {
+        "encoder": np.zeros((0, 0, n_src, n_src), dtype=np.float32),
+        "cross": np.zeros((0, 0, n_tgt, n_src), dtype=np.float32),
+    } | {kind: stacked[0].copy() for kind, stacked in weights.items()}
     return AttentionTrace(
-        **{kind: weights[kind][0].copy() for kind in ATTENTION_KINDS},
+        encoder=own["encoder"],
+        decoder=own["decoder"],
+        cross=own["cross"],
         encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
         decoder_mask=prefix_mask(n_tgt, causal=model.config.causal),
         cross_mask=np.full((n_tgt, n_src), VISIBLE, dtype=np.uint8),
-        src_tokens=(*source.tokens, target.label(EOS)),
-        read_tokens=tuple(target.label(i) for i in (SOS, *ids)),
+        src_tokens=(*source.tokens, target.label(EOS))[:n_src],
+        read_tokens=tuple(target.label(i) for i in read),
         predicted_tokens=tuple(target.label(i) for i in path),
-        src_words=(*source.words, -1),
-        tgt_words=(-1, *target.words_of(path)[:-1]),
+        src_words=(*source.words, -1)[:n_src],
+        tgt_words=target.words_of((*read, path[-1]))[:-1],
         probabilities=probabilities,
         top_ids=np.zeros((n_tgt, 0), dtype=np.int64),
         top_probabilities=np.zeros((n_tgt, 0), dtype=np.float32),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from explorer.browser.payload import encode, header
 from explorer.browser.wire import read
 from explorer.decoding.decoding import place_in, step_worth_seeing
 from explorer.decoding.translator import Translation, Translator
+from explorer.probing.measurement import Tally
+from explorer.probing.roles import MIN_SENTENCES, NO_ROLE, role_of
 from explorer.web import runtime
+from model.analysis.recorded_batches import Sample, observe
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig
 from model.trace import kinds_of
-from tests.pages.page import visit, words
+from tests.pages.page import press, tables, visit, words
 
 pytestmark = pytest.mark.usefixtures("toys")
 TEXT = "abcab"
@@ -96,3 +100,51 @@ def test_a_given_continuation_is_read_after_the_prompt(name: str) -> None:
     given = translator.force(TEXT, "bca")
     ending = ("<eos>",) if translator.loaded.model_config.separator else ()
     assert given.trace.predicted_tokens[given.n_prompt :] == (*"bca", *ending)
+
+
+@pytest.mark.parametrize("tab", ["All heads", "One head", "Surgery", "Importance", "Search", "Take away"])
+def test_every_tab_of_probe_measures_a_decoder_alone(tab: str) -> None:
+    at = visit("probe", model="alone", text=TEXT, sample="task.30", probe_tab=tab)
+    if tab == "Importance":
+        at = press(at, "Switch off all 8 heads, one by one")
+    assert FAULT not in words(at)
+    if tab == "All heads":
+        assert set(tables(at)[0]["kind"]) == {"decoder"}
+        assert "there is no alignment to test" in words(at)
+        assert "probe_align" not in {button.key for button in at.button}
+
+
+def test_planted_heads_of_a_text_without_source_are_named() -> None:
+    """Heads that look where the text says: at the token before, after and at an earlier copy, and at the first."""
+    loaded = load_model(runtime.CHECKPOINTS / "continues")
+    texts = ["abcdefghij"[n : n + 5] * 2 for n in range(5)] * (MIN_SENTENCES // 5 + 1)
+    encoded = tuple(loaded.source.encode(text) for text in texts)
+    sample = Sample(encoded, ((),) * len(texts), (None,) * len(texts), (None,) * len(texts))
+    tally = Tally()
+    for index, observed, _ in observe([loaded.transformer], sample, loaded.source, loaded.target):
+        n = len(observed.read_ids)
+        planted = np.zeros((2, 1, 5, n, n), dtype=np.float32)  # the model, then an untrained one
+        for row in range(n):
+            before = max(row - 1, 0)
+            copy = row - 5 if row >= 5 else before
+            for head, key in enumerate((before, copy + 1 if row >= 5 else before, copy, 0)):
+                planted[0, 0, head, row, key] = 1
+            planted[0, 0, 4, row, : row + 1] = planted[1, 0, :, row, : row + 1] = 1 / (row + 1)
+        tally.add(index, observed, {"decoder": planted})
+    measured = tally.result()
+    assert set(measured.kinds) == {"decoder"}
+    names = [role_of(measured.kinds["decoder"], 0, head).name for head in range(5)]
+    assert names == ["previous token", "induction", "duplicate token", "sink: first token", NO_ROLE]
+
+
+@pytest.mark.parametrize("name", ["alone", "continues"])
+def test_a_sample_is_read_as_single_texts_are(name: str) -> None:
+    loaded, own = load_model(runtime.CHECKPOINTS / name), continued(name)
+    answer = tuple(own.path[own.n_prompt :])
+    answer = answer[:-1] if answer[-1] == EOS else answer
+    sample = Sample((own.source,), (answer,), (None,), (None,))
+    ((_, observed, weights),) = observe([loaded.transformer], sample, loaded.source, loaded.target)
+    n = len(own.read_ids)
+    assert tuple(observed.read_ids[:n]) == own.read_ids
+    assert weights["decoder"][0, :, :, :n, :n] == pytest.approx(own.trace.decoder, abs=1e-5)
+    assert observed.trace.probabilities[: n - 1] == pytest.approx(own.trace.probabilities[:-1], abs=1e-5)

@@ -31,7 +31,6 @@ from explorer.screens.probe.one_head import ONE_HEAD
 from explorer.screens.probe.sample_choice import Subject, align_words
 from explorer.web import page_parts, session
 from explorer.web.figures import draw_table
-from model.config import ATTENTION_KINDS
 from model.points import Head
 
 _ROW_PIXELS, _MOST_ROWS = 35, 8
@@ -41,14 +40,14 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
     """Draw the thumbnails, the table, one score as a map, and two scores against each other."""
     probe = measured.probe
     st.markdown(f"**{plain(summary(probe))}**")
-    role_grid_view(role_grids(measured), key="probe_grid", on_click=_open_card)
+    role_grid_view(role_grids(measured, subject.model.model_config), key="probe_grid", on_click=_open_card)
     left, right = st.columns([5, 2], vertical_alignment="center")
     click = t("Click a thumbnail, or choose a row of the table, to open the head.")
     left.caption(explained(f"{THUMBNAILS} {click}"))
     with right.popover(t("How a head gets its name"), icon=":material/help:"):
         st.caption(explained(RULE))
     st.caption(plain(gold_note(probe)))
-    if not probe.gold:
+    if not probe.gold and "cross" in probe.kinds:
         label = t("Align the words statistically")
         st.button(label, key="probe_align", on_click=align_words, args=(subject.name,))
     _draw_table(probe)
@@ -70,9 +69,9 @@ def _draw_table(probe: Probe) -> None:
     left, right = st.columns([2, 3])
     kinds = left.segmented_control(
         t("Kinds"),
-        list(ATTENTION_KINDS),
+        list(probe.kinds),
         selection_mode="multi",
-        default=list(ATTENTION_KINDS),
+        default=list(probe.kinds),
         key="probe_kinds",
         bind=page_parts.URL,
         label_visibility="collapsed",
@@ -87,7 +86,7 @@ def _draw_table(probe: Probe) -> None:
     )
     every = st.session_state.get("probe_every", False)
     statistics = tuple(STATISTICS) if every else FIRST
-    rows = head_rows(probe, kinds or ATTENTION_KINDS, statistics, intervals=True)
+    rows = head_rows(probe, kinds or probe.kinds, statistics, intervals=True)
     rows = [row for row in rows if not wanted or row["role"] in wanted]
     if not rows:
         st.info(t("No head has one of these roles."))
@@ -136,7 +135,7 @@ def _draw_map(probe: Probe) -> None:
         bind=page_parts.URL,
     )
     title, span, decimals = title_of(statistic), colour_range(probe, statistic), STATISTICS[statistic].decimals
-    for kind, column in zip(kinds_with(probe, statistic), st.columns(len(ATTENTION_KINDS)), strict=False):
+    for kind, column in zip(kinds_with(probe, statistic), st.columns(max(2, len(probe.kinds))), strict=False):
         with column:
             item = probe.kinds[kind].scores[statistic]
             plot = layer_head_map(item.mean, kind, title, span=span, baseline=item.uniform, decimals=decimals)

@@ -15,7 +15,6 @@ from explorer.screens.probe.sample_choice import Subject
 from explorer.web import address, page_parts
 from explorer.web.figures import draw_table
 from model.analysis.importance import ByKind
-from model.config import ATTENTION_KINDS
 
 _BY_LOSS, _BY_GRADIENT = "loss without the head", "gradient score"
 _CURVE_BY = "probe_prune_by"
@@ -62,7 +61,7 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
 def _draw_maps(
     values: ByKind, title: str, span: tuple[float, float], key: str, decimals: int, clear: dict[str, Marks]
 ) -> None:
-    for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
+    for kind, column in zip(values, st.columns(max(2, len(values))), strict=False):
         with column:
             plot = layer_head_map(values[kind], kind, title, span=span, decimals=decimals, clear=clear.get(kind))
             page_parts.draw_plot(plot, f"importance_{key}_{kind}", numbers=False)

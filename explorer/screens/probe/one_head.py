@@ -38,7 +38,7 @@ from explorer.web.figures import draw_map, draw_table
 from explorer.web.runs import choose_one
 from model.analysis.recorded_batches import Observed
 from model.analysis.score_terms import ScoreTermsError
-from model.config import ATTENTION_KINDS, ModelConfig
+from model.config import ModelConfig
 from model.points import Head
 
 ONE_HEAD = "One head"
@@ -52,10 +52,11 @@ def choose_head(config: ModelConfig, key: str) -> Head:
     A place that this kind of attention does not have (a layer too many, the mean over heads) becomes the nearest one.
     """
     selection = session.selection()
-    n_layers, n_heads = config.n_layers(selection.kind), config.n_heads(selection.kind)
+    kind = selection.kind if selection.kind in config.kinds else config.kinds[-1]
+    n_layers, n_heads = config.n_layers(kind), config.n_heads(kind)
     layer, head = min(max(selection.layer, 1), n_layers), min(max(selection.head, 1), n_heads)
     options: dict[str, tuple[str, list[Any], Any]] = {
-        "kind": (t("Kind"), list(ATTENTION_KINDS), selection.kind),
+        "kind": (t("Kind"), list(config.kinds), kind),
         "layer": (t("Layer"), list(range(1, n_layers + 1)), layer),
         "head": (t("Head"), list(range(1, n_heads + 1)), head),
     }
@@ -63,7 +64,7 @@ def choose_head(config: ModelConfig, key: str) -> Head:
         # The session's place is authoritative: the widget shows it and reports changes to it.
         st.session_state[f"{key}_{name}"] = now
         column.selectbox(label, choices, key=f"{key}_{name}", on_change=_move, args=(key, name))
-    return selection.kind, layer - 1, head - 1
+    return kind, layer - 1, head - 1
 
 
 def _move(key: str, name: str) -> None:
@@ -89,6 +90,8 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
         "Grammar": lambda: draw_grammar(subject, measured, place),
         "Why there": lambda: _draw_terms(subject, measured, place),
     }
+    if not subject.model.model_config.has_encoder:
+        del parts["Grammar"]  # it compares a source with its translation
     parts[choose_one(t("Part"), list(parts), key=PART, bind=page_parts.URL)]()
 
 
@@ -199,7 +202,7 @@ def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, 
     kind, layer, head = place
     weights = item.trace.weights(kind)[layer, head]
     key = name.lower().replace(" ", "_")
-    title = f"{name}: {example.sort_key()} · {' '.join(item.trace.src_tokens[:-1])}"
+    title = f"{name}: {example.sort_key()} · {' '.join(item.trace.src_tokens[:-1] or item.trace.read_tokens)}"
     with st.expander(plain(title), expanded=expanded):
         maps, prefix = attention_maps(item.trace, kind), ""
         if kind == "cross" and st.session_state.get(_WORDS):

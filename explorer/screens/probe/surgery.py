@@ -279,7 +279,7 @@ def _put_heads(new: list[Change]) -> None:
 def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> None:
     """Draw the thumbnails of all heads, where they have been measured, and the names of all heads."""
     if measured is not None:
-        _draw_grids(measured)
+        _draw_grids(measured, config)
         st.caption(
             plain(
                 t(
@@ -290,7 +290,7 @@ def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> Non
             )
         )
     with st.expander(t("Choose heads by name"), expanded=measured is None):
-        for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
+        for kind, column in zip(config.kinds, st.columns(len(config.kinds)), strict=True):
             column.pills(
                 kind.capitalize(),
                 _places(config, kind),
@@ -312,10 +312,10 @@ def marks_of(kind: AttentionKind, changes: tuple[Change, ...], chosen: list[Plac
     return marks | {place: f"{CHOSEN} {marks.get(place, '')}".strip() for place in chosen}
 
 
-def _draw_grids(measured: Measured) -> None:
-    chosen = {kind: _chosen(kind) for kind in ATTENTION_KINDS}
-    marks = {kind: marks_of(kind, changes_in_force.changes(), chosen[kind]) for kind in ATTENTION_KINDS}
-    role_grid_view(role_grids(measured, marks, chosen), key="surgery_grid", on_click=_toggle, choosing=True)
+def _draw_grids(measured: Measured, config: ModelConfig) -> None:
+    chosen = {kind: _chosen(kind) for kind in config.kinds}
+    marks = {kind: marks_of(kind, changes_in_force.changes(), chosen[kind]) for kind in config.kinds}
+    role_grid_view(role_grids(measured, config, marks, chosen), key="surgery_grid", on_click=_toggle, choosing=True)
 
 
 def _toggle(clicked: Head) -> None:

@@ -14,6 +14,7 @@ from explorer.probing.role_grid import TOP, RoleGrid, uniform_maps
 from explorer.probing.roles import LETTERS, NO_ROLE, Role
 from model.analysis.recorded_batches import Sample
 from model.text.tokenizer import Encoding
+from tests.tiny import tiny_config
 
 SINK = Role("sink: first token + previous token", ("first", "previous"), "")
 PLAIN = Role(NO_ROLE, (), "")
@@ -59,7 +60,7 @@ def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -
     """The first row of a decoder sees one key: its weight of 1 says nothing about the head."""
     source = Encoding(tuple(range(10, 19)), (), (), (), "")
     sample = Sample((source,) * 3, ((7,) * 11,) * 3, (None,) * 3, (None,) * 3)
-    uniform = uniform_maps(sample)
+    uniform = uniform_maps(sample, tiny_config())
     maps = np.stack([[uniform["decoder"], relative_map(np.eye(12))]])
     grid = RoleGrid("decoder", maps, uniform["decoder"], dict.fromkeys(np.ndindex(1, 2), PLAIN))
     even, itself = grid.times_uniform[0]
