@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from explorer.browser.payload import encode, header
 from explorer.browser.wire import read
-from explorer.decoding.decoding import place_in, step_worth_seeing
+from explorer.decoding.attention_file import read_own
+from explorer.decoding.decoding import can_be_stepped, place_in, step_worth_seeing
 from explorer.decoding.translator import Translation, Translator
+from explorer.files.live_site import NotLive, live_model
 from explorer.probing.measurement import Tally
 from explorer.probing.patching import patched
 from explorer.probing.roles import MIN_SENTENCES, NO_ROLE, role_of
@@ -162,3 +166,14 @@ def test_patching_puts_the_vectors_of_another_text_in_place(name: str) -> None:
     assert change[-1, :-1] == pytest.approx(0.0, abs=1e-5), "nothing after the last layer mixes positions"
     assert change[-1, -1] == pytest.approx(found.grid.other - found.grid.own, abs=1e-5)
     assert found.columns("decoder")[4] == "b ← c"
+
+
+def test_files_and_pages_of_a_decoder_alone_hold_its_one_kind(tmp_path: Path) -> None:
+    own = continued("continues")
+    own.trace.save_npz(tmp_path / "trace.npz")
+    again = read_own((tmp_path / "trace.npz").read_bytes(), "trace.npz")
+    assert kinds_of(again.trace) == ("decoder",)
+    assert np.array_equal(again.trace.decoder, own.trace.decoder)
+    assert can_be_stepped(again.trace)
+    with pytest.raises(NotLive, match="a decoder without encoder"):
+        live_model(runtime.CHECKPOINTS / "continues")
