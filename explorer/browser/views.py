@@ -18,7 +18,7 @@ from explorer.browser.registration import as_data, component, nothing
 from explorer.browser.structs import ForkReport, Position, ViewMount, ViewReport
 from explorer.browser.sync import Settled, settle
 from explorer.decoding.coordinates import Place
-from explorer.decoding.decoding import Decoding, place_in
+from explorer.decoding.decoding import Decoding, can_be_stepped, place_in
 from explorer.decoding.view_options import format_view, is_view, parse_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
@@ -63,10 +63,10 @@ def stepper(decoding: Decoding, wanted: Place, view: str = "", *, key: str) -> S
     Of the options in `view`, the stepper has whole words and guessing; it returns the others as they are.
 
     Raises:
-        ValueError: the trace has no attention of a decoder, or does not fit together.
+        ValueError: the trace has neither cross-attention nor a text that goes on, or does not fit.
     """
-    if not (decoding.trace.cross.size or decoding.trace.decoder.size):
-        raise ValueError("The trace has no decoder; the stepper needs one.")
+    if not can_be_stepped(decoding.trace):
+        raise ValueError("The trace has neither cross-attention nor a text that goes on; the stepper needs one.")
     settled = _settled(key, decoding, wanted, view or DEFAULT_VIEW)
     (place, opened), (_, now) = settled.start, settled.now
     start = Position(**vars(place), options=parse_view(opened))

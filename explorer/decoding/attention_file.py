@@ -104,7 +104,9 @@ def trace_of(
     Raises:
         OwnAttentionError, TraceError: the parts do not fit together.
     """
-    weights = {kind: _four_axes(kind, arrays[kind]) for kind in ATTENTION_KINDS if kind in arrays}
+    # A file of a model without some kind of attention has an array without layers and heads in its place.
+    kinds = [kind for kind in ATTENTION_KINDS if kind in arrays and arrays[kind].shape[:2] != (0, 0)]
+    weights = {kind: _four_axes(kind, arrays[kind]) for kind in kinds}
     if not weights:
         raise OwnAttentionError("it has none of the arrays encoder, decoder and cross.")
     given = {name: tuple(arrays[name].tolist()) for name in _TEXTS if name in arrays}

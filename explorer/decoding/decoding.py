@@ -55,6 +55,12 @@ def chosen_rows(trace: AttentionTrace, path: Sequence[int], n_prompt: int = 0) -
     return tuple(int(row) for row in np.flatnonzero(likeliest != np.asarray(path)) if row >= n_prompt)
 
 
+def can_be_stepped(trace: AttentionTrace) -> bool:
+    """Whether the stepper can draw a trace: target and source with cross-attention, or one text that goes on."""
+    alone = bool(trace.decoder.size and not trace.src_tokens and any(trace.predicted_tokens))
+    return bool(trace.cross.size) or alone
+
+
 def step_worth_seeing(trace: AttentionTrace, word: str = "", n_prompt: int = 0) -> int:
     """The step, from 1, at which to open a translation.
 

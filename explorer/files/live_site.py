@@ -127,8 +127,9 @@ def _checked(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     if summary["error"]:
         raise CheckpointError("{problem}", problem=summary["error"])
     name, size = summary["name"], summary["bytes"]
-    if summary["model"].get("architecture", "transformer") != "transformer":
-        raise NotLive("{name} is an LSTM, which is not computed in the browser.", name=name)
+    if (architecture := summary["model"].get("architecture", "transformer")) != "transformer":
+        what = "an LSTM" if architecture == "lstm" else "a decoder without encoder"
+        raise NotLive("{name} is {what}, which is not computed in the browser.", name=name, what=what)
     settings = summary["model"]
     given = {setting: settings.get(setting, values[0]) for setting, values in _COMPUTED.items()}
     if other := [f"{setting}={value}" for setting, value in given.items() if value not in _COMPUTED[setting]]:

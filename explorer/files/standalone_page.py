@@ -24,7 +24,7 @@ from explorer.browser.payload import encode
 from explorer.browser.structs import Position, RecordingHeader, StandaloneHeader, StandaloneView
 from explorer.charts.palette import THEME
 from explorer.decoding.coordinates import Place
-from explorer.decoding.decoding import Decoding
+from explorer.decoding.decoding import Decoding, can_be_stepped
 from explorer.decoding.view_options import parse_view
 from explorer.files.html_page import document
 from explorer.locale.glossary import address_of, explain
@@ -81,8 +81,8 @@ def page(
     Raises:
         ValueError: a weight is not a number.
     """
-    has_cross = all(recording.decoding.trace.cross.size for recording in recordings)
-    views: list[StandaloneView] = ["steps", "heads"] if has_cross else ["heads"]
+    stepped = all(can_be_stepped(recording.decoding.trace) for recording in recordings)
+    views: list[StandaloneView] = ["steps", "heads"] if stepped else ["heads"]
     header = StandaloneHeader(
         views=views,
         view=view if view in views else views[0],

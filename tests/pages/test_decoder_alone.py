@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from explorer.browser.payload import encode, header
 from explorer.browser.wire import read
-from explorer.decoding.decoding import place_in, step_worth_seeing
+from explorer.decoding.attention_file import read_own
+from explorer.decoding.decoding import can_be_stepped, place_in, step_worth_seeing
 from explorer.decoding.translator import Translation, Translator
+from explorer.files.live_site import NotLive, live_model
 from explorer.probing.measurement import Tally
 from explorer.probing.roles import MIN_SENTENCES, NO_ROLE, role_of
 from explorer.web import runtime
@@ -148,3 +152,14 @@ def test_a_sample_is_read_as_single_texts_are(name: str) -> None:
     assert tuple(observed.read_ids[:n]) == own.read_ids
     assert weights["decoder"][0, :, :, :n, :n] == pytest.approx(own.trace.decoder, abs=1e-5)
     assert observed.trace.probabilities[: n - 1] == pytest.approx(own.trace.probabilities[:-1], abs=1e-5)
+
+
+def test_files_and_pages_of_a_decoder_alone_hold_its_one_kind(tmp_path: Path) -> None:
+    own = continued("continues")
+    own.trace.save_npz(tmp_path / "trace.npz")
+    again = read_own((tmp_path / "trace.npz").read_bytes(), "trace.npz")
+    assert kinds_of(again.trace) == ("decoder",)
+    assert np.array_equal(again.trace.decoder, own.trace.decoder)
+    assert can_be_stepped(again.trace)
+    with pytest.raises(NotLive, match="a decoder without encoder"):
+        live_model(runtime.CHECKPOINTS / "continues")

@@ -83,7 +83,7 @@ export function rowOf(S, kind, query) {
  */
 export function currentRow(S, kind) {
   if (S.cell?.locked && S.cell.kind === kind) return S.cell.query;
-  if (kind !== "encoder" || !S.data.order.includes(kind)) return frontier(S);
+  if (kind !== "encoder" || !S.data.order.includes("cross")) return frontier(S);
   return rowOf(S, "cross", frontier(S)).seen[0]?.key ?? 0;
 }
 

@@ -161,8 +161,7 @@ def test_a_fork_names_the_step_and_a_token_on_offer(changes: dict[str, Any], for
         assert page.result.place == Place("encoder", 1, 2, row=1, step=4), "the fork says where the view is, too"
 
 
-def test_a_trace_without_decoder_is_refused() -> None:
-    nothing = np.zeros((0, 0, 5, 5), dtype=np.float32)
-    none = dataclasses.replace(planted_trace(), cross=nothing, decoder=nothing)
-    with pytest.raises(ValueError, match="no decoder"):
+def test_a_trace_of_two_texts_without_cross_attention_is_refused() -> None:
+    none = dataclasses.replace(planted_trace(), cross=np.zeros((0, 0, 5, 5), dtype=np.float32))
+    with pytest.raises(ValueError, match="neither cross-attention"):
         stepper(*planted_view(none, kind="encoder"), key="none")
