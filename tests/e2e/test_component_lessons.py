@@ -122,9 +122,9 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     expect(page.locator(".ending")).to_contain_text("7 questions: 2 right after more tries, 1 shown.")
     assert page.evaluate("() => totals.at(-1)") == {
         "complete": 2,
-        "steps": 26,
-        "questions": 26,
-        "counts": [23, 0, 2, 1],
+        "steps": 27,
+        "questions": 27,
+        "counts": [24, 0, 2, 1],
     }
     page.get_by_role("button", name="Next lesson: The whole machine").click()
     expect(heading(page)).to_have_text("Two rows of boxes")
@@ -145,7 +145,7 @@ def test_progress_is_kept_in_the_browser_and_in_links_of_the_app(opened: Open) -
     expect(page.get_by_role("button", name="Step 1, done: It begins with nothing")).to_be_visible()
     expect(page.locator(".feedback .neutral")).to_contain_text("You had it right: mangeons, with a probability")
     opened("")
-    expect(page.locator(".lesson-list li", has_text="word by word")).to_contain_text("2 of 7 steps done")
+    expect(page.locator(".lesson-list li", has_text="word by word")).to_contain_text("2 of 8 steps done")
     assert done(page) == "masks.1~translate.512"
     assert page.evaluate("() => localStorage.getItem('headlight.lessons')") == "masks.1~translate.512"
 

@@ -192,6 +192,13 @@ def surer(screen: Screen) -> str:
     return "surer" if math.exp(math.log(p) / 3 - log_sum) > p else "less sure"
 
 
+def looks_at_on_average(screen: Screen, text: str, row: int) -> str:
+    """The label above the strongest cell of a row, in the mean over the heads of the last layer."""
+    heads = screen.open("attention", model=SWAP, text=text, kind="cross", view="heads").heads("cross")
+    label: str = heads.header["columns"][int(heads.weights[-1].mean(axis=0)[row - 1].argmax())]
+    return label
+
+
 LOOK: dict[str, tuple[Look, ...]] = {
     "attention": (
         lambda s: str(len(s.written())),
@@ -219,6 +226,7 @@ LOOK: dict[str, tuple[Look, ...]] = {
         surer,
         lambda s: str(s.written().index("<eos>") + 1),
         lambda s: yes(s.stepper()["target"]["probabilities"][2] > 0.9),
+        lambda s: looks_at_on_average(s, "We eat green apples", row=3),
     ),
     "train": (
         lambda s: "About {}000".format(round(int(s.number(r"(\d+) k parameters", s.facts)), -1)),
