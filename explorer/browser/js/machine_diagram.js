@@ -372,8 +372,8 @@ function litIn({ lit, opened }, part, usual) {
 function listenToArrows(S, stage, focused) {
   const buttons = [...stage.querySelectorAll("button")];
   // Tab leads to the open block, else to the first: lines of tokens may be empty and hidden.
-  const first = buttons.find(({ value, hidden }) => value && !hidden);
-  const usual = buttons.find(({ value }) => value === openValue(S.opened)) ?? first;
+  const shown = buttons.filter(({ hidden }) => !hidden);
+  const usual = shown.find(({ value }) => value && value === openValue(S.opened)) ?? shown[0];
   const regained = buttons.find(({ value }) => value === focused) ?? (focused === null ? undefined : usual);
   const reached = regained ?? usual;
   for (const button of buttons) button.tabIndex = button === reached ? 0 : -1;
