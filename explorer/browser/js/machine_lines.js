@@ -37,6 +37,7 @@ export function planLines(blocks, width, wish) {
   let bottom = 0;
   for (const stack of STACKS) {
     const members = blocks.filter((block) => block.stack === stack);
+    if (!members.length) continue; // a decoder alone has neither source nor encoder
     const top = bottom + ABOVE[stack];
     // On any width, one layer of each side is unfolded, so that its attention can be seen.
     const unfolded =
@@ -57,6 +58,7 @@ export function planLines(blocks, width, wish) {
   const all = Object.values(lines);
   const boxes = all.flatMap((line) => line.boxes);
   const height = bottom + LOOP;
+  const carried = blocks.some(({ kind }) => kind === "initial") ? "memory" : "memory: keys and values";
   const { wires, down } = wiresOf(blocks, boxes, lines, height - LOOP / 3);
   return {
     width: Math.max(down + 4, ...all.map(({ right }) => right + TURN + 2)),
@@ -65,16 +67,11 @@ export function planLines(blocks, width, wish) {
     wires,
     frames: all.flatMap(({ frames }) => frames),
     labels: [
-      {
-        flow: "memory",
-        text: blocks.some(({ kind }) => kind === "initial") ? "memory" : "memory: keys and values",
-        x: START + CLEAR,
-        y: lines.decoder.shelf,
-      },
+      ...(lines.encoder ? [{ flow: "memory", text: carried, x: START + CLEAR, y: lines.decoder.shelf }] : []),
       { flow: "loop", text: "the chosen word is read in the next step", x: START, y: height - LOOP / 3 },
     ],
     rows: lines[opened?.stack ?? "decoder"].rows,
-    tight: { encoder: lines.encoder.tight, decoder: lines.decoder.tight },
+    tight: { encoder: lines.encoder?.tight ?? false, decoder: lines.decoder.tight },
   };
 }
 
@@ -97,8 +94,8 @@ function wiresOf(blocks, boxes, lines, loop) {
   const home = {};
   for (const box of boxes) for (const name of box.names) home[name] = box;
   const { memory, word } = home;
-  const middle = memory.x + memory.width / 2;
-  const below = memory.y + memory.height;
+  const middle = memory ? memory.x + memory.width / 2 : 0;
+  const below = memory ? memory.y + memory.height : 0;
   const down = Math.max(middle, lines.target.right + TURN + CLEAR);
   for (const { from, to, read } of readings(blocks, home)) {
     if (read === "memory") {
