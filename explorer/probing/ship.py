@@ -49,7 +49,8 @@ def findings(loaded: LoadedModel, measured: Measured) -> tuple[str, ...]:
         return f"{_change(whole, after)} ({control.beside(after.loss - whole.loss)})"
 
     lines = [f"{summary(measured.probe)} (Over {plural(measured.probe.sentences, 'sentence')}.)"]
-    lines += _alignment(measured)
+    if "cross" in measured.probe.kinds:
+        lines += _alignment(measured)
     chosen_on = f"on {plural(len(choice), 'sentence')}"
     lines.append(
         f"The head that matters most {chosen_on} is {name_of(order[-1])}: without it, {without_them(order[-1:])}."
@@ -106,7 +107,9 @@ def _change(before: Quality, after: Quality) -> str:
 
 
 def check_lines(loaded: LoadedModel, sample: Sample) -> tuple[str, ...]:
-    """The captions of all three cross-checks over a sample."""
+    """The captions of all three cross-checks over a sample; a decoder alone has none."""
+    if not loaded.model_config.has_encoder:
+        return ()
     classes = target_classes(loaded.data_config, loaded.target, sample)
     return (
         kept_shares(loaded, sample, classes, unheard).caption(),
@@ -125,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = options.names or [str(entry["name"]) for entry in list_models(options.checkpoints)]
     for name in names:
         loaded = load_model(find_model(options.checkpoints, name))
-        if loaded.model_config.architecture != "transformer" or loaded.folder is None:
+        if loaded.model_config.architecture == "lstm" or loaded.folder is None:
             continue
         measured = measure(default_choice(loaded.data_config), loaded, unheard, again=True)
         if options.card:
