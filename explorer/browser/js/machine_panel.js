@@ -90,7 +90,7 @@ function overview(S) {
     name("memory"),
     ": all that goes to the decoder.",
   ];
-  const none = ["this model has none (dashed): prompt and continuation are one text, which the decoder reads."];
+  const none = ["this model has none: prompt and continuation are one text, which the decoder reads."];
   return [
     paragraph(name("Encoder: "), ...(alone ? none : encoded)),
     paragraph(
