@@ -163,7 +163,7 @@ def test_a_link_restores_the_choices(name: str, other: str, chosen: dict[str, An
         ("compare.way-heads.which-nonsense", "compare_which", "mean-heads"),
         ("compare.row-999", "compare_row", 3),
         ("compare.way-edit.layer-99.is-magic", "compare_operation", "zero"),
-        ("compare.way-model", "compare_model", "another"),
+        ("compare.way-model", "compare_model", "alone"),
     ],
 )
 def test_choices_that_do_not_exist_are_the_defaults(name: str, key: str, value: Any) -> None:
@@ -185,7 +185,7 @@ def test_choices_are_written_to_the_address() -> None:
     choose(at, compare_way="text", compare_text="They buy blue cars")
     assert said() == ("compare.way-text", "They buy blue cars")
     choose(at, compare_way="model")
-    assert said() == ("compare.way-model", "another")
+    assert said() == ("compare.way-model", "alone")
     choose(at, compare_way="text")
     assert at.text_input(key="compare_text").value == "They buy blue cars", "nothing that was typed is lost"
 

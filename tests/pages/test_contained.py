@@ -109,7 +109,7 @@ def test_a_callback_that_fails_says_so_on_a_page_that_is_whole(
 
 
 @pytest.mark.usefixtures("logged", "mine")
-@pytest.mark.parametrize("page", ["runs", "train", "translate"])
+@pytest.mark.parametrize("page", ["runs", "translate"])
 def test_a_folder_that_makes_the_readers_fail_concerns_only_itself(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:

@@ -138,7 +138,7 @@ def _draw_entry(number: int, lesson: Lesson) -> None:
     row = st.container(key=f"lesson_entry_{lesson.name}", horizontal=True, vertical_alignment="center", gap="medium")
     with row:
         if lesson.picture:
-            st.image(lesson.picture, width=96)
+            st.image(lesson.picture, width=96, alt=t("Picture of the lesson: {title}", title=lesson.title))
         st.button(
             again if begun else t("Start"),
             key=f"lesson_start_{lesson.name}",

@@ -28,6 +28,7 @@ from explorer.probing.sample import (
     lines_of,
     to_link,
 )
+from explorer.runs.viewer_mode import viewing
 from explorer.web import long_work, runtime
 from explorer.web.address import SAMPLE
 from explorer.web.measurements import Key, store
@@ -182,11 +183,12 @@ def draw_choice(model: str) -> None:
                     "with each other, and the second source word with the third target word."
                 ),
             )
-            st.file_uploader(
-                t("Or a set that people aligned: source, target and links, in the format of Pharaoh or NAACL"),
-                accept_multiple_files=True,
-                key=f"probe_files_{model}",
-            )
+            if not viewing():
+                st.file_uploader(
+                    t("Or a set that people aligned: source, target and links, in the format of Pharaoh or NAACL"),
+                    accept_multiple_files=True,
+                    key=f"probe_files_{model}",
+                )
         if origin == "scenes":
             st.caption(
                 t(
