@@ -86,8 +86,14 @@ def encoded(name: str, length: str) -> bytes:
 def recorded(name: str, shown: Translation, step: int) -> dict[str, torch.Tensor]:
     """Every point of a run up to a step, recorded without anything that the machine uses."""
     recorder = PointRecorder()
-    source, read = torch.tensor([[*shown.source.ids, EOS]]), torch.tensor([[SOS, *shown.path[: step - 1]]])
-    loaded_model(name).model(source, read, tap=recorder)
+    model, ids = loaded_model(name).model, list(shown.source.ids)
+    if model.config.has_encoder:
+        source, read = [*ids, EOS], [SOS, *shown.path[: step - 1]]
+    else:  # the rows of the prompt come first
+        first, *rest = model.config.prompt(ids)
+        assert list(shown.path[: len(rest)]) == rest
+        source, read = [], [first, *shown.path[: step - 1]]
+    model(torch.tensor([source], dtype=torch.long), torch.tensor([read]), tap=recorder)
     return recorder.tensors
 
 
@@ -141,7 +147,8 @@ def test_the_header_says_what_each_block_is_and_the_message_is_small(name: str) 
     payload = encoded(name, "some")
     assert len(payload) < 170_000, "kilobytes"
     assert len(encoded(name, "sixty")) < 1_000_000
-    assert len(made(name, "sixty")[1].trace.src_tokens) > 30 or view.config.max_positions <= 60
+    long = made(name, "sixty")[1].trace
+    assert len(long.src_tokens or long.read_tokens) > 30 or view.config.max_positions <= 60
     header, _ = wire.read(payload)
     assert header["seq"] == shown.seq
     assert header["terms"]["self-attention"] == address_of("self-attention")
