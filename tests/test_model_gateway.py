@@ -28,10 +28,10 @@ from tests.paths import ROOT
 
 GATEWAY = "explorer/web/runtime.py"
 # The modules that may load weights: the gateway, snapshots of a run (used inside `runtime.snapshot_turn`), the check of
-# an imported folder, which computes nothing, and command lines, which serve nobody else.
+# an imported folder, which computes nothing, and command lines and notebooks, which serve nobody else.
 LOADS = {GATEWAY, "explorer/runs/head_history.py", "explorer/runs/archive.py"}
 LOADS |= {"explorer/probing/ship.py", "explorer/site/command.py", "explorer/files/live_site.py"}
-LOADS |= {"explorer/lessons/folder_models.py"}
+LOADS |= {"explorer/lessons/folder_models.py", "explorer/notebook/tables.py"}
 TURNS = {"runtime.model", "runtime.snapshot_turn"}
 # What gives access to a model's weights: attributes of a loaded model, and the functions that load one.
 REACHES = {"transformer", "loaded"}

@@ -61,7 +61,7 @@ def encode(
     message = DecodingMessage(
         seq=decoding.seq,
         decoding=header(decoding) if with_header else None,
-        forms={kind: forms(trace, kind, _unpredicted(decoding)) for kind in chosen},
+        forms={kind: forms(trace, kind, decoding.unpredicted) for kind in chosen},
     )
     arrays: dict[str, NDArray[Any]] = {}
     for kind in chosen:
@@ -73,7 +73,7 @@ def encode(
 def header(decoding: Decoding) -> DecodingHeader:
     """The header of a decoding: everything but its weights and masks."""
     trace = decoding.trace
-    first = _unpredicted(decoding)
+    first = decoding.unpredicted
     return DecodingHeader(
         model=printable(decoding.model),
         trained=decoding.trained,
@@ -106,11 +106,6 @@ def header(decoding: Decoding) -> DecodingHeader:
         shapes={kind: Shape(*trace.weights(kind).shape) for kind in ATTENTION_KINDS},
         subwords=has_subwords(trace),
     )
-
-
-def _unpredicted(decoding: Decoding) -> int:
-    """The number of rows in which the model was never trained to predict."""
-    return 0 if decoding.predicts_prompt else decoding.n_prompt
 
 
 def forms(trace: AttentionTrace, kind: AttentionKind, unpredicted: int = 0) -> dict[Form, FormOfMap]:

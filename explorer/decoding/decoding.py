@@ -48,6 +48,11 @@ class Decoding:
     n_prompt: int = 0
     predicts_prompt: bool = True
 
+    @property
+    def unpredicted(self) -> int:
+        """The number of first rows in which the model was never trained to predict."""
+        return 0 if self.predicts_prompt else self.n_prompt
+
 
 def chosen_rows(trace: AttentionTrace, path: Sequence[int], n_prompt: int = 0) -> tuple[int, ...]:
     """Rows after the prompt, from 0, whose token on `path` [tgt] (ids) is not the likeliest one there."""

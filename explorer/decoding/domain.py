@@ -25,8 +25,11 @@ LONGEST_NAMED = 24  # characters of an unknown token
 
 
 def confidence(translation: Translation) -> float:
-    """The geometric mean over the steps of the probability of the likeliest token, from 0 to 1."""
-    likeliest = np.asarray(translation.trace.top_probabilities, dtype=np.float64).max(axis=1)
+    """The geometric mean over the steps of the probability of the likeliest token, from 0 to 1.
+
+    Rows that the model was never trained to predict do not count: the source, of a decoder alone trained on pairs.
+    """
+    likeliest = np.asarray(translation.trace.top_probabilities[translation.unpredicted :], dtype=np.float64).max(axis=1)
     return float(np.exp(np.log(np.maximum(likeliest, np.finfo(np.float64).tiny)).mean()))
 
 

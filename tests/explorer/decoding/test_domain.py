@@ -80,7 +80,7 @@ def test_what_is_far_from_training_is_not_to_be_trusted_and_why(name: str, text:
     assert reason.format(confidence=100 * domain.confidence(translation)) in said
 
 
-@pytest.mark.parametrize("name", ["dates", "reverse", "reverse-lstm", "adjective-swap"])
+@pytest.mark.parametrize("name", ["dates", "reverse", "reverse-decoder", "reverse-lstm", "adjective-swap"])
 def test_sentences_of_the_task_are_not_doubted(name: str) -> None:
     task = task_of(name)
     sentences = [example.source for example in task.splits["valid"][:20]]
@@ -88,9 +88,11 @@ def test_sentences_of_the_task_are_not_doubted(name: str) -> None:
     assert [text for text in sentences if domain.warning(translated(name, text), task)] == []
 
 
-def test_confidence_is_the_geometric_mean_of_the_likeliest() -> None:
-    shown = translated("reverse", "headlight")
-    likeliest = shown.trace.top_probabilities[:, 0].astype(float)
+@pytest.mark.parametrize(("name", "given"), [("reverse", 0), ("reverse-decoder", len("headlight") + 1)])
+def test_confidence_is_the_geometric_mean_of_the_likeliest_in_the_answer(name: str, given: int) -> None:
+    shown = translated(name, "headlight")
+    likeliest = shown.trace.top_probabilities[given:, 0].astype(float)
+    assert len(likeliest) == len("headlight") + 1
     assert domain.confidence(shown) == pytest.approx(float(np.prod(likeliest)) ** (1 / len(likeliest)))
 
 

@@ -25,6 +25,8 @@ NOT_BORNE_OUT = {
     "adjective-swap-unmasked": {"We eat green apples", "They buy blue cars", "She sees small houses"},
     # Its attention is one letter ahead of the other diagonal.
     "reverse-lstm": {"headlight", "attention"},
+    # It has no cross-attention, of which the hints speak.
+    "reverse-decoder": {"headlight", "attention"},
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import io
 import json
 import os
@@ -33,7 +34,7 @@ SENTENCES = [
 def require(name: str) -> Any:
     """A peer from tests/requirements.txt; without it, tests are skipped, except in CI."""
     if os.environ.get("CI") == "true":
-        return __import__(name)
+        return importlib.import_module(name)
     return pytest.importorskip(name, reason=f"needs {name}: pip install -r tests/requirements.txt")
 
 
