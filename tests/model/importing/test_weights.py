@@ -18,6 +18,6 @@ def test_tables_are_compared_to_the_last_row(rows: int, tmp_path: Path) -> None:
     other[-1, 1] += 1
     path = tmp_path / "model.safetensors"
     path.write_bytes(safetensors.torch.save({"table": table, "again": table.clone(), "other": other}))
-    ledger = Ledger(dict.fromkeys(("table", "again", "other"), path))
+    ledger = Ledger(dict.fromkeys(("table", "again", "other"), path), prefix="")
     assert ledger.same("table", "again")
     assert not ledger.same("table", "other")
