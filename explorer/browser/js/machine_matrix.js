@@ -129,8 +129,9 @@ export function lead(S, spot) {
   const stage = /** @type {MachineStage} */ (S.data.stages.find(({ point }) => point === spot.point));
   const short_ = shortOf(spot.point);
   const headed = isHeaded(S, stage);
-  const head = headed ? spot.head : S.opened.block === stage.block ? S.opened.head : 0;
   const part = headed || AFTER.includes(short_) ? short_ : "";
+  // What all heads share, such as W_Q·x, is not among the numbers of an open head.
+  const head = headed ? spot.head : part && S.opened.block === stage.block ? S.opened.head : 0;
   const first = stage.columns > WINDOW ? WINDOW * Math.floor(spot.column / WINDOW) : 0;
   if (stage.side === "source") S.row = spot.row;
   Object.assign(S, { opened: { block: stage.block, head, part }, point: spot.point, first, allTerms: false });
