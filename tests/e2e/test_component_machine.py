@@ -73,9 +73,11 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
     expect(machine.locator(".panel h3")).to_have_text("The whole machine")
     expect(machine.locator(".says")).to_contain_text(f"predicts {shown.trace.predicted_tokens[1]}")
 
+    source = diagram.get_by_role("button", name="Source", exact=True)
+    expect(source).to_be_visible()
     machine.locator(".keys").focus()
     page.keyboard.press("Tab")
-    expect(diagram.get_by_role("button", name="Source", exact=True), "the keyboard enters the diagram").to_be_focused()
+    expect(source, "the keyboard enters the diagram").to_be_focused()
     diagram.get_by_role("button", name="Cross-attention, decoder layer 2").click()
     assert place() == {"block": CROSS, "head": 0, "part": "", "step": 2}
     diagram.get_by_role("button", name="Head 3 of Cross-attention, decoder layer 2").click()
