@@ -105,7 +105,8 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
     carry_numbers()
     expect(machine.locator(".panel h3")).to_contain_text("head 3 › Mask")
     expect(machine.locator(".origin .equation")).to_contain_text("=")
-    for title in ("Scores", "Products", "Queries, split", "Queries W_Q·x"):  # from number to number, down to the projection
+    # From number to number, down to the projection.
+    for title in ("Scores", "Products", "Queries, split", "Queries W_Q·x"):
         machine.locator(".terms button").first.click()
         carry_numbers()
         expect(machine.locator(".origin h4")).to_contain_text(title)
