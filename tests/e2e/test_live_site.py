@@ -12,7 +12,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -308,23 +308,21 @@ def test_the_headers_of_the_documentation_are_in_force(page: Page, watch: Watch,
 
 def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
     """Written over the old folder, as the documentation says; without a network, the newest version opens."""
-    models, out = tmp_path / "models", tmp_path / "site"
+    models, out, texts = tmp_path / "models", tmp_path / "site", list[str]()
     write = [str(out), "--examples", "0", "--checkpoints", str(models), "--model", "toy", "--overwrite"]
-    texts: list[str] = []
 
     def look(site: str) -> None:
         visit(page, site, text="abc")
         expect(page.locator(".answer .text")).to_have_text(texts[-1])
 
-    with served(out) as site:
+    with ExitStack() as after, served(out) as site:
         for seed in (1, 2):
             shutil.rmtree(models, ignore_errors=True)
             save_toy(models / "toy", "reverse", seed=seed)
             texts.append(Translator(load_model(models / "toy")).translate("abc", DecodeConfig()).text)
             assert main(write) == 0
-            if seed == 1:  # the server tells files apart by the second, and the update may come within one
-                for file in filter(Path.is_file, out.rglob("*")):
-                    os.utime(file, (time.time() - 60,) * 2)
+            for file in out.rglob("*") if seed == 1 else ():  # the server tells files apart by the second
+                os.utime(file, (time.time() - 60,) * 2)
             (version,) = re.findall(r"[0-9a-f]{10}(?=`)", (out / "service-worker.js").read_text(encoding="utf-8"))
             _Quiet.asked.clear()
             look(site)
@@ -338,11 +336,9 @@ def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: P
         assert texts[0] != texts[1]
         assert any("/model-" in line for line in _Quiet.asked)
         assert not any("/tokenizer-" in line for line in _Quiet.asked), "what is the same is not loaded again"
+        after.callback(page.context.set_offline, False)
         page.context.set_offline(True)
-        try:
-            look(site)
-        finally:
-            page.context.set_offline(False)
+        look(site)
 
 
 def test_a_folder_opened_from_a_disk_says_what_to_do(page: Page, folder: Path) -> None:
