@@ -7,13 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import DataConfig, ModelConfig
-from model.data.task import IMPORTED
+from model.config import ModelConfig
 from model.importing.byte_pairs import read_byte_pairs
 from model.importing.languages import Languages, refuse_languages
 from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder, settings_of
 from model.importing.translator import Id, ImportedTranslator, Settings, check_settings, reorder
-from model.importing.weights import Ledger, read_shared, set_norm, settled
+from model.importing.weights import Ledger, assembled, read_shared, set_norm
 from model.text.bytelevel import ByteLevelTokenizer
 
 _UNK = "<unk>"
@@ -56,18 +55,7 @@ def read_bart(folder: SourceFolder, config: dict[str, Any], languages: Languages
         folder, config, settings, (vocabulary, vocabulary), order, positions="learned", norm_embeddings=True
     )
     set_learned_positions(ledger, model, order)
-    return ImportedTranslator(
-        family="BART",
-        model=model,
-        data=DataConfig(task=IMPORTED, tokenizer="bytelevel", src_lang="xx", tgt_lang="xx"),
-        source=tokenizer,
-        target=tokenizer,
-        parameters=settled(ledger, model),
-        search=search,
-        licence=folder.licence(),
-        changes="The ids of its tokens are in another order than in the imported files; its results are the same.",
-        remarks=remarks,
-    )
+    return assembled(folder, ledger, "BART", model, (tokenizer, tokenizer), search, remarks=remarks)
 
 
 def set_learned_positions(ledger: Ledger, model: ModelConfig, order: Tensor) -> None:

@@ -11,8 +11,7 @@ import torch
 from msgspec import Meta, Struct, field
 from torch import Tensor
 
-from model.config import SOS, SPECIALS, UNK, DataConfig, ModelConfig
-from model.data.task import IMPORTED
+from model.config import SOS, SPECIALS, UNK, ModelConfig
 from model.importing.byte_pairs import read_byte_pairs
 from model.importing.config_keys import check_keys
 from model.importing.languages import Languages, refuse_languages
@@ -29,7 +28,7 @@ from model.importing.translator import (
     read_search,
     spellings,
 )
-from model.importing.weights import Ledger, interleaved, settled
+from model.importing.weights import Ledger, assembled, interleaved
 from model.text.bytelevel import ByteLevelTokenizer
 
 _Positions = Annotated[int, Meta(ge=2, le=10**6)]
@@ -189,22 +188,29 @@ _LLAMA = _Family(
     ignored=("attention_dropout", "is_llama_config", "pad_token_id", "transformers.js_config"),
     build=_of_llama,
 )
+# GPT-2 and GPT-Neo give their tensors the same names but for attention.
+_OF_GPT: dict[str, Any] = {
+    "prefix": "transformer.",
+    "table": "transformer.wte",
+    "positions": "transformer.wpe",
+    "layer": "transformer.h.{}.",
+    "norm": "transformer.ln_f",
+}
+_GPT_LAYER = {
+    "norm1": "ln_1",
+    "norm2": "ln_2",
+    "feed_forward.linear1": "mlp.c_fc",
+    "feed_forward.linear2": "mlp.c_proj",
+}
 FAMILIES = {
     "gpt2": _Family(
         name="GPT-2",
         settings=_GPT2,
-        prefix="transformer.",
-        table="transformer.wte",
-        positions="transformer.wpe",
-        layer="transformer.h.{}.",
-        norm="transformer.ln_f",
+        **_OF_GPT,
         names={
-            "norm1": "ln_1",
+            **_GPT_LAYER,
             "self_attn.qkv": "attn.c_attn",
             "self_attn.out_proj": "attn.c_proj",
-            "norm2": "ln_2",
-            "feed_forward.linear1": "mlp.c_fc",
-            "feed_forward.linear2": "mlp.c_proj",
         },
         switches={
             "scale_attn_weights": True,
@@ -219,17 +225,10 @@ FAMILIES = {
     "gpt_neo": _Family(
         name="GPT-Neo",
         settings=_GPTNeo,
-        prefix="transformer.",
-        table="transformer.wte",
-        positions="transformer.wpe",
-        layer="transformer.h.{}.",
-        norm="transformer.ln_f",
+        **_OF_GPT,
         names={
-            "norm1": "ln_1",
+            **_GPT_LAYER,
             **{f"self_attn.{name}": f"attn.attention.{name}" for name in (*_ATTENTION, "out_proj")},
-            "norm2": "ln_2",
-            "feed_forward.linear1": "mlp.c_fc",
-            "feed_forward.linear2": "mlp.c_proj",
         },
         switches={},
         ignored=("attention_dropout", "embed_dropout", "resid_dropout", "attention_layers", "pad_token_id")
@@ -320,15 +319,13 @@ def read_decoder(folder: SourceFolder, config: dict[str, Any], languages: Langua
     order = (
         " The two halves of each head's queries and keys are side by side here." if model.positions == "rope" else ""
     )
-    return ImportedTranslator(
-        family=family.name,
-        model=model,
-        data=DataConfig(task=IMPORTED, tokenizer="bytelevel", src_lang="xx", tgt_lang="xx"),
-        source=tokenizer,
-        target=tokenizer,
-        parameters=settled(ledger, model),
-        search=search,
-        licence=folder.licence(),
+    return assembled(
+        folder,
+        ledger,
+        family.name,
+        model,
+        (tokenizer, tokenizer),
+        search,
         changes="The ids of its tokens are in another order than in the imported files, and its token of the end is "
         f"there for padding and for the start as well; its results are the same.{order}",
         remarks=(*ledger.remarks, *remarks),

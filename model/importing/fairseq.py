@@ -12,8 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import DataConfig
-from model.data.task import IMPORTED
 from model.importing.bart import set_learned_positions
 from model.importing.languages import Languages, choose, read_languages
 from model.importing.source_folder import (
@@ -33,7 +31,7 @@ from model.importing.translator import (
     language_code,
     reorder,
 )
-from model.importing.weights import read_shared, settled
+from model.importing.weights import assembled, read_shared
 from model.text.sentencepiece import SentencePieceTokenizer, read_piece_model, read_piece_names
 
 _SPECIAL = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
@@ -124,23 +122,18 @@ def _read(
     segmentation = read_piece_model(content, PIECES_OF_FAIRSEQ)
     codes = [chosen.source.strip("_").partition("_")[0], chosen.target.strip("_").partition("_")[0]]
     around = {"end": _END} if at_end else {"begin": chosen.source}
-    return ImportedTranslator(
-        family=family,
-        model=model,
-        data=DataConfig(
-            task=IMPORTED,
-            tokenizer="sentencepiece",
-            src_lang=language_code(codes[0]),
-            tgt_lang=language_code(codes[1]),
-        ),
-        source=SentencePieceTokenizer(
-            source.pieces, segmentation, lang=language_code(codes[0]), silent=silent, **around
-        ),
-        target=SentencePieceTokenizer(target.pieces, segmentation, lang=language_code(codes[1]), silent=silent),
-        parameters=settled(ledger, model),
-        search=search,
-        licence=folder.licence(),
-        changes="The ids of its tokens are in another order than in the imported files; its results are the same.",
+    sides = (
+        SentencePieceTokenizer(source.pieces, segmentation, lang=language_code(codes[0]), silent=silent, **around),
+        SentencePieceTokenizer(target.pieces, segmentation, lang=language_code(codes[1]), silent=silent),
+    )
+    return assembled(
+        folder,
+        ledger,
+        family,
+        model,
+        sides,
+        search,
+        languages=(language_code(codes[0]), language_code(codes[1])),
         remarks=(
             f"It translates from {chosen.source} to {chosen.target}; for other languages, import it again.",
             *remarks,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from model.config import DataConfig
-from model.data.task import IMPORTED
 from model.importing.languages import Languages, refuse_languages
 from model.importing.source_folder import CONFIG, TOKENIZER, VOCABULARY, ImportFailed, SourceFolder, settings_of
 from model.importing.translator import (
@@ -20,7 +18,7 @@ from model.importing.translator import (
     language_code,
     reorder,
 )
-from model.importing.weights import check_positions, interleaved, read_shared, settled
+from model.importing.weights import INTERLEAVED, assembled, check_positions, interleaved, read_shared
 from model.text.sentencepiece import SentencePieceTokenizer, read_piece_model
 
 _SWITCHES = {"normalize_before": False, "add_final_layer_norm": False, "normalize_embedding": False}
@@ -65,22 +63,19 @@ def read_marian(folder: SourceFolder, config: dict[str, Any], languages: Languag
     check_positions(ledger, model.d_model)
 
     codes = [str(lang or "") for lang in (texts.source_lang, texts.target_lang)]
-    return ImportedTranslator(
-        family="MarianMT",
-        model=model,
-        data=DataConfig(
-            task=IMPORTED,
-            tokenizer="sentencepiece",
-            src_lang=language_code(codes[0]),
-            tgt_lang=language_code(codes[1]),
+    return assembled(
+        folder,
+        ledger,
+        "MarianMT",
+        model,
+        (
+            _tokenizer(folder, "source.spm", source, codes[0], punctuation=True),
+            _tokenizer(folder, "target.spm", target, codes[1], punctuation=False),
         ),
-        source=_tokenizer(folder, "source.spm", source, codes[0], punctuation=True),
-        target=_tokenizer(folder, "target.spm", target, codes[1], punctuation=False),
-        parameters=settled(ledger, model),
-        search=search,
-        licence=folder.licence() or LICENCE,
-        changes="The dimensions of its vectors are in another order than in the imported files (sine and cosine of a "
-        "position side by side), and so are the ids of its tokens; its results are the same.",
+        search,
+        languages=(language_code(codes[0]), language_code(codes[1])),
+        licence=LICENCE,
+        changes=INTERLEAVED,
         remarks=remarks,
     )
 

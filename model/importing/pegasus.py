@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.config import DataConfig
-from model.data.task import IMPORTED
 from model.importing.languages import Languages, refuse_languages
 from model.importing.source_folder import CONFIG, PIECES, TOKENIZER, SourceFolder, settings_of
 from model.importing.translator import Id, ImportedTranslator, Settings, TokenizerSettings, check_settings, reorder
-from model.importing.weights import check_positions, interleaved, read_shared, settled
+from model.importing.weights import INTERLEAVED, assembled, check_positions, interleaved, read_shared
 from model.text.sentencepiece import SentencePieceTokenizer, read_piece_model, read_piece_names
 
 _SWITCHES = {
@@ -55,16 +53,5 @@ def read_pegasus(folder: SourceFolder, config: dict[str, Any], languages: Langua
     )
     check_positions(ledger, model.d_model)
     tokenizer = SentencePieceTokenizer(vocabulary.pieces, read_piece_model(content, PIECES), lang="xx")
-    return ImportedTranslator(
-        family="Pegasus",
-        model=model,
-        data=DataConfig(task=IMPORTED, tokenizer="sentencepiece", src_lang="xx", tgt_lang="xx"),
-        source=tokenizer,
-        target=tokenizer,
-        parameters=settled(ledger, model),
-        search=search,
-        licence=folder.licence(),
-        changes="The dimensions of its vectors are in another order than in the imported files (sine and cosine of a "
-        "position side by side), and so are the ids of its tokens; its results are the same.",
-        remarks=remarks,
-    )
+    sides = tokenizer, tokenizer
+    return assembled(folder, ledger, "Pegasus", model, sides, search, changes=INTERLEAVED, remarks=remarks)

@@ -7,13 +7,12 @@ from typing import Annotated, Any
 import torch
 from msgspec import Meta, Struct
 
-from model.config import DataConfig, ModelConfig
-from model.data.task import IMPORTED
+from model.config import ModelConfig
 from model.importing.config_keys import check_keys
 from model.importing.languages import Languages, refuse_languages
 from model.importing.source_folder import CONFIG, PIECES, TOKENIZER, TOKENIZERS, ImportFailed, SourceFolder, settings_of
 from model.importing.translator import Heads, Id, ImportedTranslator, Layers, Rows, Units, Width, read_search, reorder
-from model.importing.weights import Ledger, set_tables, settled, use_tables
+from model.importing.weights import Ledger, assembled, set_tables, use_tables
 from model.text.sentencepiece import SentencePieceTokenizer, read_piece_model, read_piece_names
 
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "silu": "silu"}
@@ -136,18 +135,7 @@ def _read(folder: SourceFolder, config: dict[str, Any], languages: Languages, *,
             "Its logits are scaled by 1/√d_model, which is part of the scale of the decoder's last norm here."
         )
     tokenizer = SentencePieceTokenizer(vocabulary.pieces, read_piece_model(content, PIECES), lang="xx")
-    return ImportedTranslator(
-        family=family,
-        model=model,
-        data=DataConfig(task=IMPORTED, tokenizer="sentencepiece", src_lang="xx", tgt_lang="xx"),
-        source=tokenizer,
-        target=tokenizer,
-        parameters=settled(ledger, model),
-        search=search,
-        licence=folder.licence(),
-        changes="The ids of its tokens are in another order than in the imported files; its results are the same.",
-        remarks=(*ledger.remarks, *remarks),
-    )
+    return assembled(folder, ledger, family, model, (tokenizer, tokenizer), search, remarks=(*ledger.remarks, *remarks))
 
 
 def _sentinels(folder: SourceFolder, n_pieces: int, size: int) -> dict[str, int]:

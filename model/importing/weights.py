@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 import safetensors
@@ -16,10 +16,13 @@ from torch import Tensor
 
 from model.architectures import empty_transformer
 from model.checkpoint import all_usable
-from model.config import ModelConfig
+from model.config import DataConfig, ModelConfig
+from model.data.task import IMPORTED
 from model.importing.source_folder import ImportFailed, SourceFolder
-from model.importing.translator import OwnSearch, Settings, Vocabulary, read_search, sizes
+from model.importing.translator import ImportedTranslator, OwnSearch, Settings, Vocabulary, read_search, sizes
 from model.positions import sinusoidal_table
+from model.text.bytelevel import ByteLevelTokenizer
+from model.text.tokenizer import Tokenizer
 
 _PREFIX = "model."
 _COMPARED = 4096  # rows of two tables that are compared at a time
@@ -128,6 +131,49 @@ def _check_memory(sizes: Sequence[int], copies: int) -> None:
             f"the model has {sum(sizes):,} numbers and needs {needed / 1e9:,.1f} GB of memory, but only "
             f"{free / 1e9:,.1f} GB are free; import it on a machine with more memory, or choose a smaller model."
         )
+
+
+REORDERED = "The ids of its tokens are in another order than in the imported files; its results are the same."
+INTERLEAVED = (
+    "The dimensions of its vectors are in another order than in the imported files (sine and cosine of a position side "
+    "by side), and so are the ids of its tokens; its results are the same."
+)
+
+
+def assembled(
+    folder: SourceFolder,
+    ledger: Ledger,
+    family: str,
+    model: ModelConfig,
+    sides: tuple[Tokenizer, Tokenizer],
+    search: OwnSearch,
+    *,
+    languages: tuple[str, str] = ("xx", "xx"),
+    licence: str = "",
+    changes: str = REORDERED,
+    remarks: Sequence[str] = (),
+) -> ImportedTranslator:
+    """Put together what has been read of a model; `sides` are the tokenizers of source and target.
+
+    Raises:
+        ImportFailed: a tensor was not used, or a parameter has another shape; the message names it.
+    """
+    source, target = sides
+    kind: Literal["bytelevel", "sentencepiece"] = (
+        "bytelevel" if isinstance(source, ByteLevelTokenizer) else "sentencepiece"
+    )
+    return ImportedTranslator(
+        family=family,
+        model=model,
+        data=DataConfig(task=IMPORTED, tokenizer=kind, src_lang=languages[0], tgt_lang=languages[1]),
+        source=source,
+        target=target,
+        parameters=settled(ledger, model),
+        search=search,
+        licence=folder.licence() or licence,
+        changes=changes,
+        remarks=tuple(remarks),
+    )
 
 
 def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:

@@ -14,6 +14,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
+
+from model.config import ATTENTION_KINDS, PAD
+from model.recording import AttentionRecorder
 
 TEXT = {
     "en": [
@@ -36,6 +40,17 @@ def require(name: str) -> Any:
     if os.environ.get("CI") == "true":
         return importlib.import_module(name)
     return pytest.importorskip(name, reason=f"needs {name}: pip install -r tests/requirements.txt")
+
+
+def assert_weights_agree(recorder: AttentionRecorder, expected: Any, src: Tensor, tgt: Tensor) -> None:
+    """The recorded weights of all kinds are those of `transformers` within 1e-5, at every row that is no padding."""
+    for kind in ATTENTION_KINDS:
+        rows = (src if kind == "encoder" else tgt) != PAD
+        for layer, weights in enumerate(expected[f"{kind}_attentions"]):
+            found = recorder.calls[kind, layer][0]
+            assert found.shape == weights.shape
+            for row, n in enumerate(rows.sum(-1).tolist()):
+                torch.testing.assert_close(found[row, :, :n], weights[row, :, :n], rtol=0, atol=1e-5)
 
 
 @functools.cache

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import load_model
-from model.config import ATTENTION_KINDS, EOS, PAD, SOS, UNK, DecodeConfig
+from model.config import EOS, PAD, SOS, UNK, DecodeConfig
 from model.decoding.decode import decode_batch
 from model.fast.decoding import fast_decoder
 from model.importing.import_folder import import_folder
 from model.importing.languages import Languages
 from model.recording import AttentionRecorder
 from tests.model.importing import family_peers as peers
-from tests.model.importing.peer import SENTENCES
+from tests.model.importing.peer import SENTENCES, assert_weights_agree
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
 
@@ -156,13 +156,7 @@ def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
     largest = max(1.0, float(expected.logits.abs().max()))
     assert expected.logits.std() > 0.1, "a test at tiny scale would be blind"
     torch.testing.assert_close(logits[real], expected.logits[real], rtol=0, atol=1e-5 * largest)
-    for kind in ATTENTION_KINDS:
-        rows = src != PAD if kind == "encoder" else real
-        for layer, weights in enumerate(expected[f"{kind}_attentions"]):
-            found = recorder.calls[kind, layer][0]
-            assert found.shape == weights.shape
-            for row, n in enumerate(rows.sum(-1).tolist()):
-                torch.testing.assert_close(found[row, :, :n], weights[row, :, :n], rtol=0, atol=1e-5)
+    assert_weights_agree(recorder, expected, src, tgt)
     assert torch.equal(pair.ours.transformer(src, tgt), pair.ours.transformer(src, tgt, tap=AttentionRecorder()))
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import LoadedModel, load_model
-from model.config import ATTENTION_KINDS, EOS, PAD, SOS, UNK, DecodeConfig
+from model.config import EOS, PAD, SOS, UNK, DecodeConfig
 from model.decoding.decode import decode_batch, decode_recorded
 from model.importing.import_folder import import_folder
 from model.recording import AttentionRecorder
@@ -118,13 +118,7 @@ def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
     real = tgt != PAD
     assert expected.logits.abs().max() > 2, "a test at tiny scale would be blind"
     torch.testing.assert_close(logits[real], expected.logits[real], rtol=0, atol=1e-5)
-    for kind in ATTENTION_KINDS:
-        rows = src != PAD if kind == "encoder" else real
-        for layer, weights in enumerate(expected[f"{kind}_attentions"]):
-            found = recorder.calls[kind, layer][0]
-            assert found.shape == weights.shape
-            for row, n in enumerate(rows.sum(-1).tolist()):
-                torch.testing.assert_close(found[row, :, :n], weights[row, :, :n], rtol=0, atol=1e-5)
+    peer.assert_weights_agree(recorder, expected, src, tgt)
     assert pair.half == any("16 bits" in remark for remark in pair.found.remarks), "what was converted is said"
 
 
