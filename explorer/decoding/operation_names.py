@@ -97,6 +97,11 @@ def part_words(part: str, config: ModelConfig) -> str:
             "One encoder layer: in self-attention, source tokens look at each other; then a feed-forward network works "
             "on each token alone."
         )
+    elif not config.has_encoder:
+        layer = t(
+            "One decoder layer: masked self-attention looks at the tokens read so far; then a feed-forward network works "
+            "on each token alone."
+        )
     elif config.causal:
         layer = t(
             "One decoder layer: masked self-attention looks at the tokens written so far, cross-attention at the "
