@@ -99,8 +99,8 @@ def part_words(part: str, config: ModelConfig) -> str:
         )
     elif not config.has_encoder:
         layer = t(
-            "One decoder layer: masked self-attention looks at the tokens read so far; then a feed-forward network works "
-            "on each token alone."
+            "One decoder layer: masked self-attention looks at the tokens read so far; then a feed-forward network "
+            "works on each token alone."
         )
     elif config.causal:
         layer = t(
