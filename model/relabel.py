@@ -17,6 +17,7 @@ import math
 import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,12 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
     options.add_argument("--overwrite", action="store_true", help="replace an existing file")
     options.add_argument("--beam", type=int, metavar="N", help="hypotheses of beam search (5)")
+    options.add_argument("--translations", type=int, metavar="N", help="translations kept of each beam (1)")
+    options.add_argument(
+        "--near-reference",
+        action="store_true",
+        help="keep the translations of a beam that are most like the task's own, by BLEU, not the likeliest",
+    )
     add_length_penalty(options)
     options.add_argument(
         "--sample",
@@ -87,6 +94,7 @@ def main(arguments: Sequence[str]) -> int:
     if not os.access(options.out.parent, os.W_OK):  # better now than after the work
         raise CommandError(f"{options.out} cannot be written: there is no permission to write to {options.out.parent}.")
     config = _search(options)
+    chosen = _choice(options, config)
     import torch
 
     from model.checkpoint import load_model
@@ -108,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
     for job in jobs:
         for number, batch in enumerate(job.batches()):
             seeded = dataclasses.replace(config, seed=config.seed + number)  # equal sentences get different samples
-            pairs = _translated(job, batch, task, seeded)
+            pairs = _translated(job, batch, task, seeded, chosen)
             rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
             report(job, batch)
     try:
@@ -142,6 +150,36 @@ def _search(options: argparse.Namespace) -> DecodeConfig:
     )
 
 
+Choice = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
+"""Chooses the translations to keep, of the distinct ones of a sentence (best first) and its references."""
+
+
+def _choice(options: argparse.Namespace, config: DecodeConfig) -> Choice:
+    """The choice that --translations and --near-reference make.
+
+    Raises:
+        CommandError: these options together with --sample, or more translations to keep than a beam has.
+    """
+    if config.method == "sample":
+        if options.translations is not None or options.near_reference:
+            raise CommandError("--sample draws one translation: leave --translations and --near-reference out.")
+        return lambda translations, _: translations[:1]
+    keep = 1 if options.translations is None else options.translations
+    if not 1 <= keep <= config.beam_size:
+        raise CommandError(f"--translations is a number from 1 to {config.beam_size}, the hypotheses of the beam.")
+    if not options.near_reference:
+        return lambda translations, _: translations[:keep]
+    from sacrebleu.metrics.bleu import BLEU
+
+    bleu = BLEU(effective_order=True)
+
+    def nearest(translations: Sequence[str], references: Sequence[str]) -> Sequence[str]:
+        scores = {text: bleu.sentence_score(text, list(references)).score for text in translations}
+        return sorted(translations, key=lambda text: -scores[text])[:keep]  # equally near: the likelier first
+
+    return nearest
+
+
 def _task(options: argparse.Namespace) -> Task:
     """The task to translate: a built-in one, your own pairs from files, or those stored in the folder of a run."""
     from model.data import get_task
@@ -172,10 +210,11 @@ def columns(task: Task) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence to translate, as text and as the ids that the model reads."""
+    """A sentence to translate, as text and as the ids that the model reads, and the task's translations of it."""
 
     text: str
     ids: tuple[int, ...]
+    references: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -198,25 +237,32 @@ class _Job:
 
 def _job(loaded: LoadedModel, task: Task, side: str) -> _Job:
     """The sentences of a task's training pairs that the model can read."""
-    read = (example.source if side == "target" else example.target for example in task.splits["train"])
-    texts = list(dict.fromkeys(read))  # a sentence with several translations has one translation by the model
+    references: dict[str, list[str]] = defaultdict(list)  # a sentence with several of them is translated once
+    for example in task.splits["train"]:
+        read, written = (example.source, example.target)[:: 1 if side == "target" else -1]
+        references[read].append(written)
     limit = loaded.model_config.longest_source
-    encoded = [Sentence(text, tuple(loaded.source.encode(text).ids)) for text in texts]
+    encoded = [
+        Sentence(text, tuple(loaded.source.encode(text).ids), tuple(theirs)) for text, theirs in references.items()
+    ]
     readable = [sentence for sentence in encoded if 0 < len(sentence.ids) <= limit]
     readable.sort(key=lambda sentence: len(sentence.ids))
-    return _Job(loaded, side, tuple(readable), len(texts) - len(readable))
+    return _Job(loaded, side, tuple(readable), len(encoded) - len(readable))
 
 
-def _translated(job: _Job, batch: tuple[Sentence, ...], task: Task, config: DecodeConfig) -> Iterator[dict[str, str]]:
+def _translated(
+    job: _Job, batch: tuple[Sentence, ...], task: Task, config: DecodeConfig, chosen: Choice
+) -> Iterator[dict[str, str]]:
     """The pairs of a batch; the key "made" names the column that the model wrote."""
     from model.data.batching import EncodedPairs
-    from model.scoring import translate_pairs
+    from model.scoring import translate_n_best
 
     read, written = columns(task) if job.side == "target" else columns(task)[::-1]
     pairs = EncodedPairs(tuple(sentence.ids for sentence in batch), ((),) * len(batch))
-    translations = translate_pairs(job.loaded.model, pairs, job.loaded.target, config)
-    for sentence, translation in zip(batch, translations, strict=True):
-        if translation.strip():
+    translations = translate_n_best(job.loaded.model, pairs, job.loaded.target, config)
+    for sentence, written_by_beam in zip(batch, translations, strict=True):
+        distinct = list(dict.fromkeys(text for text in written_by_beam if text.strip()))
+        for translation in chosen(distinct, sentence.references):
             yield {read: sentence.text, written: translation, "made": written}
 
 

@@ -81,13 +81,26 @@ def translate_pairs(
     check: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """The translation of each source, in the order of the pairs; an edit holds throughout decoding."""
+    return [texts[0] for texts in translate_n_best(model, pairs, target, config, edit=edit, check=check)]
+
+
+def translate_n_best(
+    model: Model,
+    pairs: EncodedPairs,
+    target: Tokenizer,
+    config: DecodeConfig,
+    *,
+    edit: HeadEdits | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> list[list[str]]:
+    """All translations of each source that a search keeps, best first; an edit holds throughout decoding."""
     device = model.tgt_embedding.weight.device
-    texts = [""] * len(pairs)
+    texts: list[list[str]] = [[] for _ in range(len(pairs))]
     for indices in scoring_batches(pairs):
         check()
         decoded = decode_batch(model, collate(pairs, indices).src.to(device), config, edit=edit)
         for i, hypotheses in zip(indices, decoded, strict=True):
-            texts[i] = target.decode(hypotheses[0].tokens)
+            texts[i] = [target.decode(hypothesis.tokens) for hypothesis in hypotheses]
     return texts
 
 

@@ -102,6 +102,26 @@ def test_sampled_pairs_follow_from_the_seed_and_differ_between_seeds_and_batches
     assert one != two  # the same ids, in two batches
 
 
+def test_of_a_beam_the_likeliest_are_kept_or_those_nearest_to_the_pair_itself(
+    wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A translation that is empty or stands twice in the beam is not kept."""
+    beam = ["one", " ", "one", "two", "a dog runs", "a cats"]
+    monkeypatch.setattr("model.scoring.translate_n_best", lambda model, pairs, *_: [beam] * len(pairs))
+
+    def kept(*options: str) -> list[str]:
+        out = tmp_path / "kept.jsonl"
+        command = [*wrong, *REVERSE, "--model", "reverse", "--out", str(out), "--overwrite"]
+        assert relabel.main([*command, *options]) == 0
+        return [row["target"] for row in rows(out) if row["source"] == "a cat"]
+
+    save_splits({"train": (Example("a cat", "a cats"),), "valid": (Example("valid", "dilav"),)}, tmp_path)
+    assert kept() == ["one"]
+    assert kept("--translations", "2") == ["one", "two"]
+    assert kept("--near-reference") == ["a cats"]
+    assert kept("--translations", "2", "--near-reference") == ["a cats", "a dog runs"]
+
+
 def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
     assert relabel.columns(get_task("phrases-en-de")) == ("en", "de")
     assert relabel.columns(get_task("multi30k-de-en")) == ("de", "en")
@@ -125,6 +145,10 @@ def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pyt
     assert "--seed goes with --sample" in failure(relabel.main, [*drawing, "--seed", "1"], capsys)
     for unused in (("--beam", "5"), ("--alpha", "0.5"), ("--length-penalty", "gnmt")):
         assert "draws instead of searching" in failure(relabel.main, [*drawing, "--sample", "1", *unused], capsys)
+    for unused in (("--translations", "1"), ("--near-reference",)):
+        assert "draws one translation" in failure(relabel.main, [*drawing, "--sample", "1", *unused], capsys)
+    for number in ("0", "6"):
+        assert "from 1 to 5" in failure(relabel.main, [*drawing, "--translations", number], capsys)
     assert "is no longer an option" in failure(relabel.main, [*drawing, "--through", "files"], capsys)
     nowhere = ["--out", str(tmp_path / "no" / "x.jsonl")]
     assert "there is no folder" in failure(relabel.main, [*wrong, "--model", "reverse", *nowhere, *REVERSE], capsys)
