@@ -365,7 +365,7 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
     """Train, report before and after, and continue with a second part if there is one."""
     from model.embeddings import count_parameters
     from model.training.card import score_lines
-    from model.training.device import describe_device
+    from model.training.device import cpu_multiplies_bf16, describe_device
 
     training, runtime = setup.settings.training, setup.runtime
     if launch.world.is_main:
@@ -379,6 +379,12 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
             f"{describe_device(runtime.device)}{others}",
             file=sys.stderr,
         )
+        if (runtime.device, runtime.precision) == ("cpu", "bf16") and not cpu_multiplies_bf16():
+            print(
+                "This processor has no instructions for bf16: updates take several times as long as with "
+                "--precision auto.",
+                file=sys.stderr,
+            )
     finished = launch.run(setup)
     if launch.world.is_main:
         folder = launch.checkpoints / setup.name
