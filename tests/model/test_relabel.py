@@ -145,8 +145,8 @@ def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pyt
     assert "--seed goes with --sample" in failure(relabel.main, [*drawing, "--seed", "1"], capsys)
     for unused in (("--beam", "5"), ("--alpha", "0.5"), ("--length-penalty", "gnmt")):
         assert "draws instead of searching" in failure(relabel.main, [*drawing, "--sample", "1", *unused], capsys)
-    for unused in (("--translations", "1"), ("--near-reference",)):
-        assert "draws one translation" in failure(relabel.main, [*drawing, "--sample", "1", *unused], capsys)
+    for choice in (["--translations", "1"], ["--near-reference"]):
+        assert "draws one translation" in failure(relabel.main, [*drawing, "--sample", "1", *choice], capsys)
     for number in ("0", "6"):
         assert "from 1 to 5" in failure(relabel.main, [*drawing, "--translations", number], capsys)
     assert "is no longer an option" in failure(relabel.main, [*drawing, "--through", "files"], capsys)
