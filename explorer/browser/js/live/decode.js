@@ -5,6 +5,7 @@ import { KINDS, SIDES } from "../names.js";
 import { editTap } from "./edits.js";
 import { formOf, spansOf } from "./maps.js";
 import { argmax, beamSearch, best, EOS, openingOf, outputRules, sampler, UNK, walk } from "./search.js";
+import { largestOf } from "./vectors.js";
 
 /** @import { AttentionMap, Kind } from "../types" */
 /** @typedef {import("./transformer.js").Transformer} Transformer */
@@ -173,7 +174,7 @@ function rankedOnce(logProbs) {
 
 /** ln Σ p^(1/T) at each of `TEMPERATURES`, 0 at temperature 1. @param {Float32Array} logProbs */
 function logSums(logProbs) {
-  const largest = logProbs.reduce((most, value) => Math.max(most, value), -Infinity);
+  const largest = largestOf(logProbs);
   const sums = TEMPERATURES.map(() => 0);
   for (const value of logProbs) {
     // Powers of p^(1/3) cost a fraction of an exponential each.

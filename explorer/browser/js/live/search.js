@@ -1,6 +1,6 @@
 // Search over a step function: greedy, sampling, beam search, and paths that are given. As model/decoding/search.py.
 
-import { logSoftmax } from "./vectors.js";
+import { largestOf, logSoftmax } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./transformer.js").DecodeState} DecodeState */
@@ -32,7 +32,7 @@ export function allowedLogProbs(logits, rules, first) {
 }
 
 /** The index of the largest number, the first one of several. @param {Vector} numbers @returns {number} */
-export const argmax = (numbers) => numbers.reduce((best, value, i) => (value > numbers[best] ? i : best), 0);
+export const argmax = (numbers) => numbers.indexOf(largestOf(numbers));
 
 /**
  * Read token by token until <eos> or `limit` tokens: those of `prefix` first, then what `choose` chooses.

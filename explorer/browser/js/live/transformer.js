@@ -120,11 +120,13 @@ export class Transformer {
     let weights = Array.from({ length: heads }, (_, head) =>
       query.map((row, i) => {
         const slope = biased ? alibiSlope(head, heads) : 0;
-        return Float32Array.from(key, (/** @type {Vector} */ one, /** @type {number} */ j) => {
+        const found = new Float32Array(key.length);
+        for (let j = 0; j < found.length; j++) {
           let sum = 0;
-          for (let d = head * dHead; d < (head + 1) * dHead; d++) sum += row[d] * one[d];
-          return sum * scale - slope * Math.abs(first + i - j);
-        });
+          for (let d = head * dHead; d < (head + 1) * dHead; d++) sum += row[d] * key[j][d];
+          found[j] = sum * scale - slope * Math.abs(first + i - j);
+        }
+        return found;
       }),
     );
     weights = tap(`${point}.scores`, weights);
