@@ -193,22 +193,22 @@ function logSums(logProbs) {
   return sums.map((sum, i) => (TEMPERATURES[i] === 1 ? 0 : Math.fround(Math.log(sum) + largest / TEMPERATURES[i])));
 }
 
-/** What a model computed last for a source and edits: each step by its tokens, with the weights recorded in it. @type {WeakMap<Transformer, { of: string, steps: Map<string, { value: any, weights: [string, any][] }> }>} */
+/** What a model computed for the last source and its edits: each step by its tokens, with the weights recorded in it. @type {WeakMap<Transformer, { of: string, steps: Map<string, { value: any, weights: [string, any][] }> }>} */
 const last = new WeakMap();
+const MOST_STEPS = 100;
 
 /**
- * What the last decoding of the same source computed is taken from it: a fork computes only what follows.
+ * What decodings of the same source computed is taken from them: a fork, or the way back, computes only what is new.
  * @param {Transformer} model @param {string} of the source and its edits, or "" to compute everything
  * @param {(point: string, value: any) => void} record receives all weights, taken over or not
  */
 function computedOnce(model, of, record) {
   const before = last.get(model);
-  const known = of && before?.of === of ? before.steps : new Map();
-  const steps = new Map();
+  const steps = of && before?.of === of && before.steps.size < MOST_STEPS ? before.steps : new Map();
   if (of) last.set(model, { of, steps });
   /** @template T @param {string} name @param {Tap} tap @param {(tap: Tap) => T} compute @returns {T} */
   return (name, tap, compute) => {
-    let one = known.get(name);
+    let one = steps.get(name);
     if (!one) {
       /** @type {[string, any][]} */
       const weights = [];
@@ -218,8 +218,8 @@ function computedOnce(model, of, record) {
         return found;
       });
       one = { value, weights };
+      steps.set(name, one);
     }
-    steps.set(name, one);
     for (const [point, found] of one.weights) record(point, found);
     return one.value;
   };
