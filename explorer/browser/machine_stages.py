@@ -96,7 +96,7 @@ def _stage(point: Point, block: Block, config: ModelConfig) -> MachineStage:
 
 
 def _operation(point: str, short: str, config: ModelConfig) -> StageOperation:
-    if config.architecture != "transformer":
+    if config.architecture == "lstm":
         return _OPERATIONS[short] if short in _OF_LSTM else "other"
     if short == "positions":
         return "plus" if config.positions in ADDED else "copy"

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from safetensors import safe_open
+from safetensors.numpy import save
 
 from explorer.browser import assets, bundle, wire
 from explorer.browser.lesson_structs import LessonOnSite
@@ -34,6 +35,10 @@ from explorer.files.html_page import document
 from explorer.files.standalone_page import ADVICE, script_hash, theme_style
 from explorer.locale.glossary import GLOSSARY, address_of
 from explorer.locale.text import printable
+from explorer.probing.edit_effect import means_over
+from explorer.probing.importance import SENTENCES
+from explorer.probing.reporting import unheard
+from explorer.probing.sample import SampleError, default_choice, gather, subsample
 from model.checkpoint import load_model, read_tokenizers, snapshot_steps
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import TASKS, get_task
@@ -49,6 +54,8 @@ HERE = "The model runs in this browser: nothing is sent to translate."
 EARLIER = "How it was earlier in training is shown in the app: each step would be one more file of weights to load."
 _COMPUTED = {
     "layer_norm": ("standard", "scalar"),
+    "key_value_heads": (0,),
+    "rope_base": (10_000.0,),
     "norm_epsilon": (1e-5,),
     "bias": (True,),
     "head_width": (0,),
@@ -83,8 +90,10 @@ def live_model(folder: Path, translator: Translator | None = None) -> LiveModel:
     summary, rules = _checked(folder)
     translator = translator or Translator(load_model(folder))
     contents = {part: (folder / name).read_bytes() for part, name in _FILES.items()}
+    contents |= _means(translator)
     name = str(summary["name"])
-    files = {part: _file(f"models/{name}/{_FILES[part]}", content) for part, content in contents.items()}
+    named = _FILES | {"means": _MEANS}
+    files = {part: _file(f"models/{name}/{named[part]}", content) for part, content in contents.items()}
     words = {lang: _file(f"models/words-{lang}.json", content) for lang, content in rules.items()}
     config = translator.loaded.model.config
     described = json.dumps(exported(config), separators=(",", ":"), default=vars).encode()
@@ -95,7 +104,7 @@ def live_model(folder: Path, translator: Translator | None = None) -> LiveModel:
         trained=bool(summary["trained"]),
         story=printable(story(summary)),
         facts=[printable(line) for line in facts(summary)] + ([EARLIER] if snapshot_steps(folder) else []),
-        limit=config.max_positions - 1,
+        limit=config.longest_source,
         shapes={kind: GridShape(config.n_layers(kind), config.n_heads(kind)) for kind in ATTENTION_KINDS},
         examples=_examples(translator, summary),
         doubt=_doubt(summary, contents["tokenizer"]),
@@ -127,12 +136,12 @@ def _checked(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     if summary["error"]:
         raise CheckpointError("{problem}", problem=summary["error"])
     name, size = summary["name"], summary["bytes"]
-    if (architecture := summary["model"].get("architecture", "transformer")) != "transformer":
-        what = "an LSTM" if architecture == "lstm" else "a decoder without encoder"
-        raise NotLive("{name} is {what}, which is not computed in the browser.", name=name, what=what)
     settings = summary["model"]
-    given = {setting: settings.get(setting, values[0]) for setting, values in _COMPUTED.items()}
-    if other := [f"{setting}={value}" for setting, value in given.items() if value not in _COMPUTED[setting]]:
+    if settings.get("architecture") == "lstm":
+        raise NotLive("{name} is an LSTM, which is not computed in the browser.", name=name)
+    computed = _COMPUTED | ({"causal": (True,)} if settings.get("architecture") == "decoder" else {})
+    given = {setting: settings.get(setting, values[0]) for setting, values in computed.items()}
+    if other := [f"{setting}={value}" for setting, value in given.items() if value not in computed[setting]]:
         raise NotLive("{name} has {other}, which is not computed in the browser.", name=name, other=", ".join(other))
     if size > MOST_WEIGHTS:
         raise NotLive(
@@ -156,6 +165,25 @@ _NUMBERS = {"F16", "F32"}  # that js/live/safetensors.js reads
 _TOKENIZERS = {"characters", "whitespace", "words", "subwords"}  # that js/live/tokenizer.js reads
 _WEIGHTS_SHARE, _REST = 0.93, 30_000  # what compression leaves of the weights, and of all that is small
 _FILES = {"config": CONFIG, "tokenizer": TOKENIZER, "weights": WEIGHTS}
+_MEANS = "means.safetensors"  # a tensor [d_head] for each head, by its kind, layer and number from 0
+
+
+def _means(translator: Translator) -> dict[str, bytes]:
+    """The mean output of every head over the sample of Probe, for the edit `mean`; nothing without such a sample."""
+    loaded = translator.loaded
+    try:
+        sample, _, _ = gather(default_choice(loaded.data_config), loaded, unheard)
+    except SampleError:  # the page then offers no such edit
+        return {}
+    config = loaded.model_config
+    heads = [
+        (kind, layer, head)
+        for kind in config.kinds
+        for layer in range(config.n_layers(kind))
+        for head in range(config.n_heads(kind))
+    ]
+    means = means_over(loaded, subsample(sample, SENTENCES), heads)
+    return {"means": save({f"{kind}.{layer}.{head}": means[kind, layer, head] for kind, layer, head in heads})}
 
 
 def _file(address: str, content: bytes) -> SiteFile:

@@ -34,7 +34,7 @@ from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS, ROOT
 
 OWN = {
-    "reverse": "headlight",
+    **dict.fromkeys(("reverse", "reverse-decoder"), "headlight"),
     "dates": "7 May 1998",
     "phrases-en-de": "good evening",
     **dict.fromkeys(("adjective-swap", "adjective-swap-unmasked"), "We buy blue cars"),
@@ -128,19 +128,19 @@ def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
     visit(page, site, model=name)
     box = page.get_by_role("textbox", name="Sentence")
     box.fill(sentence)
-    box.press("Enter")
+    page.get_by_role("button", name="Continue" if own.n_prompt else "Translate", exact=True).click()
     expect(page.locator(".answer .text")).to_have_text(own.text)
     answered(page)
     assert_same(page, own)
 
-    page.locator(".stepper .steps").press("Home")
+    page.locator(".stepper .steps").fill(f"{own.n_prompt + 1}")  # a decoder alone reads the sentence first
     page.locator(".options button").nth(1).click()
-    token = int(own.trace.top_ids[0][1])
-    forked = model.translate(sentence, DecodeConfig(), prefix=(token,))
+    prefix = (*own.path[: own.n_prompt], int(own.trace.top_ids[own.n_prompt][1]))
+    forked = model.translate(sentence, DecodeConfig(), prefix=prefix)
     expect(page.get_by_role("button", name="Back to the model’s own choice")).to_be_visible()
     answered(page)
     assert_same(page, forked)
-    assert f"path={token}" in page.url
+    assert f"path={'-'.join(map(str, prefix))}" in page.url
     page.get_by_role("button", name="Back to the model’s own choice").click()
     expect(page.locator(".answer .text")).to_have_text(own.text)
 

@@ -25,6 +25,7 @@ const browser = [
   "Worker",
   "addEventListener",
   "atob",
+  "btoa",
   "caches",
   "cancelAnimationFrame",
   "clearInterval",

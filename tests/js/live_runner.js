@@ -1,5 +1,5 @@
 // Runs the model of a folder as the browser does; tests/explorer/browser/test_live.py compares what it writes with PyTorch.
-// Standard input: { folder, rules, words, jobs }; standard output: one line of JSON a job.
+// Standard input: { folder, rules, words, means, jobs }; standard output: one line of JSON a job.
 
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
@@ -7,17 +7,18 @@ import { basename, join } from "node:path";
 
 import { cellOf } from "../../explorer/browser/js/live/cell.js";
 import { decode } from "../../explorer/browser/js/live/decode.js";
+import { withValues } from "../../explorer/browser/js/live/edit_values.js";
 import { editTap } from "../../explorer/browser/js/live/edits.js";
 import { detailsOf, machineOf, numbersOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
-import { argmax, best, EOS, outputRules, walk } from "../../explorer/browser/js/live/search.js";
+import { argmax, best, EOS, openingOf, outputRules, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
 import { originOf } from "../../explorer/browser/js/machine_origin.js";
 import { stopsOf } from "../../explorer/browser/js/machine_stops.js";
 import { placeOf, textOf } from "../../explorer/browser/js/machine_link.js";
 
-const { folder, rules, words, jobs } = JSON.parse(readFileSync(0, "utf8"));
+const { folder, rules, words, means, jobs } = JSON.parse(readFileSync(0, "utf8"));
 const read = (/** @type {string} */ name) => readFileSync(join(folder, name));
 const { buffer, byteOffset, byteLength } = read("model.safetensors");
 const weights = buffer.slice(byteOffset, byteOffset + byteLength);
@@ -28,7 +29,7 @@ const isVector = (/** @type {any} */ value) => ArrayBuffer.isView(value);
 const plain = (/** @type {any} */ value) =>
   isVector(value) ? [...value] : Array.isArray(value) ? value.map(plain) : value;
 
-const live = () => ({ name: basename(folder), trained: true, model, tokenizers: tokenizers() });
+const live = () => ({ name: basename(folder), trained: true, model, tokenizers: tokenizers(), means });
 let machine = /** @type {ReturnType<typeof live> | null} */ (null);
 /** A message with its arrays as text, so that each number is the very one. */
 const packed = (/** @type {{ header: object, arrays: Record<string, any> }} */ { header, arrays }) => ({
@@ -38,10 +39,14 @@ const packed = (/** @type {{ header: object, arrays: Record<string, any> }} */ {
   }),
 });
 
-/** What the model writes after a path, greedily. @param {any} start @param {number} limit @param {number[]} path */
-function written(start, limit, path, tap = (/** @type {string} */ _, /** @type {any} */ value) => value) {
+/** What the model writes after a source and a path, greedily. @param {number[]} source @param {number} limit @param {number[]} path */
+function written(source, limit, path, tap = (/** @type {string} */ _, /** @type {any} */ value) => value) {
   const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
-  return [...walk(step, start, outputRules(model.config), limit, path, argmax)];
+  const opening = openingOf(model.config, source);
+  const [rules, most] = [outputRules(model.config), limit + opening.length - 1];
+  return [...walk(step, model.start([...source, EOS], tap), rules, most, path, argmax, opening)].slice(
+    opening.length - 1,
+  );
 }
 
 /** Vectors in single precision, one after the other; or ids of tokens. @param {any} value */
@@ -58,7 +63,7 @@ const JOBS = {
     /** @type {Record<string, any>} */
     const points = {};
     const tap = (/** @type {string} */ point, /** @type {any} */ value) => (points[point] = value);
-    const steps = written(model.start([...source, EOS], tap), limit, [], tap);
+    const steps = written(source, limit, [], tap);
     return { path: steps.map(({ token }) => token), points };
   },
   // The same as the bytes of single precision, and what the model writes after another first token and with changed heads.
@@ -66,18 +71,18 @@ const JOBS = {
     /** @type {Record<string, string>} */
     const points = {};
     const tap = (/** @type {string} */ point, /** @type {any} */ value) => ((points[point] = value), value);
-    const start = model.start([...source, EOS], tap);
-    const own = written(start, limit, [], tap);
+    const own = written(source, limit, [], tap);
     for (const [name, value] of Object.entries(points)) points[name] = inBase64(value);
     const { target } = (machine ??= live()).tokenizers;
     const { config } = model;
     const edited = editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
     const other = best(own[0].logProbs, 2)[1];
-    const others = [written(start, most, [other]), written(model.start([...source, EOS], edited), most, [], edited)];
+    const others = [written(source, most, [other]), written(source, most, [], edited)];
     const [path, ...paths] = [own, ...others].map((steps) => steps.map(({ token }) => token));
     return { path, points, other, paths, texts: [path, ...paths].map((ids) => target.decode(ids)) };
   },
   decode: ({ text, request }) => decode(live(), text, request),
+  edited: ({ text, request }) => decode((machine ??= live()), text, withValues(machine, text, request)),
   machine: ({ text, request }) => packed(machineOf((machine ??= live()), text, request, words)),
   details: ({ text, request, step, opened }) =>
     packed(detailsOf((machine ??= live()), text, request, words, step, opened)),
@@ -95,10 +100,10 @@ const JOBS = {
     return { place, text: textOf(place) };
   },
   cell: ({ text, request, at }) => cellOf(live(), text, request, at),
-  // The sentence with which a cell is refused.
-  refusal(job) {
+  // The sentence with which a job is refused.
+  refusal({ of, ...job }) {
     try {
-      return JOBS.cell(job);
+      return JOBS[of](job);
     } catch (error) {
       return /** @type {Error} */ (error).message;
     }

@@ -4,7 +4,7 @@
 import { drawControls, drawPlaceTools, listenToControls } from "./desk_controls.js";
 import { drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
-import { added, editsOf, readChanges, writeChanges } from "./head_changes.js";
+import { added, editsOf, readChanges, WHOLE, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
 import { decodingOf, put } from "./store.js";
 import { formatView, parseView } from "./view_options.js";
@@ -119,7 +119,7 @@ async function open(D, query, page, isNew) {
 /** Opens a sentence of the user, or the first example of another model. @param {DeskState} D @param {string} model @param {string} text */
 async function begin(D, model, text) {
   const other = model !== D.card.name;
-  const whole = other ? [] : D.changes.filter(({ op }) => op !== "row"); // a row edited by hand belongs to one sentence
+  const whole = other ? [] : D.changes.filter(({ op }) => WHOLE.includes(op)); // the others belong to one sentence
   D.card = D.models.find(({ name }) => name === model) ?? D.card;
   const sentence = other && !text ? (D.card.examples[0]?.source ?? "") : text;
   Object.assign(D, {
@@ -138,10 +138,13 @@ function placeKept({ place: { kind, layer, head } }) {
   return Object.fromEntries(Object.entries({ kind, layer, head }).filter(([, value]) => value));
 }
 
-/** Computes and draws what the state says; returns whether it did, and nothing newer was asked meanwhile. @param {DeskState} D @param {boolean} isNew @returns {Promise<boolean>} */
-async function show(D, isNew) {
+/**
+ * Computes and draws what the state says, if nothing newer is asked meanwhile.
+ * @param {DeskState} D @param {boolean} isNew @param {(opened: Kept) => void} [computed] is told the answer before it is drawn
+ */
+async function show(D, isNew, computed) {
   const call = ++D.calls;
-  drawControls(D);
+  if (!computed) drawControls(D);
   problem(D, D.problems.join(" "));
   D.box.classList.add("busy");
   const later = setTimeout(() => loading(D, "Computing …", null), 400);
@@ -156,17 +159,16 @@ async function show(D, isNew) {
     const own = await answerTo(D, null);
     const opened = D.path ? await answerTo(D, D.path) : own;
     await prepareView(D, opened);
-    if (call !== D.calls) return false;
+    if (call !== D.calls) return;
     Object.assign(D, { own, opened });
+    computed?.(opened);
     D.find(".opened").hidden = false;
     D.turn += 1;
     drawControls(D);
     mount(D, opened);
     D.moved(queryOf(D), D.page, isNew);
-    return true;
   } catch (error) {
     if (call === D.calls) problem(D, [...D.problems, error instanceof Error ? error.message : `${error}`].join(" "));
-    return false;
   } finally {
     clearTimeout(later);
     if (call === D.calls) {
@@ -204,7 +206,7 @@ function mount(D, opened) {
     fork: (step, token) => void fork(D, step, token),
     explain: () => explain(D, "cell"),
     edit: ({ kind, layer, head, row, weights }) => {
-      D.changes = weights.length ? added(D.changes, { kind, layer, head, op: "row", row, weights }) : [];
+      D.changes = weights.length ? added(D.changes, { kind, layer, head, op: "row", row, weights, other: "" }) : [];
       void show(D, false);
     },
     go: (query, page) => void open(D, query, page, true),
@@ -263,13 +265,11 @@ async function fork(D, step, token) {
   D.path = [...from.path.slice(0, step - 1), token];
   D.place = { ...D.place, step: `${step}` };
   delete D.place.cell;
-  if (!(await show(D, true)) || !D.opened) return;
   const detail = `step ${step}: “${chosen}” (${(100 * probability).toFixed(1)}\u202f%) instead of “${instead}”`;
-  const { path, text } = D.opened;
-  if (!D.forks.some((other) => other.path.join() === path.join())) D.forks.push({ path, text, detail, step });
-  D.path = path;
-  drawControls(D);
-  D.moved(queryOf(D), D.page, false);
+  await show(D, true, ({ path, text }) => {
+    if (!D.forks.some((other) => other.path.join() === path.join())) D.forks.push({ path, text, detail, step });
+    D.path = path;
+  });
 }
 
 /** What is on screen, as the parameters of the app's addresses. @param {DeskState} D @returns {Query} */

@@ -3,6 +3,7 @@
 import { copyText } from "./clipboard.js";
 import { mapAsTable, saveFile } from "./desk_files.js";
 import { make, makeButton, say } from "./dom.js";
+import { titleOf } from "./desk_views.js";
 import { doubtOf } from "./doubt.js";
 import { added, changeName } from "./head_changes.js";
 import { summary } from "./method.js";
@@ -39,7 +40,7 @@ export function listenToControls(D, wanted) {
     choosePath(D, null);
   };
   for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (D.box.querySelectorAll(".edit button")))
-    button.onclick = () => changeHead(D, /** @type {"zero" | "uniform" | "row"} */ (button.value));
+    button.onclick = () => changeHead(D, /** @type {import("./head_changes.js").Op} */ (button.value));
   for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (D.box.querySelectorAll(".export button")))
     button.onclick = () => takeAway(D, button.value);
 }
@@ -59,7 +60,7 @@ function changeMethod(D, { name, value, type, min, max }) {
   choosePath(D, null);
 }
 
-/** Changes the head in view. @param {DeskState} D @param {"zero" | "uniform" | "row"} op */
+/** Changes the head in view. @param {DeskState} D @param {import("./head_changes.js").Op} op */
 function changeHead(D, op) {
   const { kind, layer, head, step, cell = "" } = D.place;
   const [row, key] = cell.split("-").map(Number);
@@ -72,6 +73,7 @@ function changeHead(D, op) {
     op,
     row: kind === "encoder" ? row || 1 : Number(step),
     weights: op === "row" ? Array.from({ length: keys }, (_, i) => (i === key - 1 ? 1000 : 0)) : [],
+    other: "",
   });
   actionsOf(D).show();
 }
@@ -109,6 +111,7 @@ export function drawControls(D) {
   // What the user is typing meanwhile stays.
   if (D.written !== D.text) text.value = D.written = D.text;
   /** @type {HTMLSelectElement} */ (find("[name=model]")).value = card.name;
+  say(find(".ask .primary"), titleOf("translate", card));
   say(find(".about summary"), card.story);
   say(find(".about p"), card.facts.slice(1).join(" "));
   find(".examples").replaceChildren(
@@ -135,7 +138,7 @@ export function drawControls(D) {
   say(choose, `Choose “${example?.offer}”`);
   choose.onclick = () => example && actionsOf(D).fork(example.step, example.token);
   const decoding = decodingOf(own.seq);
-  const doubt = decoding && !D.changes.length ? doubtOf(card, decoding) : "";
+  const doubt = decoding && !D.changes.length ? doubtOf(card, decoding, own.source) : "";
   say(find(".doubt"), doubt);
   find(".doubt").hidden = !doubt;
   drawChanges(D);
@@ -216,6 +219,8 @@ export function drawPlaceTools(D) {
   tools.hidden = D.page !== "attention" || !Number(head);
   if (tools.hidden) return;
   say(D.find(".which-head"), `${headTitle(/** @type {Kind} */ (kind), Number(layer), Number(head))}:`);
+  const mean = /** @type {HTMLButtonElement} */ (tools.querySelector("[value=mean]"));
+  mean.hidden = !D.card.files.means;
   const only = /** @type {HTMLButtonElement} */ (tools.querySelector("[value=row]"));
   only.disabled = !Number(cell.split("-")[1]);
   only.title = only.disabled ? "Choose a cell in the map first" : "The row looks at this key alone";

@@ -39,9 +39,9 @@ const isStepwise = ({ machine }) => /** @type {any} */ (machine).stepwise;
 
 /** The open block and the step, as the query says. @param {DeskState} D @param {Kept} opened */
 function placeInside({ place, machine }, { seq }) {
-  const steps = /** @type {Decoding} */ (decodingOf(seq)).target.tokens.length;
+  const { tokens, given } = /** @type {Decoding} */ (decodingOf(seq)).target;
   const known = /** @type {import("./machine_link.js").Machine} */ (machine);
-  return placeOf(place.block ?? "", Number(place.step) || 1, steps, known);
+  return placeOf(place.block ?? "", Number(place.step) || given + 1, tokens.length, known);
 }
 
 /** @param {DeskState} D @param {Kept} opened @param {Desk} desk @returns {import("./types").Source} */

@@ -9,7 +9,7 @@ import { mountStepper } from "./stepper.js";
 import { decodingOf, put } from "./store.js";
 import { parseView } from "./view_options.js";
 
-/** @import { Position } from "./structs" */
+/** @import { Position, SiteModel } from "./structs" */
 /** @import { Decoding } from "./types" */
 /** @typedef {import("./desk.js").DeskState} DeskState */
 /** @typedef {import("./desk.js").Kept} Kept */
@@ -21,6 +21,13 @@ import { parseView } from "./view_options.js";
 
 /** The template of each page. @type {Record<string, string>} */
 export const VIEWS = { translate: "stepper", attention: "heads", inside: "machine" };
+
+/** @type {Record<string, string>} */
+const TITLES = { translate: "Translate", attention: "Attention", inside: "Inside", lessons: "Lessons", class: "Class" };
+
+/** What a page is called; a decoder alone continues a text. @param {string} page @param {SiteModel} [card] */
+export const titleOf = (page, card) =>
+  page === "translate" && card && !card.shapes.encoder.layers ? "Continue" : TITLES[page];
 
 /** The content of a template of the page. @param {string} id */
 export const templateOf = (id) =>
@@ -121,7 +128,7 @@ function positionOf({ place, view, card, text }, { order, shapes, target, altern
   const [row, column] = (/^\d{1,6}-\d{1,6}$/.test(place.cell ?? "") ? place.cell : "0-0").split("-").map(Number);
   const steps = target.tokens.length;
   const word = card.examples.find(({ source }) => source === text)?.word ?? "";
-  let step = clamp(number(place.step) || openingStep(target.predicted, alternatives.probabilities, word), 1, steps);
+  let step = clamp(number(place.step) || openingStep(target, alternatives.probabilities, word), 1, steps);
   if (row && kind !== "encoder") step = Math.min(row, queries);
   return {
     kind,
@@ -134,13 +141,15 @@ function positionOf({ place, view, card, text }, { order, shapes, target, altern
   };
 }
 
-/** The step that predicts the word, else the closest race between two tokens; as `step_worth_seeing`. @param {string[]} predicted @param {number[][]} probabilities @param {string} word */
-function openingStep(predicted, probabilities, word) {
-  if (word && predicted.includes(word)) return predicted.indexOf(word) + 1;
-  const leads = probabilities.map((row) => {
-    const [first, second = -1] = [...row].sort((a, b) => b - a);
-    return first - second;
+/** The step that predicts the word, else the closest race between two tokens; as `step_worth_seeing`. @param {Decoding["target"]} target @param {number[][]} probabilities @param {string} word */
+function openingStep({ predicted, given }, probabilities, word) {
+  const first = Math.min(given, predicted.length - 1);
+  const found = word ? predicted.indexOf(word, first) : -1;
+  if (found >= 0) return found + 1;
+  const leads = probabilities.slice(first).map((row) => {
+    const [most, second = -1] = [...row].sort((a, b) => b - a);
+    return most - second;
   });
   const counted = leads.slice(0, Math.max(1, leads.length - 1));
-  return counted.indexOf(Math.min(...counted)) + 1;
+  return first + counted.indexOf(Math.min(...counted)) + 1;
 }

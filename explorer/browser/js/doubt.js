@@ -10,11 +10,14 @@ const MOST_NAMED = 4;
 const LONGEST_NAMED = 24; // characters
 const TINY = 2 ** -1022;
 
-/** A sentence, or "". @param {SiteModel} card @param {Decoding} decoding the model's own, without edits @returns {string} */
-export function doubtOf({ doubt }, { source, alternatives }) {
+/**
+ * A sentence, or "". @param {SiteModel} card @param {Decoding} decoding the model's own, without edits
+ * @param {import("./live/engine.js").Answer["source"]} source @returns {string}
+ */
+export function doubtOf({ doubt }, { alternatives }, source) {
   const reasons = [
-    ...unseen(source.unknown.map((i) => source.tokens[i])),
-    ...tooLong(doubt.longest, source.tokens.length - 1),
+    ...unseen(source.unknown),
+    ...tooLong(doubt.longest, source.length),
     ...unsure(doubt, alternatives.probabilities),
   ];
   return reasons.length ? `${doubt.data}, so do not trust the answer. ${reasons.join(" ")}` : "";
@@ -34,7 +37,8 @@ const tooLong = (longest, length) =>
 
 /** @param {SiteModel["doubt"]} doubt @param {number[][]} probabilities */
 function unsure({ low, usual, letters }, probabilities) {
-  const logs = probabilities.map((row) => Math.log(Math.max(TINY, ...row)));
+  // Rows of a prompt that the model was never trained to predict have none.
+  const logs = probabilities.filter((row) => row.length).map((row) => Math.log(Math.max(TINY, ...row)));
   const mean = Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length);
   if (mean >= (usual || low)) return [];
   const mostly = usual ? `; on its own data, it nearly always gives more than ${wholePercent(usual)}` : "";

@@ -4,22 +4,33 @@
 import { shortName } from "./names.js";
 
 /** @import { Kind } from "./types" */
-/** @typedef {{ kind: Kind, layer: number, head: number, op: "zero" | "uniform" | "row", row: number, weights: number[] }} HeadChange */
+/** @typedef {"zero" | "uniform" | "mean" | "row" | "pattern" | "output"} Op */
+/** @typedef {{ kind: Kind, layer: number, head: number, op: Op, row: number, weights: number[], other: string }} HeadChange `other`: the sentence that a pattern or output is taken from */
 
-const WORDS = { zero: "switched off", uniform: "made uniform", row: "edited by hand" };
-const ELSEWHERE = ["mean", "pattern", "output"]; // these need other sentences: only the app has them
-const [MOST_CHANGES, MOST_ROW] = [256, 512];
+/** @type {Record<Op, string>} */
+const WORDS = {
+  zero: "switched off",
+  uniform: "made uniform",
+  mean: "replaced by its mean",
+  row: "edited by hand",
+  pattern: "given the pattern of another sentence",
+  output: "given the output of another sentence",
+};
+/** The changes that apply to any sentence. @type {Op[]} */
+export const WHOLE = ["zero", "uniform", "mean"];
+const [MOST_CHANGES, MOST_ROW, MOST_OTHER] = [256, 512, 500];
 
 /** @param {HeadChange} change @returns {string} */
-export const changeName = ({ kind, layer, head, op, row }) =>
-  `${kind} ${shortName(layer, head)}${op === "row" ? `, row ${row}` : ""} ${WORDS[op]}`;
+export const changeName = ({ kind, layer, head, op, row, other }) =>
+  `${kind} ${shortName(layer, head)}${op === "row" ? `, row ${row}` : ""} ${WORDS[op]}${other && ` (${other})`}`;
 
 /** @param {HeadChange[]} changes @returns {string} */
 export const writeChanges = (changes) =>
   changes
-    .map(({ kind, layer, head, op, row, weights }) =>
-      [kind, layer, head, op, ...(op === "row" ? [row, weights.join("-")] : [])].join("."),
-    )
+    .map(({ kind, layer, head, op, row, weights, other }) => {
+      const values = op === "row" ? [row, weights.join("-")] : WHOLE.includes(op) ? [] : [inLetters(other)];
+      return [kind, layer, head, op, ...values].join(".");
+    })
     .join("~");
 
 /**
@@ -33,29 +44,50 @@ export function readChanges(text, shapes) {
   /** @type {string[]} */
   const problems = [];
   for (const part of text.split("~").filter(Boolean).slice(0, MOST_CHANGES)) {
-    const [kind, layer, head, op, row = "", weights = ""] = part.split(".");
-    const shape = shapes[/** @type {Kind} */ (kind)];
-    const counted = [layer, head].every((number) => /^[1-9]\d{0,3}$/.test(number));
-    const inModel = shape && counted && Number(layer) <= shape.layers && Number(head) <= shape.heads;
-    const values = op === "row" ? weights.split("-").map(Number) : [];
-    const isRow = /^[1-9]\d{0,3}$/.test(row) && /^\d{1,4}(-\d{1,4})*$/.test(weights) && values.length <= MOST_ROW;
-    const because = ELSEWHERE.includes(op)
-      ? "it needs other sentences, which only the app with Python has"
-      : inModel && (op === "zero" || op === "uniform" || (op === "row" && isRow && values.some(Boolean)))
-        ? ""
-        : "this model has no such head, or the change is not of the form cross.2.1.zero";
-    if (because) problems.push(`The link's edit '${part.slice(0, 60)}' is left out: ${because}.`);
+    const change = readChange(part);
+    const shape = change && shapes[change.kind];
+    if (shape && change.layer <= shape.layers && change.head <= shape.heads) changes = added(changes, change);
     else
-      changes = added(changes, {
-        kind: /** @type {Kind} */ (kind),
-        layer: Number(layer),
-        head: Number(head),
-        op: /** @type {HeadChange["op"]} */ (op),
-        row: Number(row),
-        weights: values,
-      });
+      problems.push(
+        `The link's edit '${part.slice(0, 60)}' is left out: this model has no such head, or the change is not of the form cross.2.1.zero.`,
+      );
   }
   return { changes, problems };
+}
+
+/** @param {string} part of an address @returns {HeadChange | null} */
+function readChange(part) {
+  const [kind, layer, head, op, ...values] = part.split(".");
+  if (![layer, head].every((number) => /^[1-9]\d{0,3}$/.test(number)) || !Object.hasOwn(WORDS, op)) return null;
+  const change = /** @type {HeadChange} */ ({ kind, layer: Number(layer), head: Number(head), op, row: 0, other: "" });
+  if (op === "row") {
+    const [row, weights = ""] = values;
+    const isRow = values.length === 2 && /^[1-9]\d{0,3}$/.test(row) && /^\d{1,4}(-\d{1,4})*$/.test(weights);
+    const numbers = weights.split("-").map(Number);
+    return isRow && numbers.length <= MOST_ROW && numbers.some(Boolean)
+      ? { ...change, row: Number(row), weights: numbers }
+      : null;
+  }
+  if (WHOLE.includes(change.op)) return values.length ? null : { ...change, weights: [] };
+  const other = values.length === 1 ? fromLetters(values[0]) : "";
+  return other.trim() && other.length <= MOST_OTHER ? { ...change, weights: [], other } : null;
+}
+
+/** A text as letters, digits, - and _. @param {string} text */
+const inLetters = (text) =>
+  btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+
+/** The text of such letters; "" if they are none. @param {string} letters */
+function fromLetters(letters) {
+  try {
+    const bytes = Uint8Array.from(atob(letters.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0));
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return "";
+  }
 }
 
 /** Adds a change; it replaces what it contradicts. @param {HeadChange[]} changes @param {HeadChange} change @returns {HeadChange[]} */
@@ -69,10 +101,11 @@ export function added(changes, change) {
 
 /** As the model's edits, which count from 0. @param {HeadChange[]} changes @returns {import("./live/edits.js").HeadEdit[]} */
 export const editsOf = (changes) =>
-  changes.map(({ kind, layer, head, op, row, weights }) => ({
+  changes.map(({ kind, layer, head, op, row, weights, other }) => ({
     kind,
     layer: layer - 1,
     head: head - 1,
     op,
-    ...(op === "row" && { row: row - 1, values: weights }),
+    ...(op === "row" && { row: row - 1, values: weights.map((weight) => weight / 1000) }),
+    ...(other && { other }),
   }));

@@ -2,7 +2,7 @@
 // app's parameters, and moves between pages without loading them again.
 
 import { mountDesk } from "./desk.js";
-import { VIEWS } from "./desk_views.js";
+import { titleOf, VIEWS } from "./desk_views.js";
 import { make, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
 import { editsOf, readChanges } from "./head_changes.js";
@@ -17,9 +17,6 @@ import { readMessage } from "./wire.js";
 /** @typedef {Record<string, string>} Query */
 /** @typedef {(address: string, progress: (bytes: number) => void) => Promise<Uint8Array>} Reader */
 /** @typedef {{ __headlightPack?: Uint8Array, __headlightSite?: SiteHeader, __headlightWorker: string }} Given */
-
-/** @type {Record<string, string>} */
-const TITLES = { translate: "Translate", attention: "Attention", inside: "Inside", lessons: "Lessons", class: "Class" };
 
 /** An element of the page. @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -51,6 +48,9 @@ export function start() {
 
 /** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, read: Reader, more: () => Promise<typeof import("./desk_more.js")>, first: { query: Query, page: string } }} About */
 
+/** The model that a query names. @param {SiteHeader} header @param {Query} query */
+const cardOf = ({ models }, { model }) => models.find(({ name }) => name === model) ?? models[0];
+
 /** @param {About} about */
 function startDesk({ header, places, engine, more, first }) {
   const { embed } = first.query;
@@ -63,7 +63,7 @@ function startDesk({ header, places, engine, more, first }) {
     moved: (query, page, isNew) => {
       places.write(embed ? { ...query, embed } : query, page, isNew);
       const { text = "" } = query;
-      document.title = [text, TITLES[page], "Headlight"].filter(Boolean).join(" · ");
+      document.title = [text, titleOf(page, cardOf(header, query)), "Headlight"].filter(Boolean).join(" · ");
       drawNavigation(header, places, query, page, (to) => void desk.open(desk.query(), to));
       byId("tour-button").hidden = page !== "translate";
     },
@@ -124,8 +124,9 @@ async function startLessons(about) {
 }
 
 /** Decodes the reader's own sentence, for a question about it. @param {SiteHeader} header @param {LiveEngine} engine @param {Query} query */
-async function readOwn({ models }, engine, { model, text, path, edit = "" }) {
-  const card = models.find(({ name }) => name === model) ?? models[0];
+async function readOwn(header, engine, query) {
+  const card = cardOf(header, query);
+  const { text, path, edit = "" } = query;
   await engine.open(card);
   const edits = editsOf(readChanges(edit, card.shapes).changes);
   const answer = await engine.decode(card.name, text, { path: path ? path.split("-").map(Number) : [], edits });
@@ -163,12 +164,15 @@ function once(load) {
  * Draws the links to the pages. Lessons and Class are documents of their own; between the others, `go` moves.
  * @param {SiteHeader} header @param {About["places"]} places @param {Query} query @param {string} page @param {(page: string) => void} [go]
  */
-function drawNavigation({ pages, root }, places, query, page, go) {
+function drawNavigation(header, places, query, page, go) {
+  const { pages, root } = header;
   const shown = root === null && page === "lessons" ? [] : pages;
   byId("pages").replaceChildren(
     ...shown.map((name) => {
       const ofDesk = name in VIEWS;
-      const link = Object.assign(make("a", "", TITLES[name]), { href: places.address(ofDesk ? query : {}, name) });
+      const link = Object.assign(make("a", "", titleOf(name, cardOf(header, query))), {
+        href: places.address(ofDesk ? query : {}, name),
+      });
       if (name === page) link.setAttribute("aria-current", "page");
       if (go && ofDesk)
         link.onclick = (event) => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import os
 import random
@@ -16,17 +17,29 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
+from safetensors.numpy import load
 
 from explorer.browser.payload import forms, header
 from explorer.browser.word_rules import word_rules
-from explorer.decoding.translator import Translator
+from explorer.decoding.head_change import Change
+from explorer.decoding.head_edits import edits_for
+from explorer.decoding.translator import InputError, Translation, Translator
+from explorer.files.live_site import live_model
+from explorer.probing.edit_effect import Means, from_another, means_over
+from explorer.probing.importance import SENTENCES as MEASURED
+from explorer.probing.reporting import unheard
+from explorer.probing.sample import default_choice, gather, subsample
 from model.checkpoint import load_model, stored_weights, write_weights
 from model.config import EOS, DecodeConfig, to_dict
 from model.data import get_task
 from model.data.scenes import scenes
+from model.decoder_only import DecoderOnly
 from model.decoding.search import greedy, output_rules
 from model.edits import HeadEdit, HeadEdits
+from model.points import Head
 from model.recording import PointRecorder
+from model.trace import kinds_of
 from model.transformer import Transformer
 from tests.paths import CHECKPOINTS, ROOT
 from tests.tiny import tiny_config, tiny_model
@@ -36,6 +49,7 @@ pytestmark = pytest.mark.skipif(NODE is None and os.environ.get("CI") != "true",
 
 SENTENCES = {
     "reverse": ("attention", "z"),
+    "reverse-decoder": ("attention", "zw"),
     "dates": ("12 March 2024", "3.4.1999"),
     "phrases-en-de": ("good morning",),
     "adjective-swap": ("I read red books", "she sees big houses"),
@@ -62,11 +76,12 @@ def rules() -> dict[str, Any]:
     return {lang: word_rules(lang) for lang in ("en", "de")}
 
 
-def run(folder: Path, jobs: Sequence[dict[str, Any]], words: object = None) -> list[Any]:
+def run(folder: Path, jobs: Sequence[dict[str, Any]], words: object = None, means: object = None) -> list[Any]:
     """What the browser's modules give for some jobs with the model of a folder, and what Python exports of it."""
     assert NODE is not None, "Node.js is needed to check the JavaScript"
-    given = json.dumps({"folder": str(folder), "rules": rules(), "words": words, "jobs": jobs}, default=vars)
-    done = subprocess.run([NODE, ROOT / "tests/js/live_runner.js"], input=given, capture_output=True, text=True)
+    given = {"folder": str(folder), "rules": rules(), "words": words, "means": means, "jobs": jobs}
+    command, text = [NODE, ROOT / "tests/js/live_runner.js"], json.dumps(given, default=vars)
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -75,13 +90,17 @@ def assert_points_agree(model: Transformer, source: list[int], found: dict[str, 
     """Every tensor within 1e-5 × max(1, its largest magnitude) of PyTorch's, and the same ids; the second first one."""
     recorder = PointRecorder()
     with torch.inference_mode():
-        state = model.start(torch.tensor([[*source, EOS]]), tap=recorder)
+        read, first = torch.tensor([[*source, EOS]]), None
+        if isinstance(model, DecoderOnly):
+            read, first = model.opening(read)
+        state = model.start(read, tap=recorder)
         steps = list(
             greedy(
                 lambda tokens, state: model.step(tokens, state, tap=recorder),
                 state,
                 limit=limit,
                 rules=output_rules(model.config),
+                first=first,
             )
         )
     assert found["path"] == [int(step.tokens[0]) for step in steps]
@@ -109,13 +128,13 @@ def test_every_tensor_of_a_shipped_model(name: str) -> None:
         assert_points_agree(loaded.transformer, source, points, 40)
 
 
-def hundred(name: str) -> list[str]:
+def hundred(translator: Translator) -> list[str]:
     """A hundred sentences for a model, which come with Headlight: of its test set, or scenes."""
-    if name.startswith("multi30k"):
-        found = [scene.english if name.endswith("en-de") else scene.german for scene in scenes()]
+    task = translator.loaded.data_config.task
+    if task.startswith("multi30k"):
+        found = [scene.english if task.endswith("en-de") else scene.german for scene in scenes()]
     else:
-        task = get_task(name.removesuffix("-unmasked"))
-        found = [example.source for example in task.splits["test"]]
+        found = [example.source for example in get_task(task).splits["test"]]
     return list(dict.fromkeys(found))[:100]
 
 
@@ -125,22 +144,23 @@ def hundred(name: str) -> list[str]:
 def test_a_hundred_sentences(name: str) -> None:
     """Ids, translations, forks and an edit are equal, and every tensor as above; nothing is excepted."""
     translator = Translator(load_model(CHECKPOINTS / name))
-    texts = hundred(name)
-    assert len(texts) >= (96 if name != "reverse" else 100)
-    edit = {"kind": "cross", "layer": 0, "head": 0, "op": "zero"}
-    loaded = translator.loaded
+    texts, loaded = hundred(translator), translator.loaded
+    assert len(texts) >= (100 if name.startswith("reverse") else 96)
+    config = loaded.model_config
+    edit = {"kind": config.kinds[-1], "layer": 0, "head": 0, "op": "zero"}
     sources = [list(loaded.source.encode(text).ids) for text in texts]
-    longest = loaded.model_config.max_positions
-    jobs = [
-        {"do": "answers", "source": source, "limit": 40, "most": min(2 * len(source) + 12, longest), "edits": [edit]}
-        for source in sources
-    ]
-    for text, source, found in zip(texts, sources, run(loaded.folder, jobs), strict=True):
+    prompts = [() if config.has_encoder else config.prompt(source)[1:] for source in sources]
+    jobs = []
+    for source in sources:
+        read = len(source) + 1 if config.has_encoder else len(config.prompt(source))
+        most = DecodeConfig().length_limit(read, config.max_positions)
+        jobs.append({"do": "answers", "source": source, "limit": 40, "most": most, "edits": [edit]})
+    for text, source, prompt, found in zip(texts, sources, prompts, run(loaded.folder, jobs), strict=True):
         second = assert_points_agree(loaded.transformer, source, found, 40)
         assert found["other"] == second, text
-        forked = translator.translate(text, DecodeConfig(), prefix=(second,))
+        forked = translator.translate(text, DecodeConfig(), prefix=(*prompt, second))
         edited = translator.translate(text, DecodeConfig(), edit=HeadEdits((_edit(edit),)))
-        assert found["paths"] == [list(each.path) for each in (forked, edited)], text
+        assert found["paths"] == [list(each.path[each.n_prompt :]) for each in (forked, edited)], text
         assert found["texts"] == [loaded.target.decode(found["path"]), forked.text, edited.text], text
 
 
@@ -158,7 +178,7 @@ def test_every_tensor_of_a_variant(variant: str, tmp_path: Path) -> None:
 EDITS = (
     {"kind": "cross", "layer": 0, "head": 1, "op": "zero"},
     {"kind": "encoder", "layer": 0, "head": 0, "op": "uniform"},
-    {"kind": "decoder", "layer": 0, "head": 1, "op": "row", "row": 2, "values": [1.0, 0.5, 0.5]},
+    {"kind": "decoder", "layer": 0, "head": 1, "op": "row", "row": 2, "values": [1.0, 0.5, 0.5] + [0.0] * 60},
 )
 REQUESTS: tuple[dict[str, Any], ...] = (
     {},
@@ -191,27 +211,78 @@ def differences(wanted: Any, found: Any, at: str = "") -> list[str]:
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_decoding_is_the_message_that_python_writes(name: str) -> None:
     translator = Translator(load_model(CHECKPOINTS / name))
-    # A decoder that is not causal reads all rows again at each step, so the weights of one row never fit.
-    requests = [each for each in REQUESTS if translator.loaded.model_config.causal or "edits" not in each]
-    asked = [(text, request) for text in SENTENCES[name] for request in requests]
+    config = translator.loaded.model_config
+    asked = []
+    for text, request in itertools.product(SENTENCES[name], REQUESTS):
+        edits = [edit for edit in request.get("edits", ()) if edit["kind"] in config.kinds]
+        # A decoder that is not causal reads all rows again at each step, so the weights of one row never fit.
+        if config.causal or not edits:
+            asked.append((text, {**request, "edits": edits}))
     jobs = [{"do": "decode", "text": text, "request": request} for text, request in asked]
     for (text, request), found in zip(asked, run(translator.loaded.folder, jobs), strict=True):
-        edits = HeadEdits(tuple(_edit(edit) for edit in request["edits"])) if "edits" in request else None
-        config = DecodeConfig(**request.get("method", {}))
-        shown = translator.translate(text, config, prefix=request.get("path", ()), edit=edits)
-        assert (found["text"], found["path"]) == (shown.text, list(shown.path))
+        edit = HeadEdits(tuple(_edit(edit) for edit in request["edits"])) if request["edits"] else None
+        method = DecodeConfig(**request.get("method", {}))
+        shown = translator.translate(text, method, prefix=request.get("path", ()), edit=edit)
+        assert_same_decoding(shown, found)
         beam = [
             {"path": list(each.path), "logProb": each.log_prob, "score": each.score, "finished": each.finished}
             for _, each in shown.hypotheses
         ]
         assert not differences(beam, found["hypotheses"])
-        assert not differences(json.loads(json.dumps(header(shown), default=vars)), found["header"])
-        for kind, given in found["maps"].items():
-            weights = shown.trace.weights(kind)
-            assert np.abs(weights - np.reshape(given["weights"], weights.shape)).max() <= 1e-5
-            assert given["mask"] == shown.trace.mask(kind).ravel().tolist()
-            wanted = json.loads(json.dumps(forms(shown.trace, kind), default=vars))
-            assert not differences(wanted, found["forms"][kind], kind)
+
+
+def assert_same_decoding(shown: Translation, found: dict[str, Any]) -> None:
+    assert (found["text"], found["path"]) == (shown.text, list(shown.path))
+    assert not differences(json.loads(json.dumps(header(shown), default=vars)), found["header"])
+    assert found["forms"].keys() == set(kinds_of(shown.trace))
+    for kind, given in found["maps"].items():
+        weights = shown.trace.weights(kind)
+        assert np.abs(weights - np.reshape(given["weights"], weights.shape)).max(initial=0) <= 1e-5
+        assert given["mask"] == shown.trace.mask(kind).ravel().tolist()
+    for kind, given in found["forms"].items():
+        wanted = json.loads(json.dumps(forms(shown.trace, kind, shown.unpredicted), default=vars))
+        assert not differences(wanted, given, kind)
+
+
+@pytest.mark.parametrize("name", ["reverse", "reverse-decoder"])
+def test_heads_replaced_by_their_mean_or_by_another_sentence_are_those_of_the_app(name: str) -> None:
+    """The means are those that came with the page, which are the app's; a pattern of another length is refused."""
+    translator, text, other = Translator(load_model(CHECKPOINTS / name)), "attention", "headlight"
+    loaded, config = translator.loaded, translator.loaded.model_config
+    model = live_model(CHECKPOINTS / name, translator)
+    stored = load(model.files[model.card.files["means"].address])
+    sample, _, _ = gather(default_choice(loaded.data_config), loaded, unheard)
+
+    def means(heads: Sequence[Head]) -> Means:
+        return means_over(loaded, subsample(sample, MEASURED), heads)
+
+    def taken(change: Change) -> NDArray[np.float32]:
+        donor, own = (translator.translate(each, DecodeConfig()) for each in (change.other, text))
+        return from_another(translator, donor, own, change)
+
+    def request(changes: Sequence[Change]) -> dict[str, Any]:
+        edits = [dict(zip(("kind", "layer", "head"), each.place, strict=True)) for each in changes]
+        more = [{"op": each.op, "other": each.other} for each in changes]
+        return {"edits": [edit | values for edit, values in zip(edits, more, strict=True)]}
+
+    all_changes = [
+        Change(kind, config.n_layers(kind), 1 + i % config.n_heads(kind), op, other="" if op == "mean" else other)
+        for kind in config.kinds
+        for i, op in enumerate(("mean", "pattern", "output"))
+    ]
+    sets = [*([change] for change in all_changes), all_changes]
+    long = Change(config.kinds[-1], 1, 1, "pattern", other="attentive reader")
+    jobs = [{"do": "edited", "text": text, "request": request(changes)} for changes in sets]
+    jobs.append({"do": "refusal", "of": "edited", "text": text, "request": request([long])})
+    *all_found, refused = run(loaded.folder, jobs, means={name: mean.tolist() for name, mean in stored.items()})
+    plain = translator.translate(text, DecodeConfig())
+    for changes, found in zip(sets, all_found, strict=True):
+        shown = translator.translate(text, DecodeConfig(), edit=edits_for(tuple(changes), config, means, taken))
+        assert shown.seq != plain.seq
+        assert_same_decoding(shown, found)
+    with pytest.raises(InputError) as reason:
+        taken(long)
+    assert refused == str(reason.value)
 
 
 def test_the_settings_of_decoding_are_those_of_python() -> None:

@@ -36,10 +36,14 @@ CHANGES = (
     "encoder.2.1.row.3.0-500~encoder.2.1.row.1.9-1~decoder.1.1.zero", "encoder.1.1.zero~encoder.1.1.row.1.1000",
     "cross.9.1.zero", "cross.1.9.zero", "cross.0.1.zero", "nobody.1.1.zero", "cross.1.1.explode", "cross.1.1.row.1.0-0",
     "cross.1.1.row.0.1", "cross.1.1", "~~", "cross.1.1.row.1.1-x", "cross.1.1.row.2",
+    "cross.1.1.mean~cross.1.2.pattern.R8O8dGUg4oCTIPCfmYI~cross.1.2.output.YT8-Pw", "cross.1.1.pattern",
+    "cross.1.1.mean.2", "cross.1.1.output.!!", "cross.1.1.output._w", "cross.1.1.output.IA",
+    "cross.1.1.zero~cross.1.1.output.YQ",
 )  # fmt: skip
 SENTENCES = {
     "multi30k-en-de": ("A dog runs.", "Quantum chromodynamics violates parity", "日本 dog", "the " * 60),
     "reverse": ("attention", "ATTENTION 7", "a" * 25),
+    "reverse-decoder": ("attention", "ATTENTION 7", "a" * 25),
     "adjective-swap": ("I read red books", "We discuss green zebras"),
 }
 
@@ -83,8 +87,10 @@ def test_the_page_doubts_what_the_app_doubts(name: str) -> None:
     said = 0
     for text in SENTENCES[name]:
         own = translator.translate(text, DecodeConfig())
-        [doubt] = answers([{"do": "doubt", "card": card, "decoding": header(own)}])
-        doubt, app = doubt.replace("\u202f", " "), domain.warning(own, get_task(name))
+        unknown = [token for token, unseen in zip(own.source.tokens, own.source.unknown, strict=True) if unseen]
+        source = {"length": len(own.source), "unknown": unknown}
+        [doubt] = answers([{"do": "doubt", "card": card, "decoding": header(own), "source": source}])
+        doubt, app = doubt.replace("\u202f", " "), domain.warning(own, get_task(translator.loaded.data_config.task))
         assert bool(doubt) <= bool(app), text
         for sentence in filter(None, doubt.split(". ")):
             assert sentence.rstrip(".") in app, text

@@ -94,7 +94,7 @@ def test_other_weights_have_another_address_and_another_version_of_the_service_w
     others = [live_model(tmp_path / "letters"), live_model(models / "words"), live_model(models / "hostile")]
     new = site_pages(others)
     gone = {re.sub("-[0-9a-f]{10}", "", address) for address in set(files) - set(new)}
-    assert gone == {"models/letters/model.safetensors"}
+    assert gone == {"models/letters/model.safetensors", "models/letters/means.safetensors"}
     kept = {address for address in files if files[address] == new.get(address)}
     assert set(files) - kept == {*DOCUMENTS, "service-worker.js", *(set(files) - set(new))}
     versions = [re.findall(r"([0-9a-f]{10})`", site["service-worker.js"].decode()) for site in (files, new)]

@@ -4,13 +4,14 @@ import { METHOD } from "../method.js";
 import { KINDS, SIDES } from "../names.js";
 import { editTap } from "./edits.js";
 import { formOf, spansOf } from "./maps.js";
-import { argmax, beamSearch, best, EOS, outputRules, sampler, SOS, UNK, walk } from "./search.js";
+import { argmax, beamSearch, best, EOS, openingOf, outputRules, sampler, UNK, walk } from "./search.js";
+import { largestOf } from "./vectors.js";
 
 /** @import { AttentionMap, Kind } from "../types" */
 /** @typedef {import("./transformer.js").Transformer} Transformer */
 /** @typedef {import("./transformer.js").Tap} Tap */
 /** @typedef {ReturnType<typeof import("./tokenizer.js").readTokenizers>} Tokenizers */
-/** @typedef {{ name: string, trained: boolean, model: Transformer, tokenizers: Tokenizers }} LiveModel */
+/** @typedef {{ name: string, trained: boolean, model: Transformer, tokenizers: Tokenizers, means: Record<string, Float32Array> }} LiveModel `means`: of the output of each head, by kind, layer and head */
 /** @typedef {import("../method.js").Method} Method */
 /** @typedef {{ path?: number[], method?: Partial<Method>, edits?: import("./edits.js").HeadEdit[] }} Request */
 
@@ -20,6 +21,7 @@ const BY = /** @type {const} */ ({ greedy: "chosen", sample: "drawn at random", 
 
 /**
  * Decode a text after the target ids of `path`, recording every head. A path that ends with <eos> is the whole target.
+ * A decoder alone reads the source itself, so a path has what each of its rows predicts: first the rest of the source.
  * @param {LiveModel} live @param {string} text @param {Request} request
  * @param {Tap} [watch] receives every intermediate, edited as it goes on
  */
@@ -33,24 +35,35 @@ export function decode(
   const { source, target } = tokenizers;
   const encoded = source.encode(text);
   if (!encoded.ids.length || !text.trim()) throw new Error("Type a sentence.");
-  if (encoded.ids.length + 1 > config.max_positions)
-    throw new Error(
-      `This model reads at most ${config.max_positions - 1} source tokens; this sentence has ${encoded.ids.length}.`,
-    );
-  const src = [...encoded.ids, EOS];
+  const longest = config.max_positions - (model.hasEncoder ? 1 : 2);
+  if (encoded.ids.length > longest)
+    throw new Error(`This model reads at most ${longest} source tokens; this sentence has ${encoded.ids.length}.`);
+  const src = model.hasEncoder ? [...encoded.ids, EOS] : [];
+  const prompt = openingOf(config, encoded.ids);
   const rules = outputRules(config);
   const how = { ...METHOD, ...method };
-  const most = Math.min(how.max_length || 2 * src.length + 10, config.max_positions);
-  let limit = Math.min(Math.max(most, path.length), config.max_positions);
-  let given = path.slice(0, limit);
+  const asked = path.length ? path : prompt.slice(1);
+  const others = prompt.slice(1).findIndex((id, i) => asked[i] !== id);
+  const opening = others < 0 ? prompt : prompt.slice(0, others + 1);
+  const before = opening.length - 1; // rows that lead to the rest of the prompt
+  const most = Math.min(how.max_length || 2 * (src.length || prompt.length) + 10, config.max_positions);
+  let limit = Math.min(Math.max(before + most, asked.length), config.max_positions);
+  let given = asked.slice(before, limit);
   /** @type {import("./search.js").Hypothesis[]} */
   let hypotheses = []; // of beam search
-  if (how.method === "beam" && given[given.length - 1] !== EOS) {
+  if (how.method === "beam" && given[given.length - 1] !== EOS && (model.hasEncoder || limit > asked.length)) {
     const tap = tapOf(edits, config);
     const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
-    hypotheses = beamSearch(step, model.start(src, tap), rules, limit, given, how);
-    given = hypotheses[0].path;
-    limit = Math.max(1, given.length); // a hypothesis that was cut off stays cut off
+    let state = model.start(src, tap);
+    // A decoder alone continues what it has read; the scores are those of what follows.
+    const read = model.hasEncoder ? opening : [...opening, ...given];
+    for (const token of read.slice(0, -1)) ({ state } = step(token, state));
+    const known = read.slice(1);
+    const prefix = model.hasEncoder ? given : [];
+    const found = beamSearch(step, state, rules, limit - known.length, prefix, how, read[read.length - 1]);
+    hypotheses = found.map((each) => ({ ...each, path: [...known, ...each.path] }));
+    given = hypotheses[0].path.slice(before);
+    limit = before + Math.max(1, given.length); // a hypothesis that was cut off stays cut off
   }
 
   const recorder = recording();
@@ -63,33 +76,49 @@ export function decode(
     once(`${[...state.tokens, token]}`, edited, (tap) => model.step(token, state, tap));
   const start = once("", edited, (tap) => model.start(src, tap));
   const choose = how.method === "sample" ? sampler(how.seed, how.temperature, how.top_k, how.top_p) : argmax;
-  const steps = [...walk(step, start, rules, limit, given, choose)];
+  const steps = [...walk(step, start, rules, limit, given, choose, opening)];
   const ids = steps.map(({ token }) => token);
-  const read = [SOS, ...ids.slice(0, -1)];
-  const tops = steps.map(({ logProbs }) => best(logProbs, Math.min(ALTERNATIVES, logProbs.length)));
-  const specials = { tokens: [target.label(EOS)], words: [-1] };
+  const read = [opening[0], ...ids.slice(0, -1)];
+  const ranked = steps.map(({ logProbs }) => rankedOnce(logProbs));
+  const tops = ranked.map(({ top }) => top);
+  const own = { tokens: encoded.tokens, words: encoded.words };
+  const ending = { tokens: [target.label(EOS)], words: [-1] };
+  // A prompt that was read as it was typed is labelled as it was typed; its words are counted before those that follow.
+  const typed =
+    !model.hasEncoder && config.separator && before + 1 >= own.tokens.length ? own : { tokens: [], words: [] };
+  const rest = read.slice(typed.tokens.length);
+  const shift = Math.max(-1, ...typed.words) + 1;
+  const words = target.wordsOf([...rest, ids[ids.length - 1]]).slice(0, -1);
   const sides = {
-    source: { tokens: [...encoded.tokens, ...specials.tokens], words: [...encoded.words, -1] },
-    target: { tokens: read.map(target.label), words: [-1, ...target.wordsOf(ids).slice(0, -1)] },
+    source: model.hasEncoder ? joined(own, ending) : { tokens: [], words: [] },
+    target: joined(typed, {
+      tokens: rest.map(target.label),
+      words: words.map((word) => (word < 0 ? word : word + shift)),
+    }),
   };
   const predicted = ids.map(target.label);
+  const untaught = config.separator ? before : 0; // rows in which the model was never trained to predict
   const maps = /** @type {Record<Kind, AttentionMap>} */ (
     Object.fromEntries(KINDS.map((kind) => [kind, recorder.map(kind, sides, src.length, ids.length)]))
   );
+  const present = KINDS.filter((kind) => maps[kind].layers);
   const subwords = Object.values(sides).some(({ words }) => spansOf(words).length < words.length);
-  const chosen = tops.flatMap((top, row) => (top[0] === ids[row] ? [] : [row]));
+  const chosen = tops.flatMap((top, row) => (row < before || top[0] === ids[row] ? [] : [row]));
+  /** @template T @param {(top: number[], row: number) => T} what @returns {(T | never[])[]} */
+  const offered = (what) => tops.map((top, row) => (row < untaught ? [] : what(top, row)));
   const probability = (/** @type {number} */ logProb) => Math.fround(Math.exp(logProb));
   return {
     path: ids,
     hypotheses,
-    text: target.decode(ids),
+    text: target.decode(ids.slice(before)),
+    source: { length: encoded.ids.length, unknown: unknown(encoded.ids).map((i) => encoded.tokens[i]) },
     maps,
-    forms: Object.fromEntries(KINDS.map((kind) => [kind, formsOf(maps[kind], sides, predicted, subwords)])),
+    forms: Object.fromEntries(present.map((kind) => [kind, formsOf(maps[kind], sides, predicted, subwords, untaught)])),
     header: {
       model: name,
       trained,
       edits: edits.map(described),
-      source: { ...sides.source, unknown: encoded.ids.flatMap((id, i) => (id === UNK ? [i] : [])) },
+      source: { ...sides.source, unknown: unknown(src) },
       target: {
         ...sides.target,
         predicted,
@@ -97,14 +126,14 @@ export function decode(
         probabilities: steps.map(({ logProbs, token }) => probability(logProbs[token])),
         chosen,
         by: path.length ? "chosen" : BY[how.method],
-        given: 0,
+        given: before,
       },
       alternatives: {
-        tokens: tops.map((top) => top.map(target.label)),
-        ids: tops,
-        probabilities: tops.map((top, row) => top.map((id) => probability(steps[row].logProbs[id]))),
+        tokens: offered((top) => top.map(target.label)),
+        ids: offered((top) => top),
+        probabilities: offered((top, row) => top.map((id) => probability(steps[row].logProbs[id]))),
       },
-      heat: { temperatures: TEMPERATURES, log_sums: steps.map(({ logProbs }) => logSums(logProbs)) },
+      heat: { temperatures: TEMPERATURES, log_sums: ranked.map(({ sums }) => sums) },
       diagram: diagramOf(config),
       checks: checksOf(Object.values(maps)),
       shapes: Object.fromEntries(
@@ -118,6 +147,12 @@ export function decode(
   };
 }
 
+/** The places of the tokens that the model does not know. @param {number[]} ids */
+const unknown = (ids) => ids.flatMap((id, i) => (id === UNK ? [i] : []));
+
+/** One side after another. @template {{ tokens: string[], words: number[] }} S @param {S} one @param {S} other */
+const joined = (one, other) => ({ tokens: [...one.tokens, ...other.tokens], words: [...one.words, ...other.words] });
+
 /** The tap of some edits. @param {import("./edits.js").HeadEdit[]} edits @param {import("./live.d.ts").ModelConfig} config @returns {Tap} */
 export const tapOf = (edits, config) =>
   editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
@@ -126,9 +161,20 @@ export const tapOf = (edits, config) =>
 const described = ({ kind, layer, head, op, row }) =>
   `${kind} layer ${layer + 1} head ${head + 1}: ${op}${row === undefined ? "" : ` row ${row + 1}`}`;
 
+/** @type {WeakMap<Float32Array, { top: number[], sums: number[] }>} */
+const rankings = new WeakMap();
+
+/** The likeliest tokens of a step and its sums, which a fork that keeps the step need not compute again. @param {Float32Array} logProbs */
+function rankedOnce(logProbs) {
+  const known = rankings.get(logProbs);
+  const found = known ?? { top: best(logProbs, Math.min(ALTERNATIVES, logProbs.length)), sums: logSums(logProbs) };
+  if (!known) rankings.set(logProbs, found);
+  return found;
+}
+
 /** ln Σ p^(1/T) at each of `TEMPERATURES`, 0 at temperature 1. @param {Float32Array} logProbs */
 function logSums(logProbs) {
-  const largest = logProbs.reduce((most, value) => Math.max(most, value), -Infinity);
+  const largest = largestOf(logProbs);
   const sums = TEMPERATURES.map(() => 0);
   for (const value of logProbs) {
     // Powers of p^(1/3) cost a fraction of an exponential each.
@@ -147,22 +193,22 @@ function logSums(logProbs) {
   return sums.map((sum, i) => (TEMPERATURES[i] === 1 ? 0 : Math.fround(Math.log(sum) + largest / TEMPERATURES[i])));
 }
 
-/** What a model computed last for a source and edits: each step by its tokens, with the weights recorded in it. @type {WeakMap<Transformer, { of: string, steps: Map<string, { value: any, weights: [string, any][] }> }>} */
+/** What a model computed for the last source and its edits: each step by its tokens, with the weights recorded in it. @type {WeakMap<Transformer, { of: string, steps: Map<string, { value: any, weights: [string, any][] }> }>} */
 const last = new WeakMap();
+const MOST_STEPS = 100;
 
 /**
- * What the last decoding of the same source computed is taken from it: a fork computes only what follows.
+ * What decodings of the same source computed is taken from them: a fork, or the way back, computes only what is new.
  * @param {Transformer} model @param {string} of the source and its edits, or "" to compute everything
  * @param {(point: string, value: any) => void} record receives all weights, taken over or not
  */
 function computedOnce(model, of, record) {
   const before = last.get(model);
-  const known = of && before?.of === of ? before.steps : new Map();
-  const steps = new Map();
+  const steps = of && before?.of === of && before.steps.size < MOST_STEPS ? before.steps : new Map();
   if (of) last.set(model, { of, steps });
   /** @template T @param {string} name @param {Tap} tap @param {(tap: Tap) => T} compute @returns {T} */
   return (name, tap, compute) => {
-    let one = known.get(name);
+    let one = steps.get(name);
     if (!one) {
       /** @type {[string, any][]} */
       const weights = [];
@@ -172,8 +218,8 @@ function computedOnce(model, of, record) {
         return found;
       });
       one = { value, weights };
+      steps.set(name, one);
     }
-    steps.set(name, one);
     for (const [point, found] of one.weights) record(point, found);
     return one.value;
   };
@@ -234,29 +280,42 @@ function recording() {
   };
 }
 
-/** @param {AttentionMap} map @param {Record<"source" | "target", { tokens: string[], words: number[] }>} sides @param {string[]} predicted @param {boolean} subwords */
-function formsOf(map, sides, predicted, subwords) {
+/** @param {AttentionMap} map @param {Record<"source" | "target", { tokens: string[], words: number[] }>} sides @param {string[]} predicted @param {boolean} subwords @param {number} untaught rows without a prediction */
+function formsOf(map, sides, predicted, subwords, untaught) {
   const [queries, keys] = SIDES[map.kind];
   const single = (/** @type {string[]} */ tokens) => spansOf(tokens.map(() => -1));
   const tokens = { rows: map.rows, columns: map.columns, predicted: map.kind === "encoder" ? [] : predicted };
   const alone = single(map.rows);
-  const forms = { tokens: formOf(map, { ...tokens, words: alone }, alone, single(map.columns)) };
+  /** @type {(...given: Parameters<typeof formOf>) => import("../structs").FormOfMap} */
+  const labelled = (...given) => {
+    const form = formOf(...given);
+    return { ...form, predicted: form.predicted.map((label, i) => (form.row_spans[i][1] > untaught ? label : "")) };
+  };
+  const forms = { tokens: labelled(map, { ...tokens, words: alone }, alone, single(map.columns)) };
   if (!subwords) return forms;
   const columns = spansOf(sides[keys].words);
   const { words } = sides[queries];
   const labels = { ...tokens, words: spansOf(words) };
   return {
     ...forms,
-    words: formOf(map, labels, labels.words, columns),
-    ...(map.kind !== "encoder" && { "words-next": formOf(map, labels, spansOf([...words.slice(1), -1]), columns) }),
+    words: labelled(map, labels, labels.words, columns),
+    ...(map.kind !== "encoder" && { "words-next": labelled(map, labels, spansOf([...words.slice(1), -1]), columns) }),
   };
 }
 
 /** @param {import("./live.d.ts").ModelConfig} config */
-const diagramOf = (config) => ({
-  encoder: Array.from({ length: config.n_encoder_layers }, () => ["encoder", "feed_forward"]),
-  decoder: Array.from({ length: config.n_decoder_layers }, () => ["decoder", "cross", "feed_forward"]),
-  heads: { encoder: config.n_encoder_heads, decoder: config.n_decoder_heads, cross: config.n_decoder_heads },
+const diagramOf = (config, both = config.architecture !== "decoder") => ({
+  encoder: Array.from({ length: both ? config.n_encoder_layers : 0 }, () => ["encoder", "feed_forward"]),
+  decoder: Array.from({ length: config.n_decoder_layers }, () => [
+    "decoder",
+    ...(both ? ["cross"] : []),
+    "feed_forward",
+  ]),
+  heads: {
+    ...(both && { encoder: config.n_encoder_heads }),
+    decoder: config.n_decoder_heads,
+    ...(both && { cross: config.n_decoder_heads }),
+  },
   norm: config.norm_first ? "pre" : "post",
   positions: config.positions,
 });

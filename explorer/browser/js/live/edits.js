@@ -1,9 +1,10 @@
 // Changes to heads: a tap that returns other weights or outputs than it was given. As model/edits.py.
 
 /** @typedef {import("./transformer.js").Tap} Tap */
-/** @typedef {{ kind: "encoder" | "decoder" | "cross", layer: number, head: number, op: string, row?: number, values?: number[] | number[][] }} HeadEdit counted from 0 */
+/** @typedef {{ kind: "encoder" | "decoder" | "cross", layer: number, head: number, op: string, row?: number, values?: number[] | number[][], other?: string }} HeadEdit counted from 0; `other`: the sentence that a pattern or output is taken from */
 
-const scopeOf = (/** @type {HeadEdit} */ { kind, layer }) =>
+/** The name of a block of attention in points. */
+export const scopeOf = (/** @type {HeadEdit} */ { kind, layer }) =>
   kind === "cross" ? `decoder.${layer}.cross_attn` : `${kind}.${layer}.self_attn`;
 
 /** Make a tap that applies edits for one decoding; `heads` tells how many heads a kind has. @param {HeadEdit[]} edits @param {(kind: string) => number} heads @returns {Tap} */

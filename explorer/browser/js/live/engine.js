@@ -3,8 +3,10 @@
 import { KINDS } from "../names.js";
 import { cellOf } from "./cell.js";
 import { decode } from "./decode.js";
+import { withValues } from "./edit_values.js";
 import { detailsOf, machineOf, numbersOf } from "./machine.js";
 import { readModel } from "./model.js";
+import { readTensors } from "./safetensors.js";
 import { sha256 } from "./sha256.js";
 import { readTokenizers } from "./tokenizer.js";
 
@@ -12,8 +14,8 @@ import { readTokenizers } from "./tokenizer.js";
 /** @typedef {import("./decode.js").LiveModel} LiveModel */
 /** @typedef {import("./decode.js").Request} Request */
 /** @typedef {{ bytes: Uint8Array<ArrayBuffer>, sha256: string }} ModelFile the bytes in a buffer of their own */
-/** @typedef {{ name: string, trained: boolean, files: Record<"config" | "tokenizer" | "weights", ModelFile>, rules: Record<string, ModelFile> }} ModelFiles */
-/** @typedef {{ message: Message, path: number[], text: string, hypotheses: { path: number[], text: string, score: number, logProb: number, finished: boolean }[] }} Answer */
+/** @typedef {{ name: string, trained: boolean, files: Record<"config" | "tokenizer" | "weights", ModelFile> & { means?: ModelFile }, rules: Record<string, ModelFile> }} ModelFiles */
+/** @typedef {{ message: Message, path: number[], text: string, source: { length: number, unknown: string[] }, hypotheses: { path: number[], text: string, score: number, logProb: number, finished: boolean }[] }} Answer */
 
 /** Returns an engine without models. */
 export function createEngine() {
@@ -22,9 +24,12 @@ export function createEngine() {
   /** @type {Map<string, any>} what Python says of a model's machine */
   const words = new Map();
   const find = (/** @type {string} */ name) => /** @type {LiveModel} */ (models.get(name));
+  /** What a request is about: the model, the text, and the request with the values of its edits. @param {string} name @param {string} text @param {Request} request @returns {[LiveModel, string, Request]} */
+  const about = (name, text, request) => [find(name), text, withValues(find(name), text, request)];
   return {
     /** Reads the files of a model. @param {ModelFiles} given */
     async open({ name, trained, files, rules }) {
+      const means = files.means ? readTensors((await checked(files.means)).buffer) : {};
       const texts = Object.entries(rules).map(async ([lang, file]) => [lang, await parsed(file)]);
       const [config, tokenizer, weights, ...words] = await Promise.all([
         parsed(files.config),
@@ -33,7 +38,8 @@ export function createEngine() {
         ...texts,
       ]);
       const model = readModel(config.model, weights.buffer);
-      models.set(name, { name, trained, model, tokenizers: readTokenizers(tokenizer, Object.fromEntries(words)) });
+      const tokenizers = readTokenizers(tokenizer, Object.fromEntries(words));
+      models.set(name, { name, trained, model, tokenizers, means });
     },
 
     /** Takes what Python says of a model's machine; returns its blocks. @param {string} name @param {ModelFile} file */
@@ -43,34 +49,37 @@ export function createEngine() {
     },
 
     /** The machine of a decoding, whose whole path is given. @param {string} name @param {string} text @param {Request} request @returns {Message} */
-    machine: (name, text, request) => machineOf(find(name), text, request, words.get(name)),
+    machine: (name, text, request) => machineOf(...about(name, text, request), words.get(name)),
 
     /** The numbers of an opened block. @param {string} name @param {string} text @param {Request} request @param {number} step @param {import("../structs").Opened} opened @returns {Message} */
-    details: (name, text, request, step, opened) => detailsOf(find(name), text, request, words.get(name), step, opened),
+    details: (name, text, request, step, opened) =>
+      detailsOf(...about(name, text, request), words.get(name), step, opened),
 
     /** Numbers by place. @param {string} name @param {string} text @param {Request} request @param {number} step @param {import("../structs").TensorSlice[]} slices @returns {Message} */
-    numbers: (name, text, request, step, slices) => numbersOf(find(name), text, request, words.get(name), step, slices),
+    numbers: (name, text, request, step, slices) =>
+      numbersOf(...about(name, text, request), words.get(name), step, slices),
 
     /** The numbers from which one weight follows. @param {string} name @param {string} text @param {Request} request @param {Parameters<typeof cellOf>[3]} at @returns {Message} */
-    cell: (name, text, request, at) => cellOf(find(name), text, request, at),
+    cell: (name, text, request, at) => cellOf(...about(name, text, request), at),
 
     /** Decodes a text: the message of the decoding, for the store, and its path and text. @param {string} name @param {string} text @param {Request} request @returns {Answer} */
     decode(name, text, request) {
-      const live = find(name);
-      const found = decode(live, text, request);
+      const found = decode(...about(name, text, request));
       /** @type {Message["arrays"]} */
       const arrays = {};
-      for (const kind of KINDS) {
+      for (const kind of KINDS.filter((each) => found.maps[each].layers)) {
         const { layers, heads, queries, keys, weights, mask } = found.maps[kind];
         arrays[kind] = { values: /** @type {Float32Array} */ (weights), shape: [layers, heads, queries, keys] };
         arrays[`${kind}.mask`] = { values: mask, shape: [queries, keys] };
       }
-      const { target } = live.tokenizers;
+      const { target } = find(name).tokenizers;
+      const { given } = found.header.target;
       return {
         message: { header: { decoding: found.header, forms: found.forms }, arrays },
         path: found.path,
         text: found.text,
-        hypotheses: found.hypotheses.map((each) => ({ ...each, text: target.decode(each.path) })),
+        source: found.source,
+        hypotheses: found.hypotheses.map((each) => ({ ...each, text: target.decode(each.path.slice(given)) })),
       };
     },
   };

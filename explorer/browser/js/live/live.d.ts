@@ -2,7 +2,8 @@
 export interface ModelConfig {
   src_vocab_size: number;
   tgt_vocab_size: number;
-  architecture: "transformer" | "lstm";
+  architecture: "transformer" | "decoder" | "lstm";
+  separator: boolean;
   d_model: number;
   d_ff: number;
   n_encoder_layers: number;

@@ -2,7 +2,7 @@
 // What they say of the model whatever it reads comes from Python (machine_model.py, `exported`).
 
 import { ALTERNATIVES, tapOf } from "./decode.js";
-import { allowedLogProbs, best, EOS, outputRules, SOS } from "./search.js";
+import { allowedLogProbs, best, EOS, openingOf, outputRules } from "./search.js";
 
 /** @import { MachineBlock, MachineOpened, MachinePicture, Numbers } from "../types" */
 /** @import { MachineDetails, MachineMessage, MachineWords } from "../structs" */
@@ -27,8 +27,8 @@ let latest = { runs: [] };
  * @returns {{ header: MachineMessage, arrays: Record<string, Numbers> }}
  */
 export function machineOf(live, text, request, { machine }) {
-  const runs = recorded(live, text, request);
-  const sources = runs[0]["src.embedding"].length;
+  const runs = runsOf(live, text, request);
+  const sources = runs[0]["src.embedding"]?.length ?? 0;
   /** @type {Record<string, MachinePicture>} */
   const pictures = {};
   /** @type {Vector[]} */
@@ -62,7 +62,7 @@ export function machineOf(live, text, request, { machine }) {
  * @returns {{ header: MachineDetails, arrays: Record<string, Numbers> }}
  */
 export function detailsOf(live, text, request, words, step, opened) {
-  const runs = recorded(live, text, request);
+  const runs = runsOf(live, text, request);
   const run = runs[step ? step - 1 : runs.length - 1];
   const block = words.machine.blocks.find(({ name }) => name === opened.block);
   if (!block || !run) throw new Error(`There is no block ${opened.block} at step ${step}.`);
@@ -98,7 +98,7 @@ export function detailsOf(live, text, request, words, step, opened) {
  * @returns {{ header: import("../structs").MachineNumbers, arrays: Record<string, Numbers> }}
  */
 export function numbersOf(live, text, request, words, step, slices) {
-  const runs = recorded(live, text, request);
+  const runs = runsOf(live, text, request);
   const run = runs[step ? step - 1 : runs.length - 1];
   const found = slices.map(({ name, head, row, rows, column, columns }) => {
     const cut = rowsOf(live, run, words, name, head).slice(row, row + rows);
@@ -135,7 +135,7 @@ function rowsOf({ model }, run, { machine }, name, head) {
  * The run over the whole path, or for a decoder that is not causal, a run for each step.
  * @param {LiveModel} live @param {string} text @param {Request} request @returns {Run[]}
  */
-function recorded(live, text, { path = [], edits = [] }) {
+export function runsOf(live, text, { path = [], edits = [] }) {
   const of = JSON.stringify([text, path, edits]);
   if (latest.live === live && latest.of === of) return latest.runs;
   const { model, tokenizers } = live;
@@ -144,11 +144,13 @@ function recorded(live, text, { path = [], edits = [] }) {
     (run[point] = edit(point, value));
   /** @type {Run} */
   const source = {};
-  const start = model.start([...tokenizers.source.encode(text).ids, EOS], tapInto(source));
+  const ids = tokenizers.source.encode(text).ids;
+  const [first] = openingOf(model.config, ids);
+  const start = model.start([...ids, EOS], tapInto(source));
   const lengths = model.config.causal ? [path.length] : path.map((_, i) => i + 1);
   const runs = lengths.map((length) => {
     const run = { ...source };
-    model.read([SOS, ...path.slice(0, length - 1)], start, tapInto(run));
+    model.read([first, ...path.slice(0, length - 1)], start, tapInto(run));
     return run;
   });
   latest = { live, of, runs };

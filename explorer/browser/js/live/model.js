@@ -7,6 +7,7 @@ import { Transformer } from "./transformer.js";
 
 /** Settings that older folders do not have. */
 const EARLIER = {
+  separator: true,
   attention_gate: false,
   embedding_factor: 0,
   banned_tokens: [],
@@ -20,13 +21,12 @@ const EARLIER = {
  */
 export function readModel(settings, weights) {
   const config = /** @type {ModelConfig} */ ({ ...EARLIER, ...settings });
-  if (config.architecture !== "transformer")
-    throw new Error("This model is an LSTM, which is not computed in the browser.");
+  if (config.architecture === "lstm") throw new Error("This model is an LSTM, which is not computed in the browser.");
   const tensors = readTensors(weights);
   const model = new Transformer(config, tensors);
   const { d_model: width, src_vocab_size: source, tgt_vocab_size: target } = config;
   for (const [name, size] of [
-    ["src_embedding.weight", source * width],
+    ...(model.hasEncoder ? [["src_embedding.weight", source * width]] : []),
     ["tgt_embedding.weight", target * width],
     ["output.weight", target * width],
   ])

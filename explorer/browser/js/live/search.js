@@ -1,10 +1,10 @@
 // Search over a step function: greedy, sampling, beam search, and paths that are given. As model/decoding/search.py.
 
-import { logSoftmax } from "./vectors.js";
+import { largestOf, logSoftmax } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./transformer.js").DecodeState} DecodeState */
-/** @typedef {(token: number, state: DecodeState) => { logits: Vector, state: DecodeState }} Step */
+/** @typedef {(token: number, state: DecodeState) => { logits: Vector, state: DecodeState, logProbs?: Vector }} Step `logProbs`: those of the same step before */
 /** @typedef {{ never: number[], first: number }} Rules ids never predicted; the id that must come first, or 0 */
 /** @typedef {{ token: number, logProbs: Vector, forced: boolean }} PathStep */
 /** @typedef {{ path: number[], logProb: number, score: number, finished: boolean }} Hypothesis */
@@ -13,6 +13,15 @@ export const [PAD, SOS, EOS, UNK] = [0, 1, 2, 3];
 
 /** The rules of a model. @param {import("./live.d.ts").ModelConfig} config @returns {Rules} */
 export const outputRules = (config) => ({ never: [PAD, SOS, ...config.banned_tokens], first: config.first_token });
+
+/**
+ * What the decoder reads before it predicts a token of its own: <sos>, or the source if there is no encoder.
+ * @param {import("./live.d.ts").ModelConfig} config @param {number[]} source without <eos> @returns {number[]}
+ */
+export function openingOf({ architecture, separator }, source) {
+  if (architecture !== "decoder" || (!separator && !source.length)) return [SOS];
+  return separator ? [...source, EOS, SOS] : source;
+}
 
 /** Log-softmax over the tokens that may be predicted; others are -Infinity. @param {Vector} logits @param {Rules} rules @param {boolean} first @returns {Vector} */
 export function allowedLogProbs(logits, rules, first) {
@@ -23,21 +32,23 @@ export function allowedLogProbs(logits, rules, first) {
 }
 
 /** The index of the largest number, the first one of several. @param {Vector} numbers @returns {number} */
-export const argmax = (numbers) => numbers.reduce((best, value, i) => (value > numbers[best] ? i : best), 0);
+export const argmax = (numbers) => numbers.indexOf(largestOf(numbers));
 
 /**
  * Read token by token until <eos> or `limit` tokens: those of `prefix` first, then what `choose` chooses.
  * @param {Step} step @param {DecodeState} state @param {Rules} rules @param {number} limit @param {number[]} prefix
- * @param {(logProbs: Vector) => number} choose @returns {Generator<PathStep>}
+ * @param {(logProbs: Vector) => number} choose @param {number[]} opening what is read before; it counts as steps, too
+ * @returns {Generator<PathStep>}
  */
-export function* walk(step, state, rules, limit, prefix = [], choose = argmax) {
-  let token = SOS;
-  for (let index = 0; index < limit && (index === 0 || token !== EOS); index++) {
+export function* walk(step, state, rules, limit, prefix = [], choose = argmax, opening = [SOS]) {
+  const [start, given] = [opening.length - 1, [...opening.slice(1), ...prefix]];
+  let token = opening[0];
+  for (let index = 0; index < limit && (index <= start || token !== EOS); index++) {
     const next = step(token, state);
     state = next.state;
-    const logProbs = allowedLogProbs(next.logits, rules, index === 0);
-    const forced = index < prefix.length;
-    token = forced ? prefix[index] : choose(logProbs);
+    const logProbs = (next.logProbs ??= allowedLogProbs(next.logits, rules, index === start));
+    const forced = index < given.length;
+    token = forced ? given[index] : choose(logProbs);
     yield { token, logProbs, forced };
   }
 }
@@ -85,16 +96,18 @@ export function lengthPenalty(name, alpha, length) {
 /**
  * Beam search (Sutskever et al. 2014, §3.2), as model/decoding/beam.py: hypotheses best first.
  * @param {Step} step @param {DecodeState} start @param {Rules} rules @param {number} limit @param {number[]} prefix
- * @param {{ beam_size: number, length_penalty: string, alpha: number }} settings @returns {Hypothesis[]}
+ * @param {{ beam_size: number, length_penalty: string, alpha: number }} settings @param {number} first the token that is read first
+ * @returns {Hypothesis[]}
  */
-export function beamSearch(step, start, rules, limit, prefix, { beam_size: width, length_penalty: penalty, alpha }) {
+export function beamSearch(step, start, rules, limit, prefix, settings, first = SOS) {
+  const { beam_size: width, length_penalty: penalty, alpha } = settings;
   /** @type {{ path: number[], total: number, state: DecodeState }[]} */
   let beam = [{ path: [], total: 0, state: start }];
   /** @type {Hypothesis[]} */
   const ended = [];
   for (let index = 0; index < limit; index++) {
     const grown = beam.flatMap(({ path, total, state }) => {
-      const next = step(path.length ? path[path.length - 1] : SOS, state);
+      const next = step(path.length ? path[path.length - 1] : first, state);
       const logProbs = allowedLogProbs(next.logits, rules, index === 0);
       const ids = index < prefix.length ? [prefix[index]] : best(logProbs, 2 * width);
       return ids.map((id) => ({ path: [...path, id], total: total + logProbs[id], state: next.state }));

@@ -1,4 +1,4 @@
-// The forward pass of an encoder-decoder Transformer (Vaswani et al. 2017), in plain lines, one sentence at a time.
+// The forward pass of a Transformer (Vaswani et al. 2017) or of its decoder alone, in plain lines, one sentence at a time.
 // A sequence is a list of vectors, one a position. The reference is model/transformer.py: same names, same points.
 
 import { ACTIVATIONS, sigmoid } from "../activations.js";
@@ -19,7 +19,9 @@ export class Transformer {
   /** @param {ModelConfig} config @param {Record<string, Float32Array>} weights by their names in the file */
   constructor(config, weights) {
     this.config = config;
+    this.hasEncoder = config.architecture !== "decoder";
     this.weights = weights;
+    this.affines = /** @type {Record<string, Affine>} */ ({});
     const tied = { none: [], target: ["output"], all: ["output", "src_embedding"] }[config.share_embeddings];
     for (const name of tied) weights[`${name}.weight`] = weights["tgt_embedding.weight"];
     this.factor = config.embedding_factor || (config.scale_embeddings ? Math.sqrt(config.d_model) : 1);
@@ -27,7 +29,8 @@ export class Transformer {
 
   /** @param {string} name @returns {Affine} */
   affine(name) {
-    return { weight: this.weights[`${name}.weight`], bias: this.weights[`${name}.bias`] ?? null };
+    const { affines, weights } = this;
+    return (affines[name] ??= { weight: weights[`${name}.weight`], bias: weights[`${name}.bias`] ?? null });
   }
 
   /**
@@ -117,11 +120,13 @@ export class Transformer {
     let weights = Array.from({ length: heads }, (_, head) =>
       query.map((row, i) => {
         const slope = biased ? alibiSlope(head, heads) : 0;
-        return Float32Array.from(key, (/** @type {Vector} */ one, /** @type {number} */ j) => {
+        const found = new Float32Array(key.length);
+        for (let j = 0; j < found.length; j++) {
           let sum = 0;
-          for (let d = head * dHead; d < (head + 1) * dHead; d++) sum += row[d] * one[d];
-          return sum * scale - slope * Math.abs(first + i - j);
-        });
+          for (let d = head * dHead; d < (head + 1) * dHead; d++) sum += row[d] * key[j][d];
+          found[j] = sum * scale - slope * Math.abs(first + i - j);
+        }
+        return found;
       }),
     );
     weights = tap(`${point}.scores`, weights);
@@ -198,8 +203,9 @@ export class Transformer {
     return this.config.norm_first ? this.normed("encoder.norm", x, tap) : x;
   }
 
-  /** Return the state before the first target token. @param {number[]} source @returns {DecodeState} */
+  /** Return the state before the first token that the decoder reads. @param {number[]} source with <eos> @returns {DecodeState} */
   start(source, tap = untouched) {
+    if (!this.hasEncoder) return { past: [], cross: [], tokens: [] };
     const memory = this.encode(source, tap);
     const layers = Array.from({ length: this.config.n_decoder_layers }, (_, i) => `decoder.layers.${i}.cross_attn`);
     return { past: [], cross: layers.map((name) => this.keysValues(name, memory, tap)), tokens: [] };
@@ -239,8 +245,9 @@ export class Transformer {
         past[i] = this.keysValues(`${layer}.self_attn`, h, tap, state.past[i]);
         return this.attend(`${layer}.self_attn`, h, past[i], tap);
       });
-      x = this.sublayer(layer, 2, x, tap, (h) => this.attend(`${layer}.cross_attn`, h, state.cross[i], tap));
-      x = this.sublayer(layer, 3, x, tap, (h) => this.feedForward(`${layer}.feed_forward`, h, tap));
+      const cross = state.cross[i];
+      if (cross) x = this.sublayer(layer, 2, x, tap, (h) => this.attend(`${layer}.cross_attn`, h, cross, tap));
+      x = this.sublayer(layer, cross ? 3 : 2, x, tap, (h) => this.feedForward(`${layer}.feed_forward`, h, tap));
     }
     if (this.config.norm_first) x = this.normed("decoder.norm", x, tap);
     return { x, past };

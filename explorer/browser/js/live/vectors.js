@@ -64,9 +64,16 @@ export function layerNorm({ weight, bias }, x) {
   return x.map((value, i) => (value - mean) * factor * at(weight, i) + (bias ? at(bias, i) : 0));
 }
 
+/** The largest of some numbers. @param {Vector} x */
+export function largestOf(x) {
+  let largest = -Infinity;
+  for (let i = 0; i < x.length; i++) if (x[i] > largest) largest = x[i];
+  return largest;
+}
+
 /** Exponentiate and normalise; -Infinity becomes 0, and a vector of nothing else all zeros. @param {Vector} x @returns {Vector} */
 export function softmax(x) {
-  const largest = x.reduce((most, value) => Math.max(most, value), -Infinity);
+  const largest = largestOf(x);
   if (largest === -Infinity) return new Float32Array(x.length);
   let total = 0;
   for (const value of x) total += Math.exp(value - largest);
@@ -75,9 +82,9 @@ export function softmax(x) {
 
 /** The logarithm of the softmax. @param {Vector} x @returns {Vector} */
 export function logSoftmax(x) {
-  const largest = x.reduce((most, value) => Math.max(most, value), -Infinity);
+  const largest = largestOf(x);
   let total = 0;
-  for (const value of x) total += Math.exp(value - largest);
+  for (let i = 0; i < x.length; i++) total += Math.exp(x[i] - largest);
   const log = Math.log(total) + largest;
   const out = new Float32Array(x.length);
   for (let i = 0; i < out.length; i++) out[i] = x[i] - log;
