@@ -19,8 +19,8 @@ from model.folder import SHIPPED
 # subjects or in other languages have 0.2 to 0.45. The shipped models have thresholds of their own, see Task.confidence.
 LOW = 0.38
 # A sentence with this share of words that are cut into pieces, as rare ones are, needs more confidence than others. Of
-# 150 test sentences of Multi30k each, this doubts 1 % of the English and 4 % of the German ones more; of 50 sentences on
-# other subjects, on which both numbers were chosen, 16 more: 48 instead of 32.
+# 150 test sentences of Multi30k each, this doubts 1 % of the English and 4 % of the German ones more; of 50 sentences
+# on other subjects, on which both numbers were chosen, 48 instead of 32.
 IN_PIECES, LOW_IN_PIECES = 0.25, 0.6
 _BYTE = re.compile("<0x[0-9A-F]{2}>")  # how tokenizers write a byte of a character that is not in their alphabet
 MANY_PIECES = 3  # a word with this many pieces was hardly ever seen in training

@@ -70,9 +70,7 @@ def test_rows_of_the_prompt_have_predictions_only_if_the_model_was_trained_there
     assert all(bool(ids) is (predicts or row >= n_prompt) for row, ids in enumerate(sent.alternatives.ids))
     assert not {row for row in sent.target.chosen if row < n_prompt}, "nobody chose them instead of the likeliest"
     labels = read(encode(translation))[0]["forms"]["decoder"]["tokens"]["predicted"]
-    cells = maps_csv(shown_maps(translation.trace, Place("decoder", 1, 1), "head", n_prompt=n_prompt)).decode(
-        "utf-8-sig"
-    )
+    cells = maps_csv(shown_maps(translation.trace, Place("decoder", 1, 1), "head", n_prompt=n_prompt)).decode()
     named = dict.fromkeys((row["query"], row["predicts"]) for row in csv.DictReader(cells.splitlines()))
     for rows in (labels, [predicted for _, predicted in named]):
         assert [bool(label) for label in rows] == [row >= n_prompt for row in range(len(labels))]
