@@ -77,7 +77,12 @@ def test_the_weights_of_each_kind_are_those_of_the_trace(place: Any, step: int, 
 
 def test_a_decoder_alone_has_one_sentence_whose_prompt_is_not_predicted() -> None:
     empty = np.zeros((0, 0, 0, 0), np.float32), np.zeros((0, 0), np.uint8), np.zeros((0, 0, 5, 0), np.float32)
-    alone = {"encoder": empty[0], "encoder_mask": empty[1], "cross": empty[2], "cross_mask": np.zeros((5, 0), np.uint8)}
+    alone: dict[str, Any] = {
+        "encoder": empty[0],
+        "encoder_mask": empty[1],
+        "cross": empty[2],
+        "cross_mask": np.zeros((5, 0), np.uint8),
+    }
     trace = replace(TRACE, **alone, src_tokens=(), src_words=())
     told = [sentence_of(step, ()) for step in stage_steps(trace, Place("decoder", 1, 1), n_prompt=2)]
     assert "reads 2 je → the prompt goes on with lis: looks at" in told[1]
