@@ -61,7 +61,7 @@ def encode(
     message = DecodingMessage(
         seq=decoding.seq,
         decoding=header(decoding) if with_header else None,
-        forms={kind: forms(trace, kind, decoding.unpredicted) for kind in chosen},
+        forms={kind: forms(trace, kind, decoding.n_prompt) for kind in chosen},
     )
     arrays: dict[str, NDArray[Any]] = {}
     for kind in chosen:
@@ -108,26 +108,21 @@ def header(decoding: Decoding) -> DecodingHeader:
     )
 
 
-def forms(trace: AttentionTrace, kind: AttentionKind, unpredicted: int = 0) -> dict[Form, FormOfMap]:
+def forms(trace: AttentionTrace, kind: AttentionKind, n_prompt: int = 0) -> dict[Form, FormOfMap]:
     """Labels and scores of one kind between tokens and, if a word has several tokens, between words.
 
-    The first `unpredicted` rows are not labelled with a prediction.
+    The first `n_prompt` rows are not labelled with a prediction.
     """
     available = FORMS if has_subwords(trace) else FORMS[:1]
-    return {
-        form: _form(trace, kind, form, unpredicted) for form in available if form != "words-next" or kind != "encoder"
-    }
+    return {form: _form(trace, kind, form, n_prompt) for form in available if form != "words-next" or kind != "encoder"}
 
 
-def _form(trace: AttentionTrace, kind: AttentionKind, form: Form, unpredicted: int) -> FormOfMap:
-    maps = attention_maps(trace, kind, form)
+def _form(trace: AttentionTrace, kind: AttentionKind, form: Form, n_prompt: int) -> FormOfMap:
+    maps = attention_maps(trace, kind, form, n_prompt=n_prompt)
     layers, heads = maps.effective.shape
-    predicted = [
-        "" if end <= unpredicted else label for label, (_, end) in zip(maps.predicted, maps.row_spans, strict=False)
-    ]
     return FormOfMap(
         rows=_printable(maps.rows),
-        predicted=_printable(predicted),
+        predicted=_printable(maps.predicted),
         columns=_printable(maps.columns),
         row_spans=list(maps.row_spans),
         column_spans=list(maps.column_spans),

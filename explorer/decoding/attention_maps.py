@@ -98,11 +98,14 @@ class AttentionMaps:
         return places
 
 
-def attention_maps(trace: AttentionTrace, kind: AttentionKind, form: Form = "tokens") -> AttentionMaps:
+def attention_maps(
+    trace: AttentionTrace, kind: AttentionKind, form: Form = "tokens", *, n_prompt: int = 0
+) -> AttentionMaps:
     """Select one kind of attention of a trace, in one of three forms.
 
     `words` joins the decoder rows that read one word, `words-next` those that predict one. A token that belongs to no
-    word (a special) stays alone; so does the last row of `words-next`.
+    word (a special) stays alone; so does the last row of `words-next`. The first `n_prompt` rows, whose next token was
+    given, are not labelled with a prediction.
     """
     read, keys = trace.tokens(kind)
     predicts = kind != "encoder"
@@ -121,7 +124,7 @@ def attention_maps(trace: AttentionTrace, kind: AttentionKind, form: Form = "tok
         weights=weights,
         mask=mask,
         rows=tuple(read) if form == "tokens" else _words_at(read, words, [start for start, _ in row_spans]),
-        predicted=_predicted(trace, row_spans, form) if predicts else (),
+        predicted=_predicted(trace, row_spans, form, n_prompt) if predicts else (),
         columns=_joined(keys, column_spans),
         row_spans=row_spans,
         column_spans=column_spans,
@@ -169,18 +172,20 @@ def _words_at(tokens: Sequence[str], words: Sequence[int], places: Sequence[int]
     return tuple(of_token[at] for at in places)
 
 
-def _predicted(trace: AttentionTrace, row_spans: Spans, form: Form) -> tuple[str, ...]:
-    """What each row leads to: the token, or the whole word, that comes after its last token.
+def _predicted(trace: AttentionTrace, row_spans: Spans, form: Form, n_prompt: int) -> tuple[str, ...]:
+    """What each row leads to: the token, or the whole word, that comes after its last token; "" inside the prompt.
 
     A prediction that was not read next is a token, because the rest of its word is unknown.
     """
+    given = sum(end <= n_prompt for _, end in row_spans)
     if form == "tokens":
-        return trace.predicted_tokens
+        return ("",) * given + trace.predicted_tokens[given:]
     read, count = trace.read_tokens, len(trace.read_tokens)
     after = _words_at(read, trace.tgt_words, [min(end, count - 1) for _, end in row_spans])
     tokens = [trace.predicted_tokens[end - 1] for _, end in row_spans]
     goes_on = [end < count and read[end] == token for (_, end), token in zip(row_spans, tokens, strict=True)]
-    return tuple(word if on else token for word, token, on in zip(after, tokens, goes_on, strict=True))
+    labels = [word if on else token for word, token, on in zip(after, tokens, goes_on, strict=True)]
+    return ("",) * given + tuple(labels[given:])
 
 
 def entropy(weights: NDArray[np.floating]) -> Scores:

@@ -79,13 +79,13 @@ def pair_in_words(comparison: Comparison, row: int, sources: tuple[str, str], ta
     return t("{words} In A, {a} In B, {b}", words=words, a=a, b=b)
 
 
-def compare_rows(trace: AttentionTrace, at: Place, other: int) -> Comparison:
+def compare_rows(trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0) -> Comparison:
     """Compare the row in view with another row (from 1) of the same head: two steps, or two positions of the source.
 
     Raises:
         IndexError: there is no such row.
     """
-    map_ = head_map(attention_maps(trace, at.kind), at.layer, at.head)
+    map_ = head_map(attention_maps(trace, at.kind, n_prompt=n_prompt), at.layer, at.head)
     rows = [
         replace(single_row(map_, row), title=f"{letter}: {map_.row_labels[row - 1]}")
         for letter, row in (("A", at.row), ("B", other))
@@ -93,7 +93,7 @@ def compare_rows(trace: AttentionTrace, at: Place, other: int) -> Comparison:
     return compare(*rows)
 
 
-def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str) -> LabelledMap:
+def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str, n_prompt: int = 0) -> LabelledMap:
     """Find the counterpart of the head in view in the trace of another model; `title` is put before its own title.
 
     If the other model has fewer layers or heads, its last layer or head is taken.
@@ -101,7 +101,7 @@ def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str) -> 
     Raises:
         NothingToCompare: the other model has no attention of this kind.
     """
-    maps = attention_maps(trace, at.kind)
+    maps = attention_maps(trace, at.kind, n_prompt=n_prompt)
     if not maps.weights.size:
         raise NothingToCompare(f"{model} has no {KIND_NAMES[at.kind]}.")
     layers, heads = maps.weights.shape[:2]

@@ -63,8 +63,11 @@ class LabelledMap:
 
     @property
     def predicted_labels(self) -> tuple[str, ...]:
-        """What rows predict, with its position: a row predicts the token that the next row reads."""
-        return numbered(self.predicted, first=self.first_row + 1) if self.first_row else self.predicted
+        """What rows predict, with its position: a row predicts the token that the next row reads; "" if nothing."""
+        if not self.first_row:
+            return self.predicted
+        labels = numbered(self.predicted, first=self.first_row + 1)
+        return tuple(label if token else "" for label, token in zip(labels, self.predicted, strict=True))
 
     @property
     def column_labels(self) -> tuple[str, ...]:

@@ -73,5 +73,5 @@ def numbered(tokens: Sequence[str], *, first: int = 1) -> tuple[str, ...]:
 
 
 def row_label(reads: str, predicts: str) -> str:
-    """A decoder row: the token that it reads (with its position), and the one that it predicts."""
-    return f"{reads} → {predicts}"
+    """A decoder row: the token that it reads (with its position), and the one that it predicts, if it predicts any."""
+    return f"{reads} → {predicts}" if predicts else reads

@@ -44,8 +44,12 @@ class ShownMaps:
     facts: tuple[str, ...] = ()
 
 
-def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str, ...] = ()) -> ShownMaps:
+def shown_maps(
+    trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str, ...] = (), n_prompt: int = 0
+) -> ShownMaps:
     """Select the maps that a view (its text in the address) shows of a trace at a place.
+
+    The first `n_prompt` decoder rows have a next token that was given: they are not labelled with a prediction.
 
     Raises:
         ValueError: no head passes the filters, so there is nothing on screen.
@@ -59,7 +63,7 @@ def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str,
     notes: list[str] = []
     row = 0
     for kind in kinds:
-        all_heads = _printable(attention_maps(trace, kind, options.form(kind)))
+        all_heads = _printable(attention_maps(trace, kind, options.form(kind), n_prompt=n_prompt))
         row_here = _row_in_view(all_heads, at)
         n_rows = row_here + 1 if options.steps and kind != "encoder" else len(all_heads.rows)
         if kind == at.kind:
@@ -124,7 +128,7 @@ def _row_in_view(maps: AttentionMaps, at: Place) -> int:
 
 
 def _first_rows(map_: LabelledMap, n_rows: int, *, by_predicted: bool) -> LabelledMap:
-    """The first rows of a map; `by_predicted` names decoder rows by the tokens that they predict."""
+    """The first rows of a map; `by_predicted` names decoder rows by the tokens that they predict, if they do."""
     changes: dict[str, Any] = {
         "values": map_.values[:n_rows],
         "mask": map_.mask[:n_rows],
@@ -132,7 +136,8 @@ def _first_rows(map_: LabelledMap, n_rows: int, *, by_predicted: bool) -> Labell
         "predicted": map_.predicted[:n_rows],
     }
     if by_predicted and map_.predicted:
-        changes |= {"rows": map_.predicted[:n_rows], "predicted": (), "row_title": PREDICTED_ROW_TITLE}
+        names = tuple(predicted or read for predicted, read in zip(map_.predicted, map_.rows, strict=True))
+        changes |= {"rows": names[:n_rows], "predicted": (), "row_title": PREDICTED_ROW_TITLE}
     return replace(map_, **changes)
 
 

@@ -2,8 +2,8 @@
 
 A frame shows the words so far, the word being written, and the words that it looks at, as in the browser
 (js/stage_lines.js): a decoder row belongs to the word that it predicts; in the encoder, the row is that of the source
-token with the largest weight of cross-attention at this step. A long decoding is cut to its first steps, and the title
-says so.
+token with the largest weight of cross-attention at this step. A decoder alone has one sentence. A long decoding is cut
+to its first steps, and the title says so.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class StageStep:
         step, steps: this step, from 1, and the number of steps.
         target: the tokens of the target, ending with the one that is being written.
         reads, writes: the token that is read, with its position, and the one that is predicted.
+        given: whether the next token was given, in a prompt, and not predicted.
         origin: where the curves begin: ("target", index) or ("source", index), from 0.
         keys_in: the sentence that contains the keys, "source" or "target".
         weights: [key] of the row, NaN where masked.
@@ -55,13 +56,17 @@ class StageStep:
     target: tuple[str, ...]
     reads: str
     writes: str
+    given: bool
     origin: tuple[str, int]
     keys_in: str
     weights: NDArray[np.float64]
 
 
-def stage_steps(trace: AttentionTrace, at: Place) -> Iterator[StageStep]:
-    """Yield every step of a decoding, for one head or (head 0) the mean over the heads of a layer."""
+def stage_steps(trace: AttentionTrace, at: Place, n_prompt: int = 0) -> Iterator[StageStep]:
+    """Yield every step of a decoding, for one head or (head 0) the mean over the heads of a layer.
+
+    The first `n_prompt` steps read a prompt.
+    """
     maps = trace.weights(at.kind)[at.layer - 1]
     values = (maps.mean(axis=0) if at.head == 0 else maps[at.head - 1]).astype(np.float64)
     values = np.where(trace.mask(at.kind) == VISIBLE, values, np.nan)
@@ -76,6 +81,7 @@ def stage_steps(trace: AttentionTrace, at: Place) -> Iterator[StageStep]:
             target=(*trace.read_tokens[: row + 1], trace.predicted_tokens[row]),
             reads=numbered(trace.read_tokens)[row],
             writes=trace.predicted_tokens[row],
+            given=row < n_prompt,
             origin=("source", query) if encoder else ("target", row + 1),
             keys_in="target" if at.kind == "decoder" else "source",
             weights=values[query, : row + 1] if at.kind == "decoder" else values[query],
@@ -94,14 +100,20 @@ def sentence_of(step: StageStep, source: tuple[str, ...]) -> str:
     best = [i for n, i in enumerate(order) if n < 3 and (not n or step.weights[i] >= 0.1)]
     keys = ", ".join(f"{names[i]} {percent(float(step.weights[i]))}" for i in best)
     subject = f"{names[step.origin[1]]} looks at" if step.origin[0] == "source" else "looks at"
-    return f"reads {step.reads} → predicts {step.writes}: {subject} {keys}"
+    leads = "the prompt goes on with" if step.given else "predicts"
+    return f"reads {step.reads} → {leads} {step.writes}: {subject} {keys}"
 
 
 def drawn_steps(
-    trace: AttentionTrace, at: Place, model: str, report: Callable[[int, int], object] | None = None
+    trace: AttentionTrace,
+    at: Place,
+    model: str,
+    report: Callable[[int, int], object] | None = None,
+    *,
+    n_prompt: int = 0,
 ) -> list[Image]:
     """Draw an image of each step, with one palette; `report` is called with the number of images drawn and of all."""
-    steps = list(islice(stage_steps(trace, at), MOST_STEPS))
+    steps = list(islice(stage_steps(trace, at, n_prompt), MOST_STEPS))
     title = f"{model} · {head_title(at.kind, at.layer, at.head)}"
     if len(steps) < steps[0].steps:
         title += f" · the first {len(steps)} steps"
@@ -127,7 +139,7 @@ def moving_picture(images: Sequence[Image]) -> bytes:
 def picture_of(step: StageStep, source: Sequence[str], whole: Sequence[str], title: str) -> Picture:
     """Draw one step; `whole` is the target at the last step, which sets the size of all frames."""
     above = _chips(source, 0.62)
-    middle = above[-1][1] + ROW + GAP
+    middle = above[-1][1] + ROW + GAP if above else 0.62 + GAP
     below = _chips(whole, middle)
     height = below[-1][1] + ROW + 0.55
     shares = {"source": np.zeros(len(source)), "target": np.zeros(len(step.target))}
@@ -135,8 +147,8 @@ def picture_of(step: StageStep, source: Sequence[str], whole: Sequence[str], tit
     marks: list[Mark] = [
         Text(0.15, 0.2, title, 9, SOFT),
         Text(WIDTH - 0.15, 0.2, f"step {step.step} of {step.steps}", 9, SOFT, "right"),
-        Text(0.15, 0.47, "Source", 7.5, SOFT),
-        Text(0.15, middle - 0.15, "Target", 7.5, SOFT),
+        *([Text(0.15, 0.47, "Source", 7.5, SOFT)] if above else []),
+        Text(0.15, middle - 0.15, "Target" if above else "Text", 7.5, SOFT),
         *_curves(step, {"source": above, "target": below}),
         *_sentence(source, above, LIGHT.source, shares["source"], -1),
         *_sentence(step.target, below, LIGHT.target, shares["target"], len(step.target) - 1),

@@ -24,7 +24,8 @@ def draw_translation_downloads(translation: Translation, at: Place, view: str, *
     if edits := "; ".join(translation.trace.edits):
         sentence = t("Translation: {text} (edited: {edits})", text=translation.text, edits=edits)
     facts = t("Model {model}. Sentence: {text}", model=translation.model, text=translation.source.text), sentence
-    draw_downloads(lambda: translation.trace, at, view, model=translation.model, facts=facts, key=key)
+    n_prompt, model = translation.n_prompt, translation.model
+    draw_downloads(lambda: translation.trace, at, view, model=model, facts=facts, n_prompt=n_prompt, key=key)
 
 
 def draw_downloads(
@@ -34,6 +35,7 @@ def draw_downloads(
     *,
     model: str,
     facts: tuple[str, ...],
+    n_prompt: int = 0,
     key: str,
 ) -> None:
     """Draw one button per format, whose file is made when it is pressed, and notes on what files cannot show.
@@ -43,7 +45,7 @@ def draw_downloads(
     """
 
     def maps() -> ShownMaps:
-        return shown_maps(trace_of(), at, view, facts=facts)
+        return shown_maps(trace_of(), at, view, facts=facts, n_prompt=n_prompt)
 
     def make(kind: str) -> bytes:
         return maps_file(kind, maps(), trace_of())

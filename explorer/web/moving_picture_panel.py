@@ -32,6 +32,7 @@ def draw(translation: Translation, at: Place) -> None:
             at,
             translation.model,
             lambda done, of: bar.progress(done / of, t("Drawing step {done} of {n}", done=done, n=of)),
+            n_prompt=translation.n_prompt,
         )
         content = moving_picture(images)
         bar.empty()

@@ -33,6 +33,7 @@ SHA256 = {
 ORDER_MATTERS = {"en": "A dog chases a man.", "de": "Ein Hund jagt einen Mann."}
 # See Task.most_pieces: 0.0 % of the English and 0.5 % of the German validation sentences have a longer word.
 MOST_PIECES = {"en": 6, "de": 8}
+LONGEST_WORDS = {"en": 37, "de": 39, "fr": 43}
 CONFIDENCE = {("en", "de"): 0.46, ("de", "en"): 0.46}  # see Task.confidence
 LICENCE = (
     "The corpus may be used by researchers and educators, for non-commercial research and education; the same terms "
@@ -144,6 +145,7 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
         order_matters=ORDER_MATTERS.get(src_lang, ""),
         confidence=0.0 if words else CONFIDENCE.get((src_lang, tgt_lang), 0.0),
         most_pieces=0 if words else MOST_PIECES.get(src_lang, 0),
+        longest_words=LONGEST_WORDS[src_lang],
         data=DataConfig(
             task=name,
             src_lang=src_lang,

@@ -98,13 +98,13 @@ class Task:
     Every task has the splits ``train`` and ``valid``. All but ``files`` (your own data) have ``test``, and some have
     more (``long``). `group` names the group in which an example is scored, such as its length; `equivalent` decides
     whether a prediction is correct. `story` says in one sentence what a model trained on it does, `trained_on` what its
-    sources are. `order_matters` is a source whose meaning changes with the order of its words. `longest` is the largest
-    number of source tokens in training, or 0 if the task sets no limit. `complete`: whether the splits contain every
-    possible source. If not, `is_source` (if known) decides whether a text is a source, and `not_a_source` is the
-    sentence about one that is not. `confidence` is the confidence (geometric mean of the likeliest tokens'
-    probabilities) that at least 95 % of the validation sentences exceed with the shipped models, or 0 if unknown.
-    `most_pieces` is the number of tokens that no word exceeds in 99 % of the validation sentences with these models, or
-    0 if it is unknown or words are not cut.
+    sources are. `order_matters` is a source whose meaning changes with the order of its words. `longest` and
+    `longest_words` are the largest numbers of source tokens and of words in training, or 0 if the task sets no limit.
+    `complete`: whether the splits contain every possible source. If not, `is_source` (if known) decides whether a text
+    is a source, and `not_a_source` is the sentence about one that is not. `confidence` is the confidence (geometric
+    mean of the likeliest tokens' probabilities) that at least 95 % of the validation sentences exceed with the shipped
+    models, or 0 if unknown. `most_pieces` is the number of tokens that no word exceeds in 99 % of the validation
+    sentences with these models, or 0 if it is unknown or words are not cut.
     """
 
     name: str
@@ -120,6 +120,7 @@ class Task:
     story: str = ""
     trained_on: str = ""
     longest: int = 0
+    longest_words: int = 0
     order_matters: str = ""
     complete: bool = False
     is_source: Callable[[str], bool] | None = field(default=None, repr=False)

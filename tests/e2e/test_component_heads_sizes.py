@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from explorer.decoding.names import KIND_TITLES
 from tests.browser import box_of
 from tests.e2e.bench import Bench
 from tests.e2e.heads import LEFT, long_trace, small_trace
@@ -31,6 +32,7 @@ def test_three_maps_side_by_side_are_readable(heads: Bench) -> None:
     cells = [heads.plot(kind)[2] for kind in ("encoder", "decoder", "cross")]
     assert min(cells) >= 16
     assert len(set(cells)) == 1, "a weight has the same area in all three"
+    assert all(f"{title}, L" in heads.text(".caption") for title in KIND_TITLES.values()), "a sentence for each"
     for kind in ("encoder", "decoder", "cross"):
         room, canvas = (box_of(heads(f"figure.{kind}{part}")) for part in ("", " canvas"))
         assert canvas["x"] + canvas["width"] <= room["x"] + room["width"] + 1

@@ -227,6 +227,9 @@ def test_export_stands_beside_copy_link_and_the_page_ends_where_its_content_ends
     assert download(page, "PNG", tmp_path).read_bytes().startswith(b"\x89PNG")
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="To the first step").click()
+    embed.click()  # at once, before the page knows of the step
+    expect(page.get_by_role("dialog").locator("code")).to_contain_text("step=1")
 
 
 def test_the_hint_ends_in_a_button_that_mends_the_translation(visit: Visit) -> None:

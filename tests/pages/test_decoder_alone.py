@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,13 @@ import pytest
 from explorer.browser.payload import encode, header
 from explorer.browser.wire import read
 from explorer.decoding.attention_file import read_own
+from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import can_be_stepped, place_in, step_worth_seeing
 from explorer.decoding.operation_names import part_words
+from explorer.decoding.shown_maps import shown_maps
 from explorer.decoding.translator import Translation, Translator
 from explorer.files.live_site import live_model
+from explorer.files.tables import maps_csv
 from explorer.probing.measurement import Tally
 from explorer.probing.roles import MIN_SENTENCES, NO_ROLE, role_of
 from explorer.web import runtime
@@ -66,7 +70,10 @@ def test_rows_of_the_prompt_have_predictions_only_if_the_model_was_trained_there
     assert all(bool(ids) is (predicts or row >= n_prompt) for row, ids in enumerate(sent.alternatives.ids))
     assert not {row for row in sent.target.chosen if row < n_prompt}, "nobody chose them instead of the likeliest"
     labels = read(encode(translation))[0]["forms"]["decoder"]["tokens"]["predicted"]
-    assert [bool(label) for label in labels[:n_prompt]] == [predicts] * n_prompt
+    cells = maps_csv(shown_maps(translation.trace, Place("decoder", 1, 1), "head", n_prompt=n_prompt)).decode()
+    named = dict.fromkeys((row["query"], row["predicts"]) for row in csv.DictReader(cells.splitlines()))
+    for rows in (labels, [predicted for _, predicted in named]):
+        assert [bool(label) for label in rows] == [row >= n_prompt for row in range(len(labels))]
     assert step_worth_seeing(translation.trace, "b", translation.n_prompt) > n_prompt
     assert place_in(translation.trace, kind="cross").kind == "decoder"
 

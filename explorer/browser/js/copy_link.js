@@ -2,14 +2,17 @@
 
 import { copyText } from "./clipboard.js";
 import { finder, say } from "./dom.js";
+import { reportMoved } from "./view.js";
 
 const LINK = "Copied: it opens this translation and this view.";
+const PATIENCE = 2000; // ms for which a step that was just made may take to reach the address
 
 /** @param {import("./types").Mount<{ view: boolean }, "__copyTimer", number>} mount */
 export default function ({ parentElement: root, data, setTriggerValue }) {
   const find = finder(root);
   const answer = find("output");
   find("[value=link]").onclick = async () => {
+    await addressed();
     say(answer, (await copyText(window.location.href)) ? LINK : "Copy it from the address bar.");
     clearTimeout(root.__copyTimer);
     root.__copyTimer = setTimeout(() => say(answer, ""), 4000);
@@ -17,7 +20,17 @@ export default function ({ parentElement: root, data, setTriggerValue }) {
   for (const name of ["export", "embed"]) {
     const button = find(`[value=${name}]`);
     button.hidden = !data.view;
-    button.onclick = () => setTriggerValue("asked", name);
+    button.onclick = () => {
+      reportMoved();
+      setTriggerValue("asked", name);
+    };
   }
   return () => clearTimeout(root.__copyTimer);
+}
+
+/** Waits until the address says what is on screen. */
+async function addressed() {
+  const before = window.location.href;
+  const end = reportMoved() ? performance.now() + PATIENCE : 0;
+  while (window.location.href === before && performance.now() < end) await new Promise((done) => setTimeout(done, 50));
 }

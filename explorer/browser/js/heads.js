@@ -29,7 +29,17 @@ import { listenToPresent } from "./present.js";
 import { drawBadges, leadsOn, numbered, tokenName } from "./wording.js";
 import { serverSource } from "./source_server.js";
 import { decodingOf, listen } from "./store.js";
-import { end, keepWithin, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw, update } from "./view.js";
+import {
+  end,
+  keepWithin,
+  listenToSteps,
+  listenToViewKeys,
+  listenToWidth,
+  opensAnew,
+  redraw,
+  reportNow,
+  update,
+} from "./view.js";
 
 /** @import { ViewOptions } from "./structs" */
 /** @import { Decoding, HeadsState, Kind } from "./types" */
@@ -165,8 +175,7 @@ function create(root) {
   });
   find(".sealed button").onclick = () => change(S, { guess: false });
   find(".why").onclick = () => {
-    clearTimeout(S.reporting);
-    S.source.report(reportOf(S));
+    reportNow(S);
     S.source.ask("open", "cell");
   };
   S.present = listenToPresent(S.box, find(".present"), () => S.frame || redraw(S));

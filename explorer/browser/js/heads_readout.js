@@ -106,6 +106,12 @@ function lookedAt(S, m, head, key) {
   ];
 }
 
+/** "L2 H2: reads *je* → predicts *lis* looks at *read* 96 %." @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query @returns {Content[]} */
+function sentenceOf(S, m, layer, head, query) {
+  const keys = looksAt(rowOf(m, layer, head, query), m.columns, SIDES[m.kind][1], 3);
+  return [`${shortName(layer, head)}: `, ...rowName(S, m, query), ...keys];
+}
+
 /** @param {HeadsState} S */
 export function drawCaption(S) {
   const m = mapOf(S, S.kind);
@@ -115,13 +121,18 @@ export function drawCaption(S) {
     return say(box, [...describeGrids(S), ...kindsShown(S).map((kind) => leftOut(S, mapOf(S, kind)))].join(" "));
   }
   const { layer, head } = S.pick[S.kind];
+  const kinds = kindsShown(S);
+  if (kinds.length > 1) {
+    const maps = kinds.map((kind) => mapOf(S, kind)).filter((each) => each !== undefined);
+    const each = maps.flatMap((map) => {
+      const { layer, head } = S.pick[map.kind];
+      return [`${TITLES[map.kind]}, `, ...sentenceOf(S, map, layer, head, rowInView(S, map)), ` ${leftOut(S, map)} `];
+    });
+    return sayAll(box, ...each);
+  }
   const query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
-  const sentence = (/** @type {number} */ h) => {
-    if (S.focus?.side === "key") return lookedAt(S, m, h, S.focus.at);
-    const row = rowOf(m, layer, h, query);
-    const keys = looksAt(row, m.columns, SIDES[m.kind][1], 3);
-    return [`${shortName(layer, h)}: `, ...rowName(S, m, query), ...keys];
-  };
+  const sentence = (/** @type {number} */ h) =>
+    S.focus?.side === "key" ? lookedAt(S, m, h, S.focus.at) : sentenceOf(S, m, layer, h, query);
   const heads = showsSeveral(S) ? linedHeads(S).sort((a, b) => Number(b === head) - Number(a === head)) : [head];
   const pieces = heads.flatMap((h, i) => [...(i ? [" "] : []), ...sentence(h)]);
   if (S.view === "lines") {
@@ -160,7 +171,8 @@ export function drawLead(S) {
   const row = rowOf(m, layer, head, query);
   const keys = looksAt(row, m.columns, keySide, 3);
   const which = head ? nameInLayer(head) : `mean of its ${plural(m.heads, "head")}`;
-  const whose = `${layerName(layer)} (${which})`;
+  const of = kindsShown(S).length > 1 ? `${TITLES[kind]}, ` : "";
+  const whose = `${of}${layerName(layer)} (${which})`;
   const name = numbered(m.rows, query, side);
   if (m.predicted[query] && S.data.target.by === NEXT_READ) sayAll(box, "Having read ", name, `, ${whose}`, ...keys);
   else if (m.predicted[query])

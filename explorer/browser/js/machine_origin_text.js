@@ -14,8 +14,8 @@ const SHOWN = 3; // products that an equation writes out
 export const short = (value) =>
   value === null || Number.isNaN(value)
     ? "–"
-    : value === 0
-      ? "0"
+    : Number.isInteger(value) // such as the id of a token
+      ? `${value}`.replace("-", "−")
       : Math.abs(value) >= 1000 || Math.abs(value) < 0.001
         ? value.toExponential(1).replace("-", "−")
         : value.toFixed(3).replace("-", "−");

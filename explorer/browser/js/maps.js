@@ -25,6 +25,8 @@ const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
+const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
+const MANY = 12; // keys from which the room for upright labels is computed
 const TIGHT = 12; // size of cells for which the room for overhanging labels is computed, in pixels
 const FRAMED = 7; // size above which cells can have a frame around them, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
@@ -177,7 +179,16 @@ export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL, co
     0,
     ...keys.map((key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 1 - k)),
   );
-  return { names, others, keys, left, right, over, wideKeys, above: AXIS + wideKeys * Math.sin(TILT) + 18 };
+  return {
+    names,
+    others,
+    keys,
+    left,
+    right,
+    over,
+    wideKeys,
+    above: AXIS + wideKeys * (keys.length > MANY ? 1 : Math.sin(TILT)) + 18,
+  };
 }
 
 /** The smallest type on a canvas: larger in a presentation. @param {HTMLCanvasElement} canvas */
@@ -185,6 +196,9 @@ const leastType = (canvas) => (canvas.closest(".presenting") ? LEAST_PRESENTED :
 
 /** Whether cells of this size hold numbers. @param {HTMLCanvasElement} canvas @param {number} cell */
 export const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
+
+/** The angle of the key labels over cells of this size. @param {number} cell */
+const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
 
 /** The label on the right of a row that predicts a token. @param {string} token */
 export const leadsTo = (token) => `→ ${isolated(token)}`;
@@ -198,7 +212,7 @@ export const leadsTo = (token) => `→ ${isolated(token)}`;
  */
 export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell) {
   const flat = cell > wideKeys + 5;
-  const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
+  const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
   return { left, top, cell, flat, width, height: top + Math.max(queries * cell + 4, LEAST + 20) };
 }
@@ -309,7 +323,7 @@ function writeLabels(
     if (x < x0 + left || x > end) continue;
     const weight = k === column ? 700 : 400;
     if (flat) write(labels.keys[k], x, y0 + top - 10, "center", size, 1, weight);
-    else write(labels.keys[k], x, y0 + top - 6, "left", size, 1, weight, -TILT);
+    else write(labels.keys[k], x, y0 + top - 6, "left", size, 1, weight, -tiltOf(cell));
   }
 }
 

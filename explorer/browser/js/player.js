@@ -60,5 +60,7 @@ export function drawSteps({ find, step, last, player }, meaning, counter = `step
 }
 
 /** A step of a decoding, for a screen reader. @param {Decoding} data @param {number} step */
-export const stepName = ({ target: { tokens, predicted, by } }, step) =>
-  `${step + 1}: reads ${tokens[step]}, ${by === NEXT_READ ? `${NEXT_READ}:` : "predicts"} ${predicted[step]}`;
+export const stepName = ({ target: { tokens, predicted, by, given } }, step) => {
+  const leads = step < given ? "the prompt goes on:" : by === NEXT_READ ? `${NEXT_READ}:` : "predicts";
+  return `${step + 1}: reads ${tokens[step]}, ${leads} ${predicted[step]}`;
+};

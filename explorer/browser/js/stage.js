@@ -54,13 +54,13 @@ export function measureStage(S) {
 }
 
 const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
-// The width of a word beside its text, without its number and with each digit of that, in pixels.
-const [AROUND, DIGIT] = [21, 7.5];
-const NOTE = 80; // width of "seen as <unk>", in pixels
+// The width of a word beside its text, without its number and with each digit of that, and of "seen as <unk>", in pixels.
+const [AROUND, DIGIT, NOTE] = [21, 7.5, 80];
+const TWO_LINES = 1.75; // the width of two lines that words fill, without the gap at the end of the first
 
 /**
- * Sets the words in the largest type in which source and translation stay on one line; longer sentences break into
- * several lines.
+ * Sets the words in the largest type in which source and translation stay on one line, or in a presentation on two;
+ * longer sentences break into several lines.
  * @param {StepperState} S
  */
 export function fitWords(S) {
@@ -69,15 +69,17 @@ export function fitWords(S) {
   ctx.font = `500 ${LEAST}px ${S.theme.font}`;
   const { source, target } = S.data;
   const room = S.find(".target .chips").clientWidth;
-  const sizes = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => {
-    const letters = tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0);
-    const around = tokens.reduce((sum, _, i) => sum + AROUND + DIGIT * `${i + 1}`.length, 0);
-    const notes = tokens === source.tokens ? NOTE * source.unknown.length : 0;
-    return (room - around - notes) / letters;
-  });
+  const sentences = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => ({
+    letters: tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0),
+    around: tokens.reduce((sum, _, i) => sum + AROUND + DIGIT * `${i + 1}`.length, 0),
+  }));
+  sentences[0].around += NOTE * source.unknown.length;
+  const fitting = (/** @type {number} */ lines) =>
+    Math.floor(2 * Math.min(...sentences.map(({ letters, around }) => (room * lines - around) / letters))) / 2;
   const [least, most] = presenting(S.box) ? [LEAST_PRESENTED, PRESENTED] : [LEAST, MOST];
-  const fitting = Math.floor(2 * Math.min(...sizes)) / 2;
-  stage.style.setProperty("--type", `${fitting < least ? LEAST : Math.min(fitting, most)}px`);
+  // A presentation has the room for a second line, if the words are then larger.
+  const size = Math.max(fitting(1), most > MOST ? Math.min(fitting(TWO_LINES), MOST) : 0);
+  stage.style.setProperty("--type", `${size < least ? LEAST : Math.min(size, most)}px`);
 }
 
 /** The scroll positions of the words, as text. @param {StepperState} S */
@@ -384,7 +386,6 @@ export function drawChips(S, view) {
     return at >= 0 ? `${at + 1}` : i === S.data[side].tokens.length ? `${spans.length + 1}` : "";
   };
   const alone = !source.tokens.length;
-  S.find(".stage").classList.toggle("alone", alone);
   S.find(".line.source").hidden = alone;
   say(S.find(".line.target .tag"), alone ? "Text" : "Target");
   children(S.find(".source .chips"), source.tokens.length, makeChip).forEach((slot, i) => {

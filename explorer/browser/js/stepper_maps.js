@@ -84,9 +84,8 @@ export function sheetFor(S, kind, layer) {
 function namesOf(S, kind) {
   const { rows, columns } = S.maps[kind];
   const writes = kind === S.kind && kind !== "encoder";
-  const { target, alternatives } = S.data;
-  const isTaught = (/** @type {number} */ at) => at >= target.given || alternatives.ids[at].length;
-  const leads = (/** @type {number} */ at) => (isTaught(at) ? leadsTo(target.predicted[at]) : "");
+  const { target } = S.data;
+  const leads = (/** @type {number} */ at) => (at < target.given ? "" : leadsTo(target.predicted[at]));
   const ends = writes ? rows.map((_, row) => leads(lastRead(S, row))) : [];
   return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns });
 }

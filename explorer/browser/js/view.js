@@ -9,15 +9,37 @@ import { createPlayer, stepAfter } from "./player.js";
 /** @import { HeadsState, KeyUser, StepperState, ViewState } from "./types" */
 
 export const PAUSE = 250; // ms between the last move and its report
+/** The views with a move that is not reported yet. @type {Set<ViewState>} */
+const moved = new Set();
 
 /** Draws at the next frame. @param {ViewState} S */
 export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
 
 /** Reports the place once the user pauses, and during playback only if the page follows it. @param {ViewState} S */
 export function report(S) {
+  forget(S);
+  if (!S.followed && S.player.playing()) return;
+  moved.add(S);
+  S.reporting = setTimeout(() => reportNow(S), S.pause?.() ?? PAUSE);
+}
+
+/** Reports the place without waiting. @param {ViewState} S */
+export function reportNow(S) {
+  forget(S);
+  S.source.report(S.reportOf());
+}
+
+/** Reports what has moved without waiting, before the page uses it; returns whether something had. */
+export function reportMoved() {
+  const views = [...moved];
+  views.forEach(reportNow);
+  return views.length > 0;
+}
+
+/** Cancels the report of a view. @param {ViewState} S */
+function forget(S) {
   clearTimeout(S.reporting);
-  if (S.followed || !S.player.playing())
-    S.reporting = setTimeout(() => S.source.report(S.reportOf()), S.pause?.() ?? PAUSE);
+  moved.delete(S);
 }
 
 /** Draws and reports a change. @param {ViewState} S */
@@ -92,7 +114,7 @@ export function listenToWidth(S, fit) {
 export function opensAnew(S, { seq, turn }) {
   if (seq === S.seq && turn === S.turn) return false;
   S.player.stop();
-  clearTimeout(S.reporting);
+  forget(S);
   Object.assign(S, { seq, turn });
   return true;
 }
@@ -114,6 +136,6 @@ export function end(S) {
   S.observer.disconnect();
   S.keys?.stop();
   S.player.stop();
-  clearTimeout(S.reporting);
+  forget(S);
   cancelAnimationFrame(S.frame);
 }

@@ -68,12 +68,12 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
             comparison = _heads_together(choices, translation, at)
         else:
             other, name = others[chosen or "text"](choices, selection, translation, at)
-            comparison = with_marks(
-                compare(
-                    counterpart(translation.trace, at, model=translation.model, title=t("A: what is on screen")),
-                    counterpart(other.trace, at, model=other.model, title=t("B: {name}", name=name)),
-                )
+            titles = t("A: what is on screen"), t("B: {name}", name=name)
+            maps = (
+                counterpart(each.trace, at, model=each.model, title=title, n_prompt=each.n_prompt)
+                for each, title in zip((translation, other), titles, strict=True)
             )
+            comparison = with_marks(compare(*maps))
             texts = (translation.source.text, other.source.text), (translation.text, other.text)
             words = pair_in_words(comparison, at.row, *texts)
             if chosen == "text":
@@ -117,7 +117,7 @@ def _steps(choices: Choices, translation: Translation, at: Place) -> Comparison:
     choices.start("compare_row", "row", others, others[min(at.row - 1, len(rows) - 2)])
     other = st.selectbox(t("The other row"), others, format_func=lambda row: rows[row - 1], key="compare_row")
     choices.keep()
-    return compare_rows(translation.trace, at, int(other or 1))
+    return compare_rows(translation.trace, at, int(other or 1), n_prompt=translation.n_prompt)
 
 
 def _heads_together(choices: Choices, translation: Translation, at: Place) -> Comparison:
@@ -127,7 +127,7 @@ def _heads_together(choices: Choices, translation: Translation, at: Place) -> Co
         t("Aggregate"), list(AGGREGATES), format_func=lambda key: AGGREGATES[key][0], key="compare_which"
     )
     choices.keep()
-    maps = attention_maps(translation.trace, at.kind)
+    maps = attention_maps(translation.trace, at.kind, n_prompt=translation.n_prompt)
     numbers = {  # these need the model itself
         "rollout": lambda: runtime.rollout(translation, at.kind),
         "head norms": lambda: runtime.norms(translation, at.kind)[0],

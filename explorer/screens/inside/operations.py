@@ -51,6 +51,8 @@ def choose_step(translation: Translation, key: str = "inside_step") -> int:
 
     def label(step: int) -> str:
         reads, predicts = plain(trace.read_tokens[step - 1]), plain(trace.predicted_tokens[step - 1])
+        if step <= translation.n_prompt:
+            return t("{step}: reads {reads}, the prompt goes on: {next}", step=step, reads=reads, next=predicts)
         return t("{step}: reads {reads}, predicts {predicts}", step=step, reads=reads, predicts=predicts)
 
     options = range(1, last + 1)

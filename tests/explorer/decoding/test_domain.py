@@ -50,7 +50,8 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
     said = domain.warning(shown, task_of("multi30k-en-de"))
     assert "It had to spell “unbelievably” in more than 6 pieces." in said
     assert "far from them" in said
-    assert domain.warning(translated("multi30k-en-de", "A man in a hat is standing."), task_of("multi30k-en-de")) == ""
+    rare = "A man in a turquoise hat is standing."  # one word in pieces among eight
+    assert domain.warning(translated("multi30k-en-de", rare), task_of("multi30k-en-de")) == ""
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,9 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
         ("multi30k-en-de", "👩‍👩‍👧 🏳️‍🌈", "“👩”"),
         ("multi30k-en-de", "Zwei kleine Kinder spielen im Park Fußball.", "only {confidence:.0f}"),
         ("multi30k-en-de", PARLIAMENT, "“parliament”"),
+        ("multi30k-en-de", "The stock market fell today.", "only {confidence:.0f}"),
+        ("multi30k-en-de", "The quantum computer solved the equation.", "“quantum”, “solved” and “equation” in pieces"),
+        ("multi30k-en-de", "A dog runs and " * 10, "It has 40 words; the longest in training had 37."),
         ("multi30k-de-en", "Two young children are playing football in the park.", "only {confidence:.0f}"),
         ("adjective-swap", "I read red cats", "“cats” never occurred in training"),
         ("adjective-swap", "The central bank raised rates", "“The”, “central”, “bank” and “raised” and 1 more never"),

@@ -77,6 +77,9 @@ def test_the_browser_gets_queries_as_rows_and_keys_as_columns_with_their_labels_
     np.testing.assert_array_equal(arrays["values"], shown.values)
     assert (header["row_title"], header["column_title"]) == ("decoder reads (query)", "source (key)")
     assert (header["rows"][:2], header["ends"][:2]) == (["1 <sos>", "2 je"], ["→ je", "→ lis"])
+    prompt = dataclasses.replace(shown, predicted=("", *shown.predicted[1:]))
+    assert sent(prompt)[0]["ends"][:2] == ["", "→ lis"], "the next token of a prompt is not predicted"
+    assert prompt.predicted_labels[:2] == ("", "3 lis")
     assert (header["top"], header["signed"], header["caption"]) == (1, False, "In words.")
     columns = sent(planted(tokens=HOSTILE))[0]["columns"]
     assert columns[0] == "1 </script>"

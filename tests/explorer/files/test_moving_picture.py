@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -72,6 +73,24 @@ def test_the_weights_of_each_kind_are_those_of_the_trace(place: Any, step: int, 
     assert "looks at" in sentence_of(encoder, TRACE.src_tokens)
     strange = planted_trace(["מלה", "$x^2$", "<eos>"], ["<sos>", "日本"])
     assert len(drawn_steps(strange, Place(*place), "planted")) == 2
+
+
+def test_a_decoder_alone_has_one_sentence_whose_prompt_is_not_predicted() -> None:
+    empty = np.zeros((0, 0, 0, 0), np.float32), np.zeros((0, 0), np.uint8), np.zeros((0, 0, 5, 0), np.float32)
+    alone: dict[str, Any] = {
+        "encoder": empty[0],
+        "encoder_mask": empty[1],
+        "cross": empty[2],
+        "cross_mask": np.zeros((5, 0), np.uint8),
+    }
+    trace = replace(TRACE, **alone, src_tokens=(), src_words=())
+    told = [sentence_of(step, ()) for step in stage_steps(trace, Place("decoder", 1, 1), n_prompt=2)]
+    assert "reads 2 je → the prompt goes on with lis: looks at" in told[1]
+    assert "reads 3 lis → predicts des: looks at" in told[2]
+    assert len(drawn_steps(trace, Place("decoder", 1, 1), "planted", n_prompt=2)) == 5
+    texts = picture_of(next(stage_steps(trace, Place("decoder", 1, 1))), (), TRACE.predicted_tokens, "title").texts
+    assert "Text" in texts
+    assert not {"Source", "Target"} & set(texts)
 
 
 def test_a_long_decoding_is_cut_and_the_picture_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
