@@ -88,7 +88,7 @@ const stateOf = (find, engine, models, more, moved) => ({
 
 /** @param {DeskState} D @param {Query} query @param {string} page @param {boolean} isNew */
 async function open(D, query, page, isNew) {
-  const { model = "", text, path, edit, kind, layer, head, step, cell, view, block, panel } = query;
+  const { model = "", text, path, edit, kind, layer, head, step, cell, view, block, follow, panel } = query;
   const card = D.models.find(({ name }) => name === model) ?? D.models[0];
   D.problems = [];
   if (model && card.name !== model)
@@ -100,9 +100,8 @@ async function open(D, query, page, isNew) {
   const isPath = /^\d{1,7}(-\d{1,7}){0,1999}$/.test(path ?? "");
   if (path && !isPath)
     D.problems.push("The link’s path is not a list of token ids such as 5-9-2; the model’s own choice is shown.");
-  const place = Object.fromEntries(
-    Object.entries({ kind, layer, head, step, cell, block }).filter(([, value]) => value),
-  );
+  const given = { kind, layer, head, step, cell, block, follow };
+  const place = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
   Object.assign(D, {
     card,
     text: sentence,
@@ -119,7 +118,7 @@ async function open(D, query, page, isNew) {
 /** Opens a sentence of the user, or the first example of another model. @param {DeskState} D @param {string} model @param {string} text */
 async function begin(D, model, text) {
   const other = model !== D.card.name;
-  const whole = other ? [] : D.changes.filter(({ op }) => op !== "row"); // a row edited by hand belongs to one sentence
+  const whole = other ? [] : D.changes.filter(({ row }) => !row); // a changed row or token belongs to one sentence
   D.card = D.models.find(({ name }) => name === model) ?? D.card;
   const sentence = other && !text ? (D.card.examples[0]?.source ?? "") : text;
   Object.assign(D, {
@@ -198,13 +197,15 @@ function mount(D, opened) {
     moved: (at) => take(D, at),
     opened: (place) => {
       delete D.place.block;
+      delete D.place.follow;
       Object.assign(D.place, place);
       D.moved(queryOf(D), D.page, false);
     },
     fork: (step, token) => void fork(D, step, token),
     explain: () => explain(D, "cell"),
-    edit: ({ kind, layer, head, row, weights }) => {
-      D.changes = weights.length ? added(D.changes, { kind, layer, head, op: "row", row, weights }) : [];
+    edit: ({ kind, layer, head, row, weights, to }) => {
+      const op = to ? "position" : "row";
+      D.changes = to || weights.length ? added(D.changes, { kind, layer, head, op, row, weights, to }) : [];
       void show(D, false);
     },
     go: (query, page) => void open(D, query, page, true),
@@ -236,7 +237,7 @@ const showCellOf = (D) =>
 /** Takes over where a view is. @param {DeskState} D @param {Position} at @param {boolean} [tell] */
 function take(D, { kind, layer, head, step, row, column, options }, tell = true) {
   const cell = column !== null ? `${row}-${column}` : kind === "encoder" && row > 1 ? `${row}-0` : "";
-  const { block } = D.place; // what is open inside stays
+  const { block, follow } = D.place; // what is open inside stays
   D.place = {
     kind,
     layer: `${layer}`,
@@ -244,6 +245,7 @@ function take(D, { kind, layer, head, step, row, column, options }, tell = true)
     step: `${step}`,
     ...(cell && { cell }),
     ...(block && { block }),
+    ...(follow && { follow }),
   };
   const guessed = parseView(D.view).guess;
   if (options) D.view = formatView(options);

@@ -70,7 +70,7 @@ function changeHead(D, op) {
     layer: Number(layer),
     head: Number(head),
     op,
-    row: kind === "encoder" ? row || 1 : Number(step),
+    row: op !== "row" ? 0 : kind === "encoder" ? row || 1 : Number(step),
     weights: op === "row" ? Array.from({ length: keys }, (_, i) => (i === key - 1 ? 1000 : 0)) : [],
   });
   actionsOf(D).show();

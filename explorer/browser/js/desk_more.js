@@ -41,7 +41,7 @@ const isStepwise = ({ machine }) => /** @type {any} */ (machine).stepwise;
 function placeInside({ place, machine }, { seq }) {
   const steps = /** @type {Decoding} */ (decodingOf(seq)).target.tokens.length;
   const known = /** @type {import("./machine_link.js").Machine} */ (machine);
-  return placeOf(place.block ?? "", Number(place.step) || 1, steps, known);
+  return placeOf(place.block ?? "", Number(place.step) || 1, steps, known, place.follow);
 }
 
 /** @param {DeskState} D @param {Kept} opened @param {Desk} desk @returns {import("./types").Source} */
@@ -51,8 +51,8 @@ function machineSource(D, opened, desk) {
     ...liveSource({
       moved: (report) => {
         if (report.seq !== opened.seq || report.turn !== turn) return;
-        const block = textOf(report.place);
-        desk.opened({ step: `${report.place.step}`, ...(block && { block }) });
+        const [block, { step, follow }] = [textOf(report.place), report.place];
+        desk.opened({ step: `${step}`, ...(block && { block }), ...(follow && { follow }) });
         const wanted = wantedAt(report.place, isStepwise(D));
         if (!wanted) return;
         bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened).catch(desk.failed);

@@ -13,6 +13,7 @@ import {
   arrayOf,
   blockOf,
   lineOf,
+  MAPS,
   markedRow,
   open,
   partsOf,
@@ -34,8 +35,6 @@ const LABELS = {
   ...{ query: "Queries", key: "Keys", product: "Q·Kᵀ", scores: "÷ √d", masked: "Mask", weights: "Softmax" },
   ...{ value: "Values", output: "Sum w·v", joined: "Concat", gated: "Gate", out_proj: "× W_O" },
 };
-/** The parts of a head that are maps of scores or weights. */
-const MAPS = ["product", "scores", "masked", "weights"];
 
 /** Draws the diagram; it is built anew only when something is opened, closed or folded. @param {MachineState} S */
 export function drawMachine(S) {

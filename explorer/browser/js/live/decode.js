@@ -46,7 +46,7 @@ export function decode(
   /** @type {import("./search.js").Hypothesis[]} */
   let hypotheses = []; // of beam search
   if (how.method === "beam" && given[given.length - 1] !== EOS) {
-    const tap = tapOf(edits, config);
+    const tap = tapOf(edits, model);
     const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
     hypotheses = beamSearch(step, model.start(src, tap), rules, limit, given, how);
     given = hypotheses[0].path;
@@ -55,7 +55,7 @@ export function decode(
 
   const recorder = recording();
   const once = computedOnce(model, watch ? "" : JSON.stringify([src, edits]), recorder.add);
-  const edit = tapOf(edits, config);
+  const edit = tapOf(edits, model);
   const edited = watch
     ? (/** @type {string} */ point, /** @type {any} */ value) => watch(point, edit(point, value))
     : edit;
@@ -118,13 +118,19 @@ export function decode(
   };
 }
 
-/** The tap of some edits. @param {import("./edits.js").HeadEdit[]} edits @param {import("./live.d.ts").ModelConfig} config @returns {Tap} */
-export const tapOf = (edits, config) =>
-  editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
+/** The tap of some edits. @param {import("./edits.js").HeadEdit[]} edits @param {Transformer} model @returns {Tap} */
+export const tapOf = (edits, model) =>
+  editTap(
+    edits,
+    (kind) => (kind === "encoder" ? model.config.n_encoder_heads : model.config.n_decoder_heads),
+    (side, at) => model.position(side, at),
+  );
 
 /** An edit as on screen, counted from 1. @param {import("./edits.js").HeadEdit} edit */
-const described = ({ kind, layer, head, op, row }) =>
-  `${kind} layer ${layer + 1} head ${head + 1}: ${op}${row === undefined ? "" : ` row ${row + 1}`}`;
+const described = ({ kind, layer, head, op, row, to }) =>
+  to !== undefined
+    ? `${kind === "encoder" ? "source" : "target"} token ${(row ?? 0) + 1} at position ${to + 1}`
+    : `${kind} layer ${layer + 1} head ${head + 1}: ${op}${row === undefined ? "" : ` row ${row + 1}`}`;
 
 /** ln Σ p^(1/T) at each of `TEMPERATURES`, 0 at temperature 1. @param {Float32Array} logProbs */
 function logSums(logProbs) {
