@@ -94,9 +94,7 @@ def added(changes: Changes, new: Sequence[Change]) -> Changes:
     """Add new changes, replacing earlier ones of the same head (or of the same row of it)."""
     places = {(change.place, change.row) for change in new}
     whole = {change.place for change in new if not change.row}
-    remaining = [
-        change for change in changes if change.place not in whole and (change.place, change.row) not in places
-    ]
+    remaining = [change for change in changes if change.place not in whole and (change.place, change.row) not in places]
     # Changing a row by hand replaces any change to the whole head.
     replaced = {change.place for change in new if change.row}
     remaining = [change for change in remaining if change.row or change.place not in replaced]

@@ -1,8 +1,8 @@
 // The desk of a page that computes the model itself: a sentence, its translation, and the views. What is on screen is
 // the app's query, so that a link of the app opens here and the other way round.
 
-import { drawControls, drawPlaceTools, listenToControls } from "./desk_controls.js";
-import { drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
+import { drawControls, drawPlaceTools, drawTraining, listenToControls } from "./desk_controls.js";
+import { cardNow, drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
 import { added, editsOf, readChanges, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
@@ -78,7 +78,9 @@ const stateOf = (find, engine, models, more, moved) => ({
   calls: 0,
   turn: 0,
   kept: /** @type {Map<string, Kept>} */ (new Map()),
+  earlier: "", // the step of training whose weights the machine shows; "" for the model as it is
   own: /** @type {Kept | null} */ (null),
+  trained: /** @type {Kept | null} */ (null), // what is opened, by the model as it is
   opened: /** @type {Kept | null} */ (null),
   inside: /** @type {typeof import("./desk_more.js") | null} */ (null),
   machine: /** @type {import("./machine_link.js").Machine | null} */ (null),
@@ -111,6 +113,7 @@ async function open(D, query, page, isNew) {
     place,
     view: view ?? "",
     panel: panel ?? "",
+    earlier: query[`trained_${card.steps}`] in card.earlier ? query[`trained_${card.steps}`] : "",
   });
   await show(D, isNew);
 }
@@ -127,6 +130,7 @@ async function begin(D, model, text) {
     changes: whole,
     forks: [],
     place: other ? {} : placeKept(D),
+    earlier: other ? "" : D.earlier,
     problems: [],
   });
   await show(D, true);
@@ -146,17 +150,23 @@ async function show(D, isNew) {
   const later = setTimeout(() => loading(D, "Computing …", null), 400);
   try {
     let heard = false;
-    await D.engine.open(D.card, (loaded, total) => {
-      heard = true;
-      if (call === D.calls)
-        loading(D, `Loading the model ${D.card.name} (${(total / 1e6).toFixed(1)} MB)`, loaded / total);
-    });
-    if (heard && call === D.calls) loading(D, "Computing …", null);
+    const load = async (/** @type {SiteModel} */ card) => {
+      await D.engine.open(card, (loaded, total) => {
+        heard = true;
+        if (call === D.calls)
+          loading(D, `Loading the model ${card.name} (${(total / 1e6).toFixed(1)} MB)`, loaded / total);
+      });
+      if (heard && call === D.calls) loading(D, "Computing …", null);
+    };
+    await load(D.card);
     const own = await answerTo(D, null);
-    const opened = D.path ? await answerTo(D, D.path) : own;
+    const trained = D.path ? await answerTo(D, D.path) : own;
+    const then = cardNow(D);
+    if (then !== D.card) await load(then);
+    const opened = then === D.card ? trained : await answerTo(D, trained.path, then);
     await prepareView(D, opened);
     if (call !== D.calls) return false;
-    Object.assign(D, { own, opened });
+    Object.assign(D, { own, trained, opened });
     D.find(".opened").hidden = false;
     D.turn += 1;
     drawControls(D);
@@ -175,9 +185,9 @@ async function show(D, isNew) {
   }
 }
 
-/** The answer to the sentence, along a path or by the model's own choice; it is in the store. @param {DeskState} D @param {number[] | null} path @returns {Promise<Kept>} */
-async function answerTo(D, path) {
-  const { card, text, method, changes, kept } = D;
+/** The answer to the sentence, along a path or by the model's own choice; it is in the store. @param {DeskState} D @param {number[] | null} path @param {SiteModel} [card] @returns {Promise<Kept>} */
+async function answerTo(D, path, card = D.card) {
+  const { text, method, changes, kept } = D;
   const request = { path: path ?? [], edits: editsOf(changes), method: path ? {} : method };
   const seq = JSON.stringify([card.name, text, request]);
   const before = kept.get(seq);
@@ -199,6 +209,7 @@ function mount(D, opened) {
       delete D.place.block;
       delete D.place.follow;
       Object.assign(D.place, place);
+      drawTraining(D);
       D.moved(queryOf(D), D.page, false);
     },
     fork: (step, token) => void fork(D, step, token),
@@ -275,7 +286,7 @@ async function fork(D, step, token) {
 }
 
 /** What is on screen, as the parameters of the app's addresses. @param {DeskState} D @returns {Query} */
-function queryOf({ card, text, path, changes, place, view, panel, page }) {
+function queryOf({ card, text, path, changes, place, view, panel, page, earlier }) {
   /** @type {Query} */
   const query = { model: card.name };
   if (text.length <= MOST_TEXT) query.text = text;
@@ -283,6 +294,7 @@ function queryOf({ card, text, path, changes, place, view, panel, page }) {
   for (const [name, value] of Object.entries(place)) if (value !== "0" && value !== "cross") query[name] = value;
   if (page !== "inside" && view) query.view = view;
   if (page === "attention" && panel) query.panel = panel;
+  if (page === "inside" && earlier) query[`trained_${card.steps}`] = earlier;
   if (changes.length) query.edit = writeChanges(changes);
   return query;
 }

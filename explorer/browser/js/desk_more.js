@@ -1,7 +1,7 @@
 // What the desk adds to its program when it is first opened: the machine, and where one weight comes from.
 
 import { showCell } from "./cell.js";
-import { bring, templateOf } from "./desk_views.js";
+import { bring, cardNow, templateOf } from "./desk_views.js";
 import { mountMachine } from "./machine.js";
 import { destinationOf, placeOf, textOf, wantedAt } from "./machine_link.js";
 import { liveSource } from "./source_live.js";
@@ -16,7 +16,7 @@ const LINKS = ["attention", "cell", "translate"]; // of the machine; other pages
 
 /** Computes what the machine shows first. @param {DeskState} D @param {Kept} opened */
 export async function prepareMachine(D, opened) {
-  D.machine = await D.engine.describe(D.card);
+  D.machine = await D.engine.describe(cardNow(D));
   await bring(D, opened, "machine", "");
   const wanted = wantedAt(placeInside(D, opened), isStepwise(D));
   if (wanted) await bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened);

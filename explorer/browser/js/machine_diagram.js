@@ -114,6 +114,9 @@ function glide(before, now) {
 /** Scrolls the diagram sideways to bring a block into view. @param {MachineState} S @param {MachineBox | undefined} box */
 function reveal(S, box) {
   const sheet = S.find(".sheet");
+  // On a phone, the panel lies over the lower part of the picture.
+  if (box && getComputedStyle(S.find(".panel")).position === "sticky")
+    S.boxes.get(box.name)?.holder.scrollIntoView({ block: "nearest" });
   if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
   const [left, right] = [box.x * S.zoom - 12, (box.x + box.width) * S.zoom + 12];
   if (left < sheet.scrollLeft || right > sheet.scrollLeft + sheet.clientWidth)

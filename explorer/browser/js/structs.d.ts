@@ -429,6 +429,8 @@ export interface SiteModel {
   files: Record<string, SiteFile>;
   rules: Record<string, SiteFile>;
   machine: SiteFile;
+  earlier: Record<string, SiteFile>;
+  steps: number;
 }
 
 export interface SiteHeader {
