@@ -17,7 +17,7 @@ import { formatView, parseView } from "./view_options.js";
 /** @typedef {import("./method.js").Method} Method */
 /** @typedef {Record<string, string>} Query */
 /** @typedef {{ path: number[], text: string, detail: string, step: number }} Fork */
-/** @typedef {Omit<Answer, "message"> & { seq: string }} Kept */
+/** @typedef {Omit<Answer, "message"> & { seq: string, name: string }} Kept the name is that of the model */
 /** @typedef {ReturnType<typeof stateOf>} DeskState */
 
 const MOST_KEPT = 40; // answers
@@ -196,9 +196,10 @@ async function answerTo(D, path, card = D.card) {
   message.header.seq = seq;
   put(message, seq);
   kept.delete(seq);
-  kept.set(seq, { ...answer, seq });
+  const found = { ...answer, seq, name: card.name };
+  kept.set(seq, found);
   if (kept.size > MOST_KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
-  return { ...answer, seq };
+  return found;
 }
 
 /** Mounts the page's view. @param {DeskState} D @param {Kept} opened */

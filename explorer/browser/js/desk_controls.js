@@ -2,6 +2,7 @@
 
 import { copyText } from "./clipboard.js";
 import { mapAsTable, saveFile } from "./desk_files.js";
+import { cardNow } from "./desk_views.js";
 import { make, makeButton, say } from "./dom.js";
 import { doubtOf } from "./doubt.js";
 import { added, changeName } from "./head_changes.js";
@@ -164,8 +165,11 @@ export function drawTraining(D) {
   const [then, now] = [opened, trained].map(({ seq }) => /** @type {Decoding} */ (decodingOf(seq)).target);
   const at = Math.min(Number(place.step) || 1, now.tokens.length) - 1;
   const share = (/** @type {Decoding["target"]} */ target) => wholePercent(target.probabilities?.[at] ?? 0);
+  const isHere = opened.name === cardNow(D).name; // else it is still being computed
   const text = earlier
-    ? `After ${written} steps of training the model gave “${now.predicted[at]}” a probability of ${share(then)} at step ${at + 1}; at the end of training, ${share(now)}. All numbers below are those of that time.`
+    ? isHere
+      ? `After ${written} steps of training the model gave “${now.predicted[at]}” a probability of ${share(then)} at step ${at + 1}; at the end of training, ${share(now)}. All numbers below are those of that time.`
+      : ""
     : "The trained model. Move the slider to see the same place earlier in training.";
   say(box.querySelector("span"), text);
 }

@@ -55,11 +55,11 @@ export function readChanges(text, shapes) {
     else
       changes = added(changes, {
         kind: /** @type {Kind} */ (kind),
-        layer: Number(layer),
-        head: Number(head),
+        layer: isMoved ? 0 : Number(layer),
+        head: isMoved ? 0 : Number(head),
         op: /** @type {HeadChange["op"]} */ (op),
         row: Number(row),
-        weights: values,
+        weights: isMoved ? [] : values,
         ...(isMoved && { to: Number(weights) }),
       });
   }

@@ -78,7 +78,8 @@ export function positionTool(S, side, row) {
   field.onchange = () => {
     const at = clamp(Math.round(Number(field.value)) || row + 1, 1, tokens.length);
     const kind = side === "source" ? "encoder" : "decoder";
-    S.source.ask("edit", { seq: S.data.seq, kind, layer: 1, head: 1, row: row + 1, weights: [], to: at });
+    const moved = at === row + 1 ? 0 : at; // back at its own position, it is as it was trained
+    S.source.ask("edit", { seq: S.data.seq, kind, layer: 0, head: 0, row: row + 1, weights: [], to: moved });
   };
   return toolOf(
     `Put “${tokens[row]}” (token ${row + 1}) at position`,

@@ -89,6 +89,7 @@ function follow(S, token, point = "") {
     stop.block === wanted.block && (!wanted.part || stop.part === wanted.part);
   const exact = stops.findIndex((stop) => isHere(stop) && point && stop.stage && shortOf(stop.stage.point) === point);
   const here = exact < 0 ? stops.findIndex(isHere) : exact;
+  F.head = S.opened.head || F.head;
   Object.assign(F, { data: S.data, side, stops, last: stops.length - 1, step: Math.max(0, here) });
   S.depth = "words";
   arrive(S);

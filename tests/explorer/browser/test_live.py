@@ -19,6 +19,8 @@ import torch
 
 from explorer.browser.payload import forms, header
 from explorer.browser.word_rules import word_rules
+from explorer.decoding.head_change import Change
+from explorer.decoding.head_edits import moved_by
 from explorer.decoding.translator import Translator
 from model.checkpoint import load_model, stored_weights, write_weights
 from model.config import EOS, DecodeConfig, to_dict
@@ -139,7 +141,7 @@ def test_a_hundred_sentences(name: str) -> None:
         second = assert_points_agree(loaded.transformer, source, found, 40)
         assert found["other"] == second, text
         forked = translator.translate(text, DecodeConfig(), prefix=(second,))
-        edited = translator.translate(text, DecodeConfig(), edit=HeadEdits((_edit(edit),)))
+        edited = translator.translate(text, DecodeConfig(), edit=HeadEdits((_edit(edit, loaded.model),)))
         assert found["paths"] == [list(each.path) for each in (forked, edited)], text
         assert found["texts"] == [loaded.target.decode(found["path"]), forked.text, edited.text], text
 
@@ -163,6 +165,8 @@ EDITS = (
 REQUESTS: tuple[dict[str, Any], ...] = (
     {},
     {"edits": EDITS},
+    {"edits": [{"kind": "encoder", "layer": 0, "head": 0, "op": "position", "row": 0, "to": 2}]},
+    {"edits": [{"kind": "decoder", "layer": 0, "head": 0, "op": "position", "row": 1, "to": 4}]},
     {"path": [5, 6]},
     {"method": {"method": "beam"}},
     {"method": {"method": "beam", "beam_size": 3, "length_penalty": "gnmt", "alpha": 0.6}},
@@ -192,11 +196,12 @@ def differences(wanted: Any, found: Any, at: str = "") -> list[str]:
 def test_a_decoding_is_the_message_that_python_writes(name: str) -> None:
     translator = Translator(load_model(CHECKPOINTS / name))
     # A decoder that is not causal reads all rows again at each step, so the weights of one row never fit.
-    requests = [each for each in REQUESTS if translator.loaded.model_config.causal or "edits" not in each]
+    model = translator.loaded.model
+    requests = [each for each in REQUESTS if model.config.causal or each.get("edits") != EDITS]
     asked = [(text, request) for text in SENTENCES[name] for request in requests]
     jobs = [{"do": "decode", "text": text, "request": request} for text, request in asked]
     for (text, request), found in zip(asked, run(translator.loaded.folder, jobs), strict=True):
-        edits = HeadEdits(tuple(_edit(edit) for edit in request["edits"])) if "edits" in request else None
+        edits = HeadEdits(tuple(_edit(edit, model) for edit in request["edits"])) if "edits" in request else None
         config = DecodeConfig(**request.get("method", {}))
         shown = translator.translate(text, config, prefix=request.get("path", ()), edit=edits)
         assert (found["text"], found["path"]) == (shown.text, list(shown.path))
@@ -219,8 +224,11 @@ def test_the_settings_of_decoding_are_those_of_python() -> None:
     assert settings == to_dict(DecodeConfig())
 
 
-def _edit(edit: dict[str, Any]) -> HeadEdit:
-    return HeadEdit(**{**edit, "values": np.array(edit["values"], dtype=np.float32)} if "values" in edit else edit)
+def _edit(edit: dict[str, Any], model: Any) -> HeadEdit:
+    values = edit.get("values")
+    if "to" in edit:
+        values = moved_by(model, Change(edit["kind"], 0, 0, "position", row=edit["row"] + 1, to=edit["to"] + 1))
+    return HeadEdit(**{**edit, "values": None if values is None else np.array(values, dtype=np.float32)})
 
 
 ALPHABET = (

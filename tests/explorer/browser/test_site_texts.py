@@ -36,6 +36,8 @@ CHANGES = (
     "encoder.2.1.row.3.0-500~encoder.2.1.row.1.9-1~decoder.1.1.zero", "encoder.1.1.zero~encoder.1.1.row.1.1000",
     "cross.9.1.zero", "cross.1.9.zero", "cross.0.1.zero", "nobody.1.1.zero", "cross.1.1.explode", "cross.1.1.row.1.0-0",
     "cross.1.1.row.0.1", "cross.1.1", "~~", "cross.1.1.row.1.1-x", "cross.1.1.row.2",
+    "encoder.0.0.position.3.5~encoder.0.0.position.3.2~encoder.1.1.position.4.1", "cross.0.0.position.1.2",
+    "decoder.0.0.position.0.2", "decoder.0.0.position.2~decoder.0.0.position.2.1~decoder.1.1.row.1.5",
 )  # fmt: skip
 SENTENCES = {
     "multi30k-en-de": ("A dog runs.", "Quantum chromodynamics violates parity", "日本 dog", "the " * 60),
@@ -73,7 +75,7 @@ def test_changes_in_an_address() -> None:
         assert written == to_link(fit), text
         assert problems == len(malformed) + len(unfit), text
         assert [(edit["kind"], edit["layer"], edit["head"]) for edit in edits] == [change.place for change in fit]
-        assert [edit.get("row") for edit in edits] == [c.row - 1 if c.op == "row" else None for c in fit]
+        assert [edit.get("row") for edit in edits] == [c.row - 1 if c.row else None for c in fit]
 
 
 @pytest.mark.parametrize("name", SENTENCES)

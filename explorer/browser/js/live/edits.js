@@ -37,8 +37,9 @@ export function editTap(edits, heads, position) {
         const at = row - first(value.length);
         const side = edit.kind === "encoder" ? "src" : "tgt";
         const [before, after] = [position(side, row), position(side, to)];
-        if (!value[at] || !before || !after) continue;
-        if (after.length < before.length) throw new Error("This model has no vector for that position.");
+        if (!value[at]) continue;
+        if (!before || !after || after.length < before.length)
+          throw new Error("This model has no vector for that position.");
         const moved = value[at].map(
           (/** @type {number} */ number, /** @type {number} */ d) => number + (after[d] - before[d]),
         );
