@@ -7,6 +7,7 @@ import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
 import { bars, tokenList, wordList } from "./machine_ends.js";
 import { AFTER } from "./machine_link.js";
+import { NARROW } from "./machine_lines.js";
 import { measure, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
 import { planMachine } from "./machine_plan.js";
 import {
@@ -114,9 +115,8 @@ function glide(before, now) {
 /** Scrolls the diagram sideways to bring a block into view. @param {MachineState} S @param {MachineBox | undefined} box */
 function reveal(S, box) {
   const sheet = S.find(".sheet");
-  // On a phone, the panel lies over the lower part of the picture.
-  if (box && getComputedStyle(S.find(".panel")).position === "sticky")
-    S.boxes.get(box.name)?.holder.scrollIntoView({ block: "nearest" });
+  // On a phone, the panel or a lesson lies over the lower part of the picture.
+  if (box && S.width <= NARROW) S.boxes.get(box.name)?.holder.scrollIntoView({ block: "nearest" });
   if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
   const [left, right] = [box.x * S.zoom - 12, (box.x + box.width) * S.zoom + 12];
   if (left < sheet.scrollLeft || right > sheet.scrollLeft + sheet.clientWidth)
