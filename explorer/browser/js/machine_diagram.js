@@ -37,9 +37,11 @@ const LABELS = {
   ...{ value: "Values", output: "Sum w·v", joined: "Concat", gated: "Gate", out_proj: "× W_O" },
 };
 
-/** Draws the diagram; it is built anew only when something is opened, closed or folded. @param {MachineState} S */
+/** Draws the diagram; it is built anew only when its layout changes: when attention opens or closes, or a layer unfolds. @param {MachineState} S */
 export function drawMachine(S) {
-  const name = JSON.stringify([S.data.seq, S.width, S.opened.block, S.opened.head, S.unfolded, S.box.dataset.theme]);
+  const block = blockOf(S, S.opened.block);
+  const layout = block?.attention ? [block.name, S.opened.head] : block?.layer ? [block.stack, block.layer] : [];
+  const name = JSON.stringify([S.data.seq, S.width, layout, S.unfolded, S.box.dataset.theme]);
   const anew = name !== S.built;
   const stage = S.find(".diagram");
   const arrive = anew ? build(S) : null;
@@ -48,6 +50,9 @@ export function drawMachine(S) {
   // All texts are in place and nothing is painted yet, so the browser lays out the page once for all measurements.
   if (anew) measure(stage.querySelectorAll("canvas"));
   arrive?.();
+  const moved = stage.dataset.open !== S.opened.block;
+  if (!anew && moved) reveal(S, S.boxes.get(S.opened.block));
+  if (anew || moved) stage.dataset.open = S.opened.block;
   for (const picture of S.pictures) picture();
   const value = openValue(S.opened);
   for (const button of stage.querySelectorAll("button")) {
@@ -154,13 +159,13 @@ function boxOf(S, box) {
   const holder = make("div", `block ${box.kind} ${side} ${block.attention}${tight}`);
   place(holder, box);
   const isOpen = S.opened.block === block.name;
-  holder.classList.toggle("open", isOpen);
+  S.texts.push(() => holder.classList.toggle("open", S.opened.block === block.name));
   const small = box.kind === "add" || box.kind === "norm";
   const main = makeButton("main", small ? (box.kind === "add" ? "+" : "norm") : make("b", "", breakable(facts.title)));
   Object.assign(main, { value: block.name, title: nameOf(S, block) });
   main.setAttribute("aria-label", nameOf(S, block));
   main.onclick = () =>
-    open(S, isOpen && !S.opened.head ? { block: "", head: 0, part: "" } : { block: block.name, head: 0, part: "" });
+    open(S, { block: S.opened.block === block.name && !S.opened.head ? "" : block.name, head: 0, part: "" });
   holder.append(main);
   if (box.kind === "tokens") holder.append(tokenList(S, block));
   else if (box.kind === "word") main.append(wordList(S));

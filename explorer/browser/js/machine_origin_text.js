@@ -111,7 +111,7 @@ export function equationOf(S, stage, spot, origin) {
     copy: () => ({ sums: `${value} = ${short(first.a)}`, words: "Nothing is added here.", names: plain }),
     linear: () => ({
       sums: `${value} = ${sumOf(terms)}${plus}`,
-      words: `The whole vector of ${row} (${terms.length} numbers) times ${stage.point === "logits" ? `the row of ${named} in` : `column ${spot.column + 1} of`} ${matrix}: ${terms.length} products, added up${stage.bias ? ", and the bias" : ""}.`,
+      words: `${short_ === "out_proj" ? `The joined results of all heads for ${row}` : `The whole vector of ${row}`} (${terms.length} numbers) times ${stage.point === "logits" ? `the row of ${named} in` : `column ${spot.column + 1} of`} ${matrix}: ${terms.length} products, added up${stage.bias ? ", and the bias" : ""}.`,
       names: sum(titleOf(first.from.point), matrix),
     }),
     split: () => ({
