@@ -23,7 +23,7 @@ from model.points import attention_scope
 from model.tap import Tap
 from model.user_error import UserError
 
-Operation = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
+Operation = Literal["zero", "uniform", "mean", "row", "pattern", "output", "position"]
 
 
 class EditError(UserError):
@@ -39,6 +39,8 @@ class HeadEdit:
     row: the weights of query `row` become `values` [key]; pattern: all its weights become `values` [query, key];
     both non-negative, set to 0 where masked, and renormalised. output: its output becomes `values` [query, d_head].
     Queries beyond the end of a pattern or output keep what the model computed.
+    position: token `row` of the source (kind "encoder") or target ("decoder") stands at position `to`; `values`
+    [d_model] is the difference between the vectors of the two positions. Layer and head do not count.
 
     Raises:
         EditError: an operation without the values it needs, or with values that cannot be weights.
@@ -50,11 +52,12 @@ class HeadEdit:
     op: Operation
     row: int | None = None
     values: NDArray[np.float32] | None = field(default=None, repr=False)
+    to: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in ATTENTION_KINDS:
             raise EditError(f"kind is one of {', '.join(ATTENTION_KINDS)}, not {self.kind!r}.")
-        axes_of_values = {"zero": None, "uniform": None, "mean": 1, "row": 1, "pattern": 2, "output": 2}
+        axes_of_values = {"zero": None, "uniform": None, "mean": 1, "row": 1, "pattern": 2, "output": 2, "position": 1}
         if self.op not in axes_of_values:
             raise EditError(f"op is one of {', '.join(axes_of_values)}, not {self.op!r}.")
         dimensions = axes_of_values[self.op]
@@ -68,8 +71,19 @@ class HeadEdit:
             raise EditError("attention weights cannot be negative.")
         if self.op == "row" and (self.row is None or self.row < 0):
             raise EditError("'row' needs the query row that it replaces, counted from 0.")
+        if self.op == "position" and (self.kind == "cross" or self.row is None or self.to is None):
+            raise EditError("'position' needs a token of the source or target, and the position where it stands.")
+
+    @property
+    def scope(self) -> str:
+        """The beginning of the names of the points that it changes."""
+        if self.op == "position":
+            return "src" if self.kind == "encoder" else "tgt"
+        return attention_scope(self.kind, self.layer)
 
     def __str__(self) -> str:
+        if self.row is not None and self.to is not None:
+            return f"{'source' if self.kind == 'encoder' else 'target'} token {self.row + 1} at position {self.to + 1}"
         where = f" row {self.row + 1}" if self.row is not None else ""
         return f"{self.kind} layer {self.layer + 1} head {self.head + 1}: {self.op}{where}"
 
@@ -92,6 +106,8 @@ class HeadEdits:
     def check(self, config: ModelConfig) -> None:
         """Raise an EditError if an edit names a layer or head that a model of this configuration does not have."""
         for edit in self.edits:
+            if edit.op == "position":
+                continue
             n_layers, n_heads = config.n_layers(edit.kind), config.n_heads(edit.kind)
             if not 0 <= edit.layer < n_layers:
                 raise EditError(f"{edit}: this model has {plural(n_layers, 'layer')} of {edit.kind} attention.")
@@ -136,8 +152,7 @@ class _EditTap:
     def __init__(self, edits: tuple[HeadEdit, ...]) -> None:
         self._edits: dict[str, tuple[HeadEdit, ...]] = {}
         for edit in edits:
-            scope = attention_scope(edit.kind, edit.layer)
-            self._edits[scope] = (*self._edits.get(scope, ()), edit)
+            self._edits[edit.scope] = (*self._edits.get(edit.scope, ()), edit)
         self._n_read = 0
         self._mask: Tensor | None = None
 
@@ -154,10 +169,12 @@ class _EditTap:
                 tensor = _edited_weights(edit, tensor, self._mask, self._first_query(edit, tensor))
             elif name == "output" and edit.op in ("zero", "mean", "output"):
                 tensor = _edited_output(edit, tensor, self._first_query(edit, tensor))
+            elif name == "positions" and edit.op == "position":
+                tensor = _moved(edit, tensor, self._first_query(edit, tensor))
         return tensor
 
     def _first_query(self, edit: HeadEdit, tensor: Tensor) -> int:
-        """The position of the first query of `tensor`, [batch, head, query, …]."""
+        """The position of the first row of `tensor`, [batch, …, row, number]."""
         return 0 if edit.kind == "encoder" else self._n_read - tensor.size(-2)
 
 
@@ -209,4 +226,14 @@ def _edited_output(edit: HeadEdit, output: Tensor, offset: int) -> Tensor:
         return changed
     for i in range(min(output.size(-2), values.size(0) - offset)):
         changed[:, edit.head, i] = values[offset + i]
+    return changed
+
+
+def _moved(edit: HeadEdit, vectors: Tensor, offset: int) -> Tensor:
+    """A copy of the vectors [batch, token, d_model] with one token at another position; tokens count from `offset`."""
+    row = (edit.row or 0) - offset
+    if not 0 <= row < vectors.size(1):
+        return vectors
+    changed = vectors.clone()
+    changed[:, row] += torch.as_tensor(edit.values, dtype=vectors.dtype, device=vectors.device)
     return changed

@@ -19,6 +19,7 @@ Other numbers are requested by place (machine_numbers.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -56,6 +57,7 @@ MATRIX = 32
 """Maximum number of rows and columns in the picture of a matrix."""
 
 Floats = NDArray[np.float32]
+_FOLLOWED = re.compile(r"(target|source-[1-9]\d{0,3})(\.[a-z_]{1,20}\d?)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,8 @@ class MachineView:
     def fitting(self, requested: MachinePlace) -> MachinePlace:
         """The place that a browser or a link requests, as far as it exists in this model."""
         steps = len(self.decoding.trace.read_tokens)
-        at = replace(requested, step=max(1, min(steps, requested.step)))
+        follow = requested.follow if _FOLLOWED.fullmatch(requested.follow) else ""
+        at = replace(requested, step=max(1, min(steps, requested.step)), follow=follow)
         block = next((each for each in self.blocks if each.name == at.block), None)
         if block is None:
             return replace(at, block="", head=0, part="")

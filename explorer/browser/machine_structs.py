@@ -66,7 +66,7 @@ class MachineNumbers(NumbersRequest):
 class RowWeights:
     """The weights, in thousandths, that one row of a head is to have: layer, head and row from 1.
 
-    Without weights, the model is to compute as it was trained.
+    With `to`, token `row` is to stand at that position instead. Without both, the model is to be as it was trained.
     """
 
     seq: str
@@ -75,3 +75,4 @@ class RowWeights:
     head: int
     row: int
     weights: list[int]
+    to: int = 0

@@ -274,8 +274,8 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
     softmax = _row("softmax", "(", _scaled(config), *bias, ")")
     product = "How well each query fits each key: the product of the two vectors, number by number, added up."
     divided = (
-        "Each product is divided by √d_head: sums of more products are larger, and without the division softmax would "
-        "give nearly all weight to one token."
+        "Each product is divided by √d_head: sums of more products are larger, and without the division wider heads "
+        "would have more one-sided weights for that reason alone."
     )
     mean = "Each token receives the mean of the values, weighted by its row of weights."
     joined = "Concatenation: the results of all heads stand side by side again, one vector for each token."

@@ -58,7 +58,8 @@ class GridShape:
 class SiteModel:
     """A model that the page can compute; `limit` is the number of source tokens that it reads.
 
-    `files` are those of its folder, `rules` those for words by language, `machine` the texts of its diagram.
+    `files` are those of its folder, `rules` those for words by language, `machine` the texts of its diagram; `earlier`
+    are weights of earlier steps of training by their step, in half precision, if it was trained for `steps`.
     """
 
     name: str
@@ -73,6 +74,8 @@ class SiteModel:
     files: dict[str, SiteFile]
     rules: dict[str, SiteFile]
     machine: SiteFile
+    earlier: dict[str, SiteFile]
+    steps: int
 
 
 @dataclass(frozen=True)

@@ -242,9 +242,13 @@ class Opened:
 
 @dataclass(frozen=True)
 class MachinePlace(Opened):
-    """The open block, head and part of the machine, and the step on screen."""
+    """The open block, head and part of the machine, the step on screen, and the followed token with its stage.
+
+    `follow` is "target.weights" or "source-2.added" (rows from 1, the last part of a point's name), "" for none.
+    """
 
     step: int = 1
+    follow: str = ""
 
 
 @dataclass(frozen=True)

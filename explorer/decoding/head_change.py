@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from explorer.decoding.model_diagram import ADDED
 from explorer.decoding.names import short_name
 from explorer.locale.text import plural, shortened
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
@@ -22,7 +23,7 @@ from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 if TYPE_CHECKING:
     from model.points import Head
 
-Kind = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
+Kind = Literal["zero", "uniform", "mean", "row", "pattern", "output", "position"]
 OPS: tuple[Kind, ...] = get_args(Kind)
 WHOLE: tuple[Kind, ...] = ("zero", "uniform", "mean")  # these apply to any sentence
 WORDS: dict[Kind, str] = {
@@ -32,6 +33,7 @@ WORDS: dict[Kind, str] = {
     "row": "edited by hand",
     "pattern": "given the pattern of another sentence",
     "output": "given the output of another sentence",
+    "position": "moved",
 }
 MOST_CHANGES, MOST_ROW, MOST_OTHER = 256, 512, 500
 PARTS = 1000  # a weight in a link is a whole number of thousandths
@@ -42,7 +44,10 @@ _WEIGHTS = re.compile(r"\d{1,4}(-\d{1,4})*")
 
 @dataclass(frozen=True)
 class Change:
-    """One change to one head: `row` and `weights` (thousandths) of an edited row, `other`: the sentence copied from."""
+    """One change to one head: `row` and `weights` (thousandths) of an edited row, `other`: the sentence copied from.
+
+    "position" puts token `row` of the source (kind "encoder") or target ("decoder") at position `to`: no head's.
+    """
 
     kind: AttentionKind
     layer: int
@@ -51,6 +56,7 @@ class Change:
     row: int = 0
     weights: tuple[int, ...] = ()
     other: str = ""
+    to: int = 0
 
     @property
     def place(self) -> Head:
@@ -58,6 +64,8 @@ class Change:
         return (self.kind, self.layer - 1, self.head - 1)
 
     def __str__(self) -> str:
+        if self.op == "position":
+            return f"{'source' if self.kind == 'encoder' else 'target'} token {self.row} at position {self.to}"
         where = f", row {self.row}" if self.op == "row" else ""
         other = f" ({self.other})" if self.other else ""
         return f"{self.kind} {short_name(self.layer, self.head)}{where} {WORDS[self.op]}{other}"
@@ -84,16 +92,12 @@ def describe(changes: Changes) -> str:
 
 def added(changes: Changes, new: Sequence[Change]) -> Changes:
     """Add new changes, replacing earlier ones of the same head (or of the same row of it)."""
-    places = {(change.place, change.row if change.op == "row" else 0) for change in new}
-    whole = {change.place for change in new if change.op != "row"}
-    remaining = [
-        change
-        for change in changes
-        if change.place not in whole and (change.place, change.row if change.op == "row" else 0) not in places
-    ]
+    places = {(change.place, change.row) for change in new}
+    whole = {change.place for change in new if not change.row}
+    remaining = [change for change in changes if change.place not in whole and (change.place, change.row) not in places]
     # Changing a row by hand replaces any change to the whole head.
-    replaced = {change.place for change in new if change.op == "row"}
-    remaining = [change for change in remaining if change.op == "row" or change.place not in replaced]
+    replaced = {change.place for change in new if change.row}
+    remaining = [change for change in remaining if change.row or change.place not in replaced]
     return (*remaining, *new)
 
 
@@ -111,6 +115,8 @@ def _one_to_link(change: Change) -> str:
     parts = [change.kind, str(change.layer), str(change.head), change.op]
     if change.op == "row":
         parts += [str(change.row), "-".join(map(str, change.weights))]
+    if change.op == "position":
+        parts += [str(change.row), str(change.to)]
     if change.op in ("pattern", "output"):
         parts.append(base64.urlsafe_b64encode(change.other.encode()).decode().rstrip("="))
     return ".".join(parts)
@@ -136,7 +142,9 @@ def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
     possible, problems = [], []
     for change in changes:
         layers, heads = config.n_layers(change.kind), config.n_heads(change.kind)
-        if change.layer <= layers and change.head <= heads:
+        if change.op == "position" and not (config.positions in ADDED and layers):
+            problems.append("The link's moved token is left out: this model adds no positions there.")
+        elif change.layer <= layers and change.head <= heads:
             possible.append(change)
         else:
             problems.append(
@@ -150,6 +158,10 @@ def _read(part: str) -> Change:
     kind, layer, head, op, *rest = [*part.split("."), "", "", "", ""][: max(4, part.count(".") + 1)]
     if kind not in ATTENTION_KINDS or op not in OPS:
         raise ValueError("it is not of the form cross.2.1.zero.")
+    if op == "position":
+        if kind == "cross" or len(rest) != 2 or not all(_NUMBER.fullmatch(number) for number in rest):
+            raise ValueError("a moved token needs its number and its position, such as encoder.0.0.position.3.5.")
+        return Change(kind, 0, 0, op, row=int(rest[0]), to=int(rest[1]))
     if not (_NUMBER.fullmatch(layer) and _NUMBER.fullmatch(head)):
         raise ValueError("layer and head are whole numbers from 1.")
     change = Change(kind, int(layer), int(head), op)

@@ -14,7 +14,7 @@ import json
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from explorer.probing.edit_effect import means_over
 from explorer.probing.importance import SENTENCES
 from explorer.probing.reporting import unheard
 from explorer.probing.sample import SampleError, default_choice, gather, subsample
-from model.checkpoint import load_model, read_tokenizers, snapshot_steps
+from model.checkpoint import load_model, read_tokenizers, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import TASKS, get_task
 from model.folder import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError, summarize
@@ -51,7 +51,7 @@ _OF_DESK = 3  # the first pages show the desk
 MOST_EXAMPLES = 8
 MOST_WEIGHTS = 100_000_000  # bytes
 HERE = "The model runs in this browser: nothing is sent to translate."
-EARLIER = "How it was earlier in training is shown in the app: each step would be one more file of weights to load."
+MOST_EARLIER = 8_000_000  # bytes of weights of earlier steps of training
 _COMPUTED = {
     "layer_norm": ("standard", "scalar"),
     "key_value_heads": (0,),
@@ -98,12 +98,13 @@ def live_model(folder: Path, translator: Translator | None = None) -> LiveModel:
     config = translator.loaded.model.config
     described = json.dumps(exported(config), separators=(",", ":"), default=vars).encode()
     machine = _file(f"models/{name}/machine.json", described)
+    earlier = _earlier(folder)
     card = SiteModel(
         name=name,
         title=printable(title(summary)),
         trained=bool(summary["trained"]),
         story=printable(story(summary)),
-        facts=[printable(line) for line in facts(summary)] + ([EARLIER] if snapshot_steps(folder) else []),
+        facts=[printable(line) for line in facts(summary)],
         limit=config.longest_source,
         shapes={kind: GridShape(config.n_layers(kind), config.n_heads(kind)) for kind in ATTENTION_KINDS},
         examples=_examples(translator, summary),
@@ -111,10 +112,22 @@ def live_model(folder: Path, translator: Translator | None = None) -> LiveModel:
         files=files,
         rules=words,
         machine=machine,
+        earlier={step: _file(f"models/{name}/step-{step}.safetensors", content) for step, content in earlier.items()},
+        steps=max(snapshot_steps(folder), default=0),
     )
     parts = {files[part].address: content for part, content in contents.items()}
     parts |= {words[lang].address: content for lang, content in rules.items()}
+    parts |= {card.earlier[step].address: content for step, content in earlier.items()}
     return LiveModel(card, parts | {machine.address: described})
+
+
+def _earlier(folder: Path) -> dict[str, bytes]:
+    """Weights of earlier steps of training by their step: the first, and as many others as fit, evenly spread."""
+    steps = snapshot_steps(folder)[:-1]  # the last is the model itself
+    size = max((snapshot_path(folder, step).stat().st_size for step in steps), default=1)
+    most = min(len(steps), MOST_EARLIER // size)
+    chosen = sorted({steps[round(i * (len(steps) - 1) / max(most - 1, 1))] for i in range(most)})
+    return {str(step): snapshot_path(folder, step).read_bytes() for step in chosen}
 
 
 def estimated_size(folder: Path) -> int:
@@ -257,11 +270,15 @@ def single_page(
     lessons: Sequence[LessonOnSite] = (),
     title: str = "",
 ) -> bytes:
-    """Write one file that contains the program and the models, and opens what `query` says, or its lessons."""
+    """Write one file that contains the program and the models, and opens what `query` says, or its lessons.
+
+    It has no weights of earlier steps of training.
+    """
     code = bundle.live_page()
-    files = {address: content for model in models for address, content in model.files.items()}
+    cards = [replace(model.card, earlier={}) for model in models]
+    left = {file.address for model in models for file in model.card.earlier.values()}
+    files = {address: content for model in models for address, content in model.files.items() if address not in left}
     more, address = _add_parts(files, lessons)
-    cards = [model.card for model in models]
     page = "lessons" if lessons else page
     given = header(cards, page=page, root=None, query=query, more=more, lessons=address)
     data = wire.write(vars(given), {name: np.frombuffer(content, np.uint8) for name, content in files.items()})

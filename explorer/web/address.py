@@ -115,7 +115,7 @@ class Group:
 SELECTION = Group(tuple(item.name for item in fields(Selection)))
 LESSON = Group(("lesson", "at", "done", "present"))
 RUN, ENTRY, EXPERIMENT, SAMPLE = Group(("run",)), Group(("entry",)), Group(("experiment",)), Group(("sample",))
-OPERATION, BLOCK = Group(("op",)), Group(("block",))
+OPERATION, BLOCK = Group(("op",)), Group(("block", "follow"))
 GROUPS = (SELECTION, LESSON, RUN, ENTRY, EXPERIMENT, SAMPLE, OPERATION, BLOCK)
 
 _SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")

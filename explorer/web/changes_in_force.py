@@ -98,10 +98,12 @@ def edits_of(model: str, text: str, changes: Changes, means: Means | None = None
     """
     if not changes:
         return None
-    from explorer.decoding.head_edits import edits_for
+    from explorer.decoding.head_edits import edits_for, moved_by
     from explorer.probing.edit_effect import from_another
 
     def other(change: Change) -> NDArray[np.float32]:
+        if change.op == "position":
+            return runtime.with_model(model, lambda loaded: moved_by(loaded, change))
         donor, recipient = (runtime.translate(model, sentence, DecodeConfig()) for sentence in (change.other, text))
         with runtime.model(model) as translator:
             return from_another(translator, donor, recipient, change)

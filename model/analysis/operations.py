@@ -85,6 +85,7 @@ class Recording:
     read_ids: tuple[int, ...]
     whole: bool
     logits: Tensor
+    edit: HeadEdits | None = None
 
     def __getitem__(self, name: str) -> Operation:
         return self.operations[name]
@@ -134,7 +135,7 @@ def record(
         target_log_probs(last.value, rules) if whole else allowed_log_probs(last.value, rules, first=len(read) == 1)
     )
     operations["softmax"] = Operation("softmax", log_probs.exp(), ("logits",), last.axes, 0)
-    return Recording(operations, src, read, whole, logits[0])
+    return Recording(operations, src, read, whole, logits[0], edit)
 
 
 @lru_cache(maxsize=64)
@@ -179,7 +180,11 @@ def added_positions(model: Model, run: Recording) -> dict[str, NDArray[np.float3
             point = f"{side}.positions"
             rows = encoding.table(run[point].shape[1])
             if rows is not None:
-                added[point] = rows.float().numpy()
+                added[point] = rows.float().numpy().copy()
+    for edit in run.edit.edits if run.edit is not None else ():
+        point = f"{edit.scope}.positions"
+        if edit.op == "position" and point in added and (edit.row or 0) < len(added[point]):
+            added[point][edit.row] += edit.values
     return added
 
 

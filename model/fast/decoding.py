@@ -34,7 +34,7 @@ from model.transformer import Transformer
 from model.variants import GatedFeedForward, WithoutResidual
 
 STEP_POINTS = ("scores", "mask", "weights", "output")
-"""The points of each attention block that a tap sees, besides `tgt.tokens` and those of the source."""
+"""The points of each attention block that a tap sees, besides `tgt.tokens`, `tgt.positions` and those of the source."""
 
 RESERVED = 32  # positions for which memory is reserved at first
 
@@ -94,6 +94,7 @@ class _Taps(NamedTuple):
     weights: Tap | None = None
     output: Tap | None = None
     logits: Tap | None = None
+    positions: Tap | None = None
 
 
 _NO_TAPS = _Taps()
@@ -227,6 +228,8 @@ class FastDecoder:
             length = min(length, self._longest)
         rows = self._positions.table(length)
         x = x * self._factor if rows is None else torch.add(rows[at], x, alpha=self._factor)
+        if taps.positions is not None:
+            x = taps.positions("tgt.positions", x[:, None])[:, 0]
         if self._norm_embeddings is not None:
             x = self._norm_embeddings(x)
         place = self._place(position, x, mask)

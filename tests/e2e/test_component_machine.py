@@ -21,7 +21,7 @@ from tests.explorer.browser.test_live_machine import numbers_of
 from tests.paths import CHECKPOINTS
 
 CROSS = "decoder.1.cross_attn"
-SOURCED = """async ([seq, start]) => {
+SOURCED = """async ([seq, start, turn = 1]) => {
   const { mountMachine } = await import(globalThis.__headlightModules.get("machine.js"));
   const say = (name, value) => calls.push({ name, value });
   const source = {
@@ -31,7 +31,7 @@ SOURCED = """async ([seq, start]) => {
     canFork: () => true,
     leadsTo: (place) => ["attention", "cell", "translate"].includes(place),
   };
-  window.unmount = mountMachine({ data: { seq, turn: 1, start }, parentElement: root, source });
+  window.unmount = mountMachine({ data: { seq, turn, start }, parentElement: root, source });
 }"""
 
 
@@ -122,26 +122,32 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
     expect(machine.locator(".matrix tr")).to_have_count(4)
 
     # A token is followed: from what is open on, by the keys; each stop opens its box and shows the token's numbers.
-    machine.get_by_role("button", name="Follow a token").click()
-    expect(machine.locator(".where")).to_have_text("Decoder layer 2 › cross-attention › head 3 › Softmax")
+    token = machine.get_by_role("combobox", name="Follow")
+    token.select_option("target 2")
+    title = machine.locator(".panel h3")
+    expect(title).to_have_text("Cross-attention, decoder layer 2 › head 3 › Softmax")
     carry_numbers()
     weight = shown.trace.cross[1, 2, 2].max()
     expect(machine.locator(".stop-numbers [aria-selected]")).to_have_text(f"{weight:.3f}")
     for name_of_part, part in (("Weighted values", "output"), ("Concatenation", "joined")):
         page.keyboard.press("ArrowRight")
-        expect(machine.locator(".where")).to_contain_text(name_of_part)
+        expect(title).to_contain_text(name_of_part)
         reported = "calls.findLast(({ name }) => name === 'at').value.place.part"
         page.wait_for_function(f"part => {reported} === part", arg=part)
-        assert place() == {"block": CROSS, "head": 3, "part": part, "step": 3}
+        assert place() == {"block": CROSS, "head": 3, "part": part, "step": 3, "follow": f"target.{part}"}
         carry_numbers()
         expect(machine.locator(".stop-numbers .matrix tr")).to_have_count(2)
         expect(machine.locator(".origin .equation")).to_contain_text("=")
-    token = machine.get_by_role("combobox", name="Token")
     token.select_option("source 1")
-    expect(machine.locator(".following output")).to_contain_text("stage 1 of")
+    expect(machine.locator(".controls output")).to_contain_text("stage 1 of")
     expect(diagram.locator(".source .tokens .current")).to_contain_text(shown.trace.src_tokens[1])
-    machine.get_by_role("button", name="Stop following").click()
-    expect(machine.locator(".following")).to_be_hidden()
+    # A link opens a followed token at its stage.
+    linked = {"block": "encoder.0.feed_forward", "head": 0, "part": "", "step": 3, "follow": "source-2.activation"}
+    page.evaluate(SOURCED, [shown.seq, linked, 2])
+    expect(title).to_have_text("Feed-forward, encoder layer 1 › Activation")
+    token.select_option("")
+    expect(machine.get_by_role("slider", name="Step", exact=True)).to_be_visible()
+    expect(machine.locator(".controls output")).to_contain_text("step 3 of")
     diagram.get_by_role("button", name="Cross-attention, decoder layer 2").click()
     diagram.get_by_role("button", name="Head 3 of Cross-attention, decoder layer 2").click()
     diagram.get_by_role("button", name="Softmax of head 3").click()

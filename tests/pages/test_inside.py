@@ -271,6 +271,10 @@ def test_a_dragged_weight_is_what_the_machine_goes_on_with_until_it_is_taken_bac
     (numbers,) = [arrays["0"] for header, arrays in messages(at) if header.get("part") == "numbers"]
     assert numbers.tolist() == [[1.0, *[0.0] * (keys - 1)]]
     assert headers(at)["details"]["seq"] == changed["seq"]
+    # And so is a token at another position: beside the weights, until both are taken back.
+    at = reports(at, at=where, edit={**row, "kind": "encoder", "row": 3, "weights": [], "to": 1})
+    del at.session_state["machine"]
+    assert headers(at)["decoding"]["decoding"]["edits"][1:] == ["source token 3 at position 1"]
     at = reports(at, at=where, edit={**row, "weights": []})
     del at.session_state["machine"]
     assert headers(run(at))["decoding"]["decoding"] == own

@@ -1,7 +1,7 @@
 // One cell, from q·k to the head's output: a row for each key, with its products by dimension as colours.
 
 import { paper } from "./canvas.js";
-import { explainWinner, fixed, heaviest, namedDimensions, numbersOf } from "./cell_numbers.js";
+import { explainWinner, fixed, heaviest, namedDimensions, numbersOf, weightText } from "./cell_numbers.js";
 import { chainOf, csvOf, keyCells, keyColumns } from "./cell_text.js";
 import { copyText } from "./clipboard.js";
 import { readTheme } from "./colours.js";
@@ -125,7 +125,7 @@ function build(S) {
     weight.title = WHY_MASKED[mask[at]] ?? "";
     const named = best.length < 2 ? "heaviest" : "tied";
     const tag = best.includes(at) && numbers.open.length > 1 && best.length < 5 ? make("small", "", named) : "";
-    weight.replaceChildren(make("b", "", numbers.open[at] ? fixed(share, numbers.digits.weight) : "masked"), tag);
+    weight.replaceChildren(make("b", "", numbers.open[at] ? weightText(share, numbers.digits.weight) : "masked"), tag);
     const [left, right] = [products.firstChild, weighted.firstChild];
     return {
       box,

@@ -18,6 +18,10 @@ export const fixed = (value, digits) => {
   return value < 0 && Number(text) ? `−${text}` : text;
 };
 
+/** A weight with this many decimals; one that they cannot show is not 0. @param {number} weight @param {number} digits */
+export const weightText = (weight, digits) =>
+  weight > 0 && !Number(fixed(weight, digits)) ? `< ${fixed(10 ** -digits, digits)}` : fixed(weight, digits);
+
 /** A number with its sign: "+0.90", "−0.12". @param {number} value */
 const signed = (value, digits = 2) => (value < 0 ? "" : "+") + fixed(value, digits);
 

@@ -1,8 +1,8 @@
 // The desk of a page that computes the model itself: a sentence, its translation, and the views. What is on screen is
 // the app's query, so that a link of the app opens here and the other way round.
 
-import { drawControls, drawPlaceTools, listenToControls } from "./desk_controls.js";
-import { drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
+import { drawControls, drawPlaceTools, drawTraining, listenToControls } from "./desk_controls.js";
+import { cardNow, drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
 import { added, editsOf, readChanges, WHOLE, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
@@ -17,7 +17,7 @@ import { formatView, parseView } from "./view_options.js";
 /** @typedef {import("./method.js").Method} Method */
 /** @typedef {Record<string, string>} Query */
 /** @typedef {{ path: number[], text: string, detail: string, step: number }} Fork */
-/** @typedef {Omit<Answer, "message"> & { seq: string }} Kept */
+/** @typedef {Omit<Answer, "message"> & { seq: string, name: string }} Kept the name is that of the model */
 /** @typedef {ReturnType<typeof stateOf>} DeskState */
 
 const MOST_KEPT = 40; // answers
@@ -78,7 +78,9 @@ const stateOf = (find, engine, models, more, moved) => ({
   calls: 0,
   turn: 0,
   kept: /** @type {Map<string, Kept>} */ (new Map()),
+  earlier: "", // the step of training whose weights the machine shows; "" for the model as it is
   own: /** @type {Kept | null} */ (null),
+  trained: /** @type {Kept | null} */ (null), // what is opened, by the model as it is
   opened: /** @type {Kept | null} */ (null),
   inside: /** @type {typeof import("./desk_more.js") | null} */ (null),
   machine: /** @type {import("./machine_link.js").Machine | null} */ (null),
@@ -88,7 +90,7 @@ const stateOf = (find, engine, models, more, moved) => ({
 
 /** @param {DeskState} D @param {Query} query @param {string} page @param {boolean} isNew */
 async function open(D, query, page, isNew) {
-  const { model = "", text, path, edit, kind, layer, head, step, cell, view, block, panel } = query;
+  const { model = "", text, path, edit, kind, layer, head, step, cell, view, block, follow, panel } = query;
   const card = D.models.find(({ name }) => name === model) ?? D.models[0];
   D.problems = [];
   if (model && card.name !== model)
@@ -100,9 +102,8 @@ async function open(D, query, page, isNew) {
   const isPath = /^\d{1,7}(-\d{1,7}){0,1999}$/.test(path ?? "");
   if (path && !isPath)
     D.problems.push("The link’s path is not a list of token ids such as 5-9-2; the model’s own choice is shown.");
-  const place = Object.fromEntries(
-    Object.entries({ kind, layer, head, step, cell, block }).filter(([, value]) => value),
-  );
+  const given = { kind, layer, head, step, cell, block, follow };
+  const place = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
   Object.assign(D, {
     card,
     text: sentence,
@@ -112,6 +113,7 @@ async function open(D, query, page, isNew) {
     place,
     view: view ?? "",
     panel: panel ?? "",
+    earlier: query[`trained_${card.steps}`] in card.earlier ? query[`trained_${card.steps}`] : "",
   });
   await show(D, isNew);
 }
@@ -128,6 +130,7 @@ async function begin(D, model, text) {
     changes: whole,
     forks: [],
     place: other ? {} : placeKept(D),
+    earlier: other ? "" : D.earlier,
     problems: [],
   });
   await show(D, true);
@@ -150,17 +153,23 @@ async function show(D, isNew, computed) {
   const later = setTimeout(() => loading(D, "Computing …", null), 400);
   try {
     let heard = false;
-    await D.engine.open(D.card, (loaded, total) => {
-      heard = true;
-      if (call === D.calls)
-        loading(D, `Loading the model ${D.card.name} (${(total / 1e6).toFixed(1)} MB)`, loaded / total);
-    });
-    if (heard && call === D.calls) loading(D, "Computing …", null);
+    const load = async (/** @type {SiteModel} */ card) => {
+      await D.engine.open(card, (loaded, total) => {
+        heard = true;
+        if (call === D.calls)
+          loading(D, `Loading the model ${card.name} (${(total / 1e6).toFixed(1)} MB)`, loaded / total);
+      });
+      if (heard && call === D.calls) loading(D, "Computing …", null);
+    };
+    await load(D.card);
     const own = await answerTo(D, null);
-    const opened = D.path ? await answerTo(D, D.path) : own;
+    const trained = D.path ? await answerTo(D, D.path) : own;
+    const then = cardNow(D);
+    if (then !== D.card) await load(then);
+    const opened = then === D.card ? trained : await answerTo(D, trained.path, then);
     await prepareView(D, opened);
     if (call !== D.calls) return;
-    Object.assign(D, { own, opened });
+    Object.assign(D, { own, trained, opened });
     computed?.(opened);
     D.find(".opened").hidden = false;
     D.turn += 1;
@@ -178,9 +187,9 @@ async function show(D, isNew, computed) {
   }
 }
 
-/** The answer to the sentence, along a path or by the model's own choice; it is in the store. @param {DeskState} D @param {number[] | null} path @returns {Promise<Kept>} */
-async function answerTo(D, path) {
-  const { card, text, method, changes, kept } = D;
+/** The answer to the sentence, along a path or by the model's own choice; it is in the store. @param {DeskState} D @param {number[] | null} path @param {SiteModel} [card] @returns {Promise<Kept>} */
+async function answerTo(D, path, card = D.card) {
+  const { text, method, changes, kept } = D;
   const request = { path: path ?? [], edits: editsOf(changes), method: path ? {} : method };
   const seq = JSON.stringify([card.name, text, request]);
   const before = kept.get(seq);
@@ -189,9 +198,10 @@ async function answerTo(D, path) {
   message.header.seq = seq;
   put(message, seq);
   kept.delete(seq);
-  kept.set(seq, { ...answer, seq });
+  const found = { ...answer, seq, name: card.name };
+  kept.set(seq, found);
   if (kept.size > MOST_KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
-  return { ...answer, seq };
+  return found;
 }
 
 /** Mounts the page's view. @param {DeskState} D @param {Kept} opened */
@@ -200,13 +210,16 @@ function mount(D, opened) {
     moved: (at) => take(D, at),
     opened: (place) => {
       delete D.place.block;
+      delete D.place.follow;
       Object.assign(D.place, place);
+      drawTraining(D);
       D.moved(queryOf(D), D.page, false);
     },
     fork: (step, token) => void fork(D, step, token),
     explain: () => explain(D, "cell"),
-    edit: ({ kind, layer, head, row, weights }) => {
-      D.changes = weights.length ? added(D.changes, { kind, layer, head, op: "row", row, weights, other: "" }) : [];
+    edit: ({ kind, layer, head, row, weights, to }) => {
+      const op = to ? "position" : "row";
+      D.changes = to || weights.length ? added(D.changes, { kind, layer, head, op, row, weights, to }) : [];
       void show(D, false);
     },
     go: (query, page) => void open(D, query, page, true),
@@ -238,7 +251,7 @@ const showCellOf = (D) =>
 /** Takes over where a view is. @param {DeskState} D @param {Position} at @param {boolean} [tell] */
 function take(D, { kind, layer, head, step, row, column, options }, tell = true) {
   const cell = column !== null ? `${row}-${column}` : kind === "encoder" && row > 1 ? `${row}-0` : "";
-  const { block } = D.place; // what is open inside stays
+  const { block, follow } = D.place; // what is open inside stays
   D.place = {
     kind,
     layer: `${layer}`,
@@ -246,6 +259,7 @@ function take(D, { kind, layer, head, step, row, column, options }, tell = true)
     step: `${step}`,
     ...(cell && { cell }),
     ...(block && { block }),
+    ...(follow && { follow }),
   };
   const guessed = parseView(D.view).guess;
   if (options) D.view = formatView(options);
@@ -273,7 +287,7 @@ async function fork(D, step, token) {
 }
 
 /** What is on screen, as the parameters of the app's addresses. @param {DeskState} D @returns {Query} */
-function queryOf({ card, text, path, changes, place, view, panel, page }) {
+function queryOf({ card, text, path, changes, place, view, panel, page, earlier }) {
   /** @type {Query} */
   const query = { model: card.name };
   if (text.length <= MOST_TEXT) query.text = text;
@@ -281,6 +295,7 @@ function queryOf({ card, text, path, changes, place, view, panel, page }) {
   for (const [name, value] of Object.entries(place)) if (value !== "0" && value !== "cross") query[name] = value;
   if (page !== "inside" && view) query.view = view;
   if (page === "attention" && panel) query.panel = panel;
+  if (page === "inside" && earlier) query[`trained_${card.steps}`] = earlier;
   if (changes.length) query.edit = writeChanges(changes);
   return query;
 }

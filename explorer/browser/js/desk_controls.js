@@ -2,12 +2,14 @@
 
 import { copyText } from "./clipboard.js";
 import { mapAsTable, saveFile } from "./desk_files.js";
+import { cardNow } from "./desk_views.js";
 import { make, makeButton, say } from "./dom.js";
 import { titleOf } from "./desk_views.js";
 import { doubtOf } from "./doubt.js";
 import { added, changeName } from "./head_changes.js";
 import { summary } from "./method.js";
 import { headTitle } from "./names.js";
+import { wholePercent } from "./numbers.js";
 import { decodingOf } from "./store.js";
 import { parseView } from "./view_options.js";
 
@@ -71,7 +73,7 @@ function changeHead(D, op) {
     layer: Number(layer),
     head: Number(head),
     op,
-    row: kind === "encoder" ? row || 1 : Number(step),
+    row: op !== "row" ? 0 : kind === "encoder" ? row || 1 : Number(step),
     weights: op === "row" ? Array.from({ length: keys }, (_, i) => (i === key - 1 ? 1000 : 0)) : [],
     other: "",
   });
@@ -142,8 +144,37 @@ export function drawControls(D) {
   say(find(".doubt"), doubt);
   find(".doubt").hidden = !doubt;
   drawChanges(D);
+  drawTraining(D);
   drawPaths(D);
   find(".paths").hidden ||= guessing;
+}
+
+/** The slider over the steps of training, and what the model gave the token of this step then and now. @param {DeskState} D */
+export function drawTraining(D) {
+  const { find, card, earlier, opened, trained, place } = D;
+  const box = find(".training");
+  box.hidden = D.page !== "inside" || !Object.keys(card.earlier).length;
+  if (box.hidden || !opened || !trained) return;
+  const steps = [...Object.keys(card.earlier), `${card.steps}`];
+  const slider = /** @type {HTMLInputElement} */ (box.querySelector("input"));
+  Object.assign(slider, { max: `${steps.length - 1}`, value: `${steps.indexOf(earlier || `${card.steps}`)}` });
+  const written = Number(earlier || card.steps).toLocaleString("en");
+  slider.setAttribute("aria-valuetext", written);
+  say(box.querySelector("output"), written);
+  slider.onchange = () => {
+    D.earlier = steps.slice(0, -1)[Number(slider.value)] ?? "";
+    actionsOf(D).show();
+  };
+  const [then, now] = [opened, trained].map(({ seq }) => /** @type {Decoding} */ (decodingOf(seq)).target);
+  const at = Math.min(Number(place.step) || 1, now.tokens.length) - 1;
+  const share = (/** @type {Decoding["target"]} */ target) => wholePercent(target.probabilities?.[at] ?? 0);
+  const isHere = opened.name === cardNow(D).name; // else it is still being computed
+  const text = earlier
+    ? isHere
+      ? `After ${written} steps of training the model gave “${now.predicted[at]}” a probability of ${share(then)} at step ${at + 1}; at the end of training, ${share(now)}. All numbers below are those of that time.`
+      : ""
+    : "The trained model. Move the slider to see the same place earlier in training.";
+  say(box.querySelector("span"), text);
 }
 
 /** Whether the words are to be guessed, and nothing may tell them. @param {DeskState} D */

@@ -1,7 +1,7 @@
 // What the desk adds to its program when it is first opened: the machine, and where one weight comes from.
 
 import { showCell } from "./cell.js";
-import { bring, templateOf } from "./desk_views.js";
+import { bring, cardNow, templateOf } from "./desk_views.js";
 import { mountMachine } from "./machine.js";
 import { destinationOf, placeOf, textOf, wantedAt } from "./machine_link.js";
 import { liveSource } from "./source_live.js";
@@ -16,7 +16,7 @@ const LINKS = ["attention", "cell", "translate"]; // of the machine; other pages
 
 /** Computes what the machine shows first. @param {DeskState} D @param {Kept} opened */
 export async function prepareMachine(D, opened) {
-  D.machine = await D.engine.describe(D.card);
+  D.machine = await D.engine.describe(cardNow(D));
   await bring(D, opened, "machine", "");
   const wanted = wantedAt(placeInside(D, opened), isStepwise(D));
   if (wanted) await bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened);
@@ -41,7 +41,7 @@ const isStepwise = ({ machine }) => /** @type {any} */ (machine).stepwise;
 function placeInside({ place, machine }, { seq }) {
   const { tokens, given } = /** @type {Decoding} */ (decodingOf(seq)).target;
   const known = /** @type {import("./machine_link.js").Machine} */ (machine);
-  return placeOf(place.block ?? "", Number(place.step) || given + 1, tokens.length, known);
+  return placeOf(place.block ?? "", Number(place.step) || given + 1, tokens.length, known, place.follow);
 }
 
 /** @param {DeskState} D @param {Kept} opened @param {Desk} desk @returns {import("./types").Source} */
@@ -51,8 +51,8 @@ function machineSource(D, opened, desk) {
     ...liveSource({
       moved: (report) => {
         if (report.seq !== opened.seq || report.turn !== turn) return;
-        const block = textOf(report.place);
-        desk.opened({ step: `${report.place.step}`, ...(block && { block }) });
+        const [block, { step, follow }] = [textOf(report.place), report.place];
+        desk.opened({ step: `${step}`, ...(block && { block }), ...(follow && { follow }) });
         const wanted = wantedAt(report.place, isStepwise(D));
         if (!wanted) return;
         bring(D, opened, "details", JSON.stringify(wanted), wanted.step, wanted.opened).catch(desk.failed);

@@ -33,6 +33,12 @@ export const titleOf = (page, card) =>
 export const templateOf = (id) =>
   /** @type {HTMLTemplateElement} */ (document.getElementById(id)).content.cloneNode(true);
 
+/** The model that is asked: as it is, or in the machine with the weights of an earlier step of training. @param {DeskState} D @returns {import("./structs").SiteModel} */
+export const cardNow = ({ card, page, earlier }) =>
+  page === "inside" && earlier
+    ? { ...card, name: `${card.name}@${earlier}`, files: { ...card.files, weights: card.earlier[earlier] } }
+    : card;
+
 /** Computes what the page's view needs beside the decoding. @param {DeskState} D @param {Kept} opened */
 export async function prepareView(D, opened) {
   if (D.page !== "inside") return;
@@ -43,7 +49,7 @@ export async function prepareView(D, opened) {
 /** Computes a part of a decoding and puts it into the store. @param {DeskState} D @param {Kept} opened @param {string} part @param {string} mark tells it from others @param {any[]} args */
 export async function bring(D, { seq, path }, part, mark, ...args) {
   const request = { path, edits: editsOf(D.changes) };
-  const message = await D.engine.part(part, D.card.name, D.text, request, ...args);
+  const message = await D.engine.part(part, cardNow(D).name, D.text, request, ...args);
   message.header.seq = seq;
   put(message, `${seq} ${part} ${mark}`);
 }

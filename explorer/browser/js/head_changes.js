@@ -4,8 +4,8 @@
 import { shortName } from "./names.js";
 
 /** @import { Kind } from "./types" */
-/** @typedef {"zero" | "uniform" | "mean" | "row" | "pattern" | "output"} Op */
-/** @typedef {{ kind: Kind, layer: number, head: number, op: Op, row: number, weights: number[], other: string }} HeadChange `other`: the sentence that a pattern or output is taken from */
+/** @typedef {"zero" | "uniform" | "mean" | "row" | "pattern" | "output" | "position"} Op */
+/** @typedef {{ kind: Kind, layer: number, head: number, op: Op, row: number, weights: number[], other?: string, to?: number }} HeadChange `other`: the sentence that a pattern or output is taken from; `to`: the new position of token `row` */
 
 /** @type {Record<Op, string>} */
 const WORDS = {
@@ -15,21 +15,25 @@ const WORDS = {
   row: "edited by hand",
   pattern: "given the pattern of another sentence",
   output: "given the output of another sentence",
+  position: "moved",
 };
 /** The changes that apply to any sentence. @type {Op[]} */
 export const WHOLE = ["zero", "uniform", "mean"];
 const [MOST_CHANGES, MOST_ROW, MOST_OTHER] = [256, 512, 500];
 
 /** @param {HeadChange} change @returns {string} */
-export const changeName = ({ kind, layer, head, op, row, other }) =>
-  `${kind} ${shortName(layer, head)}${op === "row" ? `, row ${row}` : ""} ${WORDS[op]}${other && ` (${other})`}`;
+export const changeName = ({ kind, layer, head, op, row, other = "", to }) =>
+  op === "position"
+    ? `${kind === "encoder" ? "source" : "target"} token ${row} at position ${to}`
+    : `${kind} ${shortName(layer, head)}${op === "row" ? `, row ${row}` : ""} ${WORDS[op]}${other && ` (${other})`}`;
 
 /** @param {HeadChange[]} changes @returns {string} */
 export const writeChanges = (changes) =>
   changes
-    .map(({ kind, layer, head, op, row, weights, other }) => {
-      const values = op === "row" ? [row, weights.join("-")] : WHOLE.includes(op) ? [] : [inLetters(other)];
-      return [kind, layer, head, op, ...values].join(".");
+    .map(({ kind, layer, head, op, row, weights, other, to }) => {
+      const rest =
+        op === "row" ? [row, weights.join("-")] : op === "position" ? [row, to] : other ? [inLetters(other)] : [];
+      return [kind, layer, head, op, ...rest].join(".");
     })
     .join("~");
 
@@ -58,19 +62,26 @@ export function readChanges(text, shapes) {
 /** @param {string} part of an address @returns {HeadChange | null} */
 function readChange(part) {
   const [kind, layer, head, op, ...values] = part.split(".");
-  if (![layer, head].every((number) => /^[1-9]\d{0,3}$/.test(number)) || !Object.hasOwn(WORDS, op)) return null;
-  const change = /** @type {HeadChange} */ ({ kind, layer: Number(layer), head: Number(head), op, row: 0, other: "" });
+  const counted = (/** @type {string[]} */ ...numbers) => numbers.every((number) => /^[1-9]\d{0,3}$/.test(number));
+  const none = { layer: 0, head: 0, row: 0, weights: /** @type {number[]} */ ([]), other: "", to: 0 };
+  if (op === "position") {
+    const moves = kind !== "cross" && values.length === 2 && counted(...values);
+    const [row, to] = values.map(Number);
+    return moves ? { ...none, kind: /** @type {Kind} */ (kind), op, row, to } : null;
+  }
+  if (!counted(layer, head) || !Object.hasOwn(WORDS, op)) return null;
+  const change = /** @type {HeadChange} */ ({ ...none, kind, layer: Number(layer), head: Number(head), op });
   if (op === "row") {
     const [row, weights = ""] = values;
-    const isRow = values.length === 2 && /^[1-9]\d{0,3}$/.test(row) && /^\d{1,4}(-\d{1,4})*$/.test(weights);
+    const isRow = values.length === 2 && counted(row) && /^\d{1,4}(-\d{1,4})*$/.test(weights);
     const numbers = weights.split("-").map(Number);
     return isRow && numbers.length <= MOST_ROW && numbers.some(Boolean)
       ? { ...change, row: Number(row), weights: numbers }
       : null;
   }
-  if (WHOLE.includes(change.op)) return values.length ? null : { ...change, weights: [] };
+  if (WHOLE.includes(change.op)) return values.length ? null : change;
   const other = values.length === 1 ? fromLetters(values[0]) : "";
-  return other.trim() && other.length <= MOST_OTHER ? { ...change, weights: [], other } : null;
+  return other.trim() && other.length <= MOST_OTHER ? { ...change, other } : null;
 }
 
 /** A text as letters, digits, - and _. @param {string} text */
@@ -95,17 +106,18 @@ export function added(changes, change) {
   const isHead = (/** @type {HeadChange} */ { kind, layer, head }) =>
     kind === change.kind && layer === change.layer && head === change.head;
   const stays = (/** @type {HeadChange} */ other) =>
-    !isHead(other) || (change.op === "row" && other.op === "row" && other.row !== change.row);
+    !isHead(other) || (!!change.row && !!other.row && other.row !== change.row);
   return [...changes.filter(stays), change];
 }
 
 /** As the model's edits, which count from 0. @param {HeadChange[]} changes @returns {import("./live/edits.js").HeadEdit[]} */
 export const editsOf = (changes) =>
-  changes.map(({ kind, layer, head, op, row, weights, other }) => ({
+  changes.map(({ kind, layer, head, op, row, weights, other, to = 0 }) => ({
     kind,
     layer: layer - 1,
     head: head - 1,
     op,
     ...(op === "row" && { row: row - 1, values: weights.map((weight) => weight / 1000) }),
+    ...(op === "position" && { row: row - 1, to: to - 1 }),
     ...(other && { other }),
   }));

@@ -7,11 +7,10 @@ import { drawChanged } from "./machine_change.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
 import { zoomAfter } from "./machine_plan.js";
-import { drawTrail, listenToTrail } from "./machine_follow.js";
+import { drawTrail, followedText, followText, listenToTrail } from "./machine_follow.js";
 import { keepNumbers, requestNumbers } from "./machine_numbers.js";
 import { ask, hasDetails, open, outwards, reportOf } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
-import { drawSteps, stepName } from "./player.js";
 import { serverSource } from "./source_server.js";
 import { decodingOf, listen, partOf } from "./store.js";
 import { end, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw } from "./view.js";
@@ -80,24 +79,28 @@ function create(root) {
       width: 0,
       seq: "",
       draw: () => draw(S),
-      reportOf: () => reportOf(S),
+      reportOf: () => reportOf(S, followedText(S)),
     })
   );
+  const followed = listenToTrail(S);
+  const slider = /** @type {HTMLInputElement} */ (S.find(".steps"));
+  const toStage = slider.oninput;
   const run = listenToSteps(S, TEMPO, (name) => {
+    if (followed(name)) return true;
     if (!["in", "out", "fit"].includes(name)) return false;
     S.zoom = zoomAfter(S.zoom, name);
     redraw(S);
     return true;
   });
+  const toStep = slider.oninput;
+  slider.oninput = (event) => (S.trail.data ? toStage : toStep)?.call(slider, event);
   for (const button of buttonsOf(find, ".zooms")) button.onclick = () => run(button.value);
   listenToDepths(S);
   listenToPan(find(".sheet"));
   find("details").ontoggle = () => redraw(S);
   const escape = () => S.data && S.opened.block && open(S, outwards(S.opened));
-  const followed = listenToTrail(S);
-  const command = (/** @type {string} */ name) => S.data && (followed(name) || run(name));
   S.find(".out").onclick = escape;
-  listenToViewKeys(S, { commands: COMMANDS, help: HELP, run: command, escape });
+  listenToViewKeys(S, { commands: COMMANDS, help: HELP, run, escape });
   listenToWidth(S, () => redraw(S));
   S.unsubscribe = listen(() => take(S));
   return S;
@@ -128,12 +131,18 @@ function take(S) {
 
 /** @param {MachineState} S @param {MachineData} data @param {Float32Array} body */
 function load(S, data, body) {
-  const { step, ...opened } = S.mount.start;
+  const { step, follow = "", ...opened } = S.mount.start;
+  // After a change in the same sentence, the same number stays chosen.
+  const same = S.data?.source.tokens.join(" ") === data.source.tokens.join(" ");
   Object.assign(S, { data, body, last: data.target.tokens.length - 1, width: S.box.clientWidth });
   if (!data.edits.length) S.trained = { source: data.source.tokens.join(" "), target: data.target };
   if (S.data.seq !== S.seq) Object.assign(S, { numbers: new Map(), asked: "" });
   if (opensAnew(S, S.mount)) {
-    Object.assign(S, { step: step - 1, opened, row: 0, point: "", first: 0, spot: null });
+    const { row, point, first, spot } = S;
+    Object.assign(S, { opened, ...(same ? { row, point, first, spot } : { row: 0, point: "", first: 0, spot: null }) });
+    S.step = clamp(step - 1, 0, S.last);
+    followText(S, follow);
+    if (same) S.spot = spot;
     const block = data.blocks.find(({ name }) => name === opened.block);
     S.unfolded = block?.layer ? { [block.stack]: [block.layer] } : {};
   }
@@ -147,7 +156,6 @@ function draw(S) {
   if (!S.data) return;
   Object.assign(S, { missing: new Map(), lit: null });
   const { target } = S.data;
-  drawSteps(S, stepName(S.data, S.step));
   S.find(".untrained").hidden = S.data.trained;
   drawChanged(S);
   const says = S.find(".says");

@@ -17,6 +17,7 @@ const LISTED = 4; // keys in the sentence on the new weights
 /** What changes the chosen number, if it is a weight or belongs to a query. @param {MachineState} S @param {MachineStage} stage @param {MachineSpot} spot @returns {HTMLElement[]} */
 export function changeOf(S, stage, spot) {
   const kind = shortOf(stage.point);
+  if (kind === "positions" && stage.op === "plus") return [positionTool(S, stage.side, spot.row)];
   if (!blockOf(S, stage.block)?.attention || !["weights", "query"].includes(kind)) return [];
   const keys = countOf(S, keysOf(S, stage));
   const scope = stage.block;
@@ -67,10 +68,30 @@ function queryTool(S, stage, spot, { own, scores, weights, numbers, divisor }) {
   return [toolOf(`Type another number ${spot.column + 1} of this query`, field, after)];
 }
 
-/** @param {string} name @param {HTMLInputElement} input @param {HTMLElement} after */
-function toolOf(name, input, after) {
-  const hint = "The model then computes everything that follows, and the next words, with the new weights of this row.";
-  say(after, hint);
+/** What puts a token at another position. @param {MachineState} S @param {"source" | "target"} side @param {number} row */
+export function positionTool(S, side, row) {
+  const tokens = tokensOf(S, side);
+  const to = Number(
+    S.data.edits.map((edit) => edit.match(`${side} token ${row + 1} at position (\\d+)`)?.[1]).find(Boolean) ?? row + 1,
+  );
+  const field = Object.assign(make("input"), { type: "number", min: "1", max: `${tokens.length}`, value: `${to}` });
+  field.onchange = () => {
+    const at = clamp(Math.round(Number(field.value)) || row + 1, 1, tokens.length);
+    const kind = side === "source" ? "encoder" : "decoder";
+    const moved = at === row + 1 ? 0 : at; // back at its own position, it is as it was trained
+    S.source.ask("edit", { seq: S.data.seq, kind, layer: 0, head: 0, row: row + 1, weights: [], to: moved });
+  };
+  return toolOf(
+    `Put “${tokens[row]}” (token ${row + 1}) at position`,
+    field,
+    make("p", "hint"),
+    "the vector of that position",
+  );
+}
+
+/** @param {string} name @param {HTMLInputElement} input @param {HTMLElement} after @param {string} [what] is new */
+function toolOf(name, input, after, what = "the new weights of this row") {
+  say(after, `The model then computes everything that follows, and the next words, with ${what}.`);
   // The keys of the view stay out of the field.
   input.onkeydown = (event) => event.stopPropagation();
   return make("div", "change", make("label", "", `${name} `, input), after);
@@ -97,8 +118,12 @@ function apply(S, stage, { head, row }, weights) {
 
 /** The next word at this step as the model was trained, beside that now. @param {MachineState} S */
 function beforeText({ data, trained, step }) {
-  const next = (/** @type {import("./types").Decoding["target"]} */ { predicted, probabilities }) =>
-    `“${predicted[step]}” ${wholePercent(probabilities?.[step] ?? 0)}`;
+  const shares = [data, trained].map((each) => each?.target.probabilities?.[step] ?? 0);
+  const close = wholePercent(shares[0]) === wholePercent(shares[1]); // more digits, so that the change is seen
+  const next = (/** @type {import("./types").Decoding["target"]} */ { predicted, probabilities }) => {
+    const share = probabilities?.[step] ?? 0;
+    return `“${predicted[step]}” ${close ? `${(100 * share).toFixed(3)}\u202f%` : wholePercent(share)}`;
+  };
   if (trained?.source !== data.source.tokens.join(" ") || step >= trained.target.predicted.length)
     return `Next word here, with the change: ${next(data.target)}.`;
   return `Next word here: ${next(trained.target)} as the model was trained, ${next(data.target)} with the change.`;

@@ -7,12 +7,14 @@ import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
 import { bars, tokenList, wordList } from "./machine_ends.js";
 import { AFTER } from "./machine_link.js";
+import { NARROW } from "./machine_lines.js";
 import { measure, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
 import { planMachine } from "./machine_plan.js";
 import {
   arrayOf,
   blockOf,
   lineOf,
+  MAPS,
   markedRow,
   open,
   partsOf,
@@ -34,12 +36,12 @@ const LABELS = {
   ...{ query: "Queries", key: "Keys", product: "Q·Kᵀ", scores: "÷ √d", masked: "Mask", weights: "Softmax" },
   ...{ value: "Values", output: "Sum w·v", joined: "Concat", gated: "Gate", out_proj: "× W_O" },
 };
-/** The parts of a head that are maps of scores or weights. */
-const MAPS = ["product", "scores", "masked", "weights"];
 
-/** Draws the diagram; it is built anew only when something is opened, closed or folded. @param {MachineState} S */
+/** Draws the diagram; it is built anew only when its layout changes: when attention opens or closes, or a layer unfolds. @param {MachineState} S */
 export function drawMachine(S) {
-  const name = JSON.stringify([S.data.seq, S.width, S.opened.block, S.opened.head, S.unfolded, S.box.dataset.theme]);
+  const block = blockOf(S, S.opened.block);
+  const layout = block?.attention ? [block.name, S.opened.head] : block?.layer ? [block.stack, block.layer] : [];
+  const name = JSON.stringify([S.data.seq, S.width, layout, S.unfolded, S.box.dataset.theme]);
   const anew = name !== S.built;
   const stage = S.find(".diagram");
   const arrive = anew ? build(S) : null;
@@ -48,6 +50,9 @@ export function drawMachine(S) {
   // All texts are in place and nothing is painted yet, so the browser lays out the page once for all measurements.
   if (anew) measure(stage.querySelectorAll("canvas"));
   arrive?.();
+  const moved = stage.dataset.open !== S.opened.block;
+  if (!anew && moved) reveal(S, S.boxes.get(S.opened.block));
+  if (anew || moved) stage.dataset.open = S.opened.block;
   for (const picture of S.pictures) picture();
   const value = openValue(S.opened);
   for (const button of stage.querySelectorAll("button")) {
@@ -115,6 +120,8 @@ function glide(before, now) {
 /** Scrolls the diagram sideways to bring a block into view. @param {MachineState} S @param {MachineBox | undefined} box */
 function reveal(S, box) {
   const sheet = S.find(".sheet");
+  // On a phone, the panel or a lesson lies over the lower part of the picture.
+  if (box && S.width <= NARROW) S.boxes.get(box.name)?.holder.scrollIntoView({ block: "nearest" });
   if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
   const [left, right] = [box.x * S.zoom - 12, (box.x + box.width) * S.zoom + 12];
   if (left < sheet.scrollLeft || right > sheet.scrollLeft + sheet.clientWidth)
@@ -152,13 +159,13 @@ function boxOf(S, box) {
   const holder = make("div", `block ${box.kind} ${side} ${block.attention}${tight}`);
   place(holder, box);
   const isOpen = S.opened.block === block.name;
-  holder.classList.toggle("open", isOpen);
+  S.texts.push(() => holder.classList.toggle("open", S.opened.block === block.name));
   const small = box.kind === "add" || box.kind === "norm";
   const main = makeButton("main", small ? (box.kind === "add" ? "+" : "norm") : make("b", "", breakable(facts.title)));
   Object.assign(main, { value: block.name, title: nameOf(S, block) });
   main.setAttribute("aria-label", nameOf(S, block));
   main.onclick = () =>
-    open(S, isOpen && !S.opened.head ? { block: "", head: 0, part: "" } : { block: block.name, head: 0, part: "" });
+    open(S, { block: S.opened.block === block.name && !S.opened.head ? "" : block.name, head: 0, part: "" });
   holder.append(main);
   if (box.kind === "tokens") holder.append(tokenList(S, block));
   else if (box.kind === "word") main.append(wordList(S));

@@ -1,28 +1,29 @@
 // Follow one token through the machine: the stages that it passes, played or stepped; each opens its box, and the panel
 // shows the token's numbers there and where one of them is from.
 
-import { make, say } from "./dom.js";
-import { AFTER } from "./machine_link.js";
+import { buttonsOf, make, say } from "./dom.js";
+import { STEPPING } from "./keys.js";
+import { nameOf } from "./machine_diagram.js";
 import { cardOf, rowOfToken, spotIn, tableOf } from "./machine_matrix.js";
-import { countOf, isHeaded, slice } from "./machine_numbers.js";
+import { countOf, isHeaded, shortOf, slice } from "./machine_numbers.js";
 import { originOf } from "./machine_origin.js";
 import { ask, blockOf } from "./machine_state.js";
 import { SIDES, stopsOf } from "./machine_stops.js";
-import { drawSteps } from "./player.js";
+import { clamp } from "./numbers.js";
+import { drawSteps, stepName } from "./player.js";
 import { goTo, listenToSteps, redraw } from "./view.js";
 
 /** @import { MachineState, MachineTrail, TrailStop, ViewState } from "./types" */
-/** @import { Block, MachineStage } from "./structs" */
+/** @import { MachineStage } from "./structs" */
 
 const TEMPO = 1600; // ms per stage
 const SPEEDS = [1, 2, 0.5];
 
-/** Gives the view its second row of controls. @param {MachineState} S @returns {(command: string) => boolean} carries out a command of the keys, while a token is followed */
+/** Gives the view its second track: the stages, which its buttons and its slider lead through while a token is followed. @param {MachineState} S @returns {(command: string) => boolean} carries out a command then */
 export function listenToTrail(S) {
-  const box = S.find(".following");
   const F = /** @type {MachineTrail} */ (
     /** @type {unknown} */ ({
-      find: (/** @type {string} */ selector) => box.querySelector(selector),
+      find: S.find,
       step: 0,
       last: 0,
       speed: 1,
@@ -47,24 +48,36 @@ export function listenToTrail(S) {
     redraw(S);
     return name === "speed";
   });
-  const select = /** @type {HTMLSelectElement} */ (F.find("select"));
-  select.onchange = () => follow(S, select.value);
-  S.find(".follow").onclick = () => (F.data ? leave(S) : follow(S, ""));
-  F.find(".stop").onclick = () => leave(S);
+  const select = /** @type {HTMLSelectElement} */ (S.find(".follow select"));
+  select.onchange = () => {
+    choose(S, select.value);
+    S.find("button.play").focus({ preventScroll: true }); // the arrow keys step, and no longer choose
+  };
   return (name) => {
-    if (name === "follow") S.find(".follow").click();
-    else if (F.data && ["start", "back", "play", "forward", "end"].includes(name)) run(name);
+    if (name === "follow") choose(S, F.data ? "" : usual(S));
+    else if (F.data && [...Object.values(STEPPING), "speed"].includes(name)) run(name);
     else return false;
     return true;
   };
 }
 
-/** Starts to follow a token. @param {MachineState} S @param {string} token such as "source 2", or "" for the current one */
-export function follow(S, token) {
+/** The token that is followed unless another is chosen: the current one of the open block. @param {MachineState} S */
+function usual(S) {
+  const block = blockOf(S, S.opened.block);
+  return block && SIDES.source.includes(block.stack) ? `source ${S.row}` : `target ${S.step}`;
+}
+
+/** Follows the token of a line of the list, or none. @param {MachineState} S @param {string} token such as "source 2" */
+function choose(S, token) {
+  if (token) follow(S, token);
+  else leave(S);
+  ask(S);
+}
+
+/** Starts to follow a token, at what is open if the token passes there. @param {MachineState} S @param {string} token such as "source 2" @param {string} [point] the last part of the name of the stage's point */
+function follow(S, token, point = "") {
   const F = S.trail;
-  const open = blockOf(S, S.opened.block);
-  const usual = open && SIDES.source.includes(open.stack) ? `source ${S.row}` : `target ${S.step}`;
-  const [side, at] = (token || usual).split(" ");
+  const [side, at] = token.split(" ");
   const before = F.data ? F.stops[F.step] : null;
   S.player.stop();
   F.player.stop();
@@ -72,12 +85,35 @@ export function follow(S, token) {
   else goTo(S, Number(at));
   const stops = stopsOf(S.data.stages, S.data.blocks, /** @type {"source" | "target"} */ (side));
   const wanted = before ?? S.opened;
-  const here = stops.findIndex((stop) => stop.block === wanted.block && (!wanted.part || stop.part === wanted.part));
+  const isHere = (/** @type {TrailStop} */ stop) =>
+    stop.block === wanted.block && (!wanted.part || stop.part === wanted.part);
+  const exact = stops.findIndex((stop) => isHere(stop) && point && stop.stage && shortOf(stop.stage.point) === point);
+  const here = exact < 0 ? stops.findIndex(isHere) : exact;
+  F.head = S.opened.head || F.head;
   Object.assign(F, { data: S.data, side, stops, last: stops.length - 1, step: Math.max(0, here) });
   S.depth = "words";
   arrive(S);
-  ask(S);
   redraw(S);
+}
+
+/** The followed token and its stage, for a link: "target.weights", "source-2.added"; "" if none is followed. @param {MachineState} S */
+export function followedText({ trail: { data, side, stops, step }, row }) {
+  if (!data) return "";
+  const { stage } = stops[step];
+  return `${side}${side === "source" ? `-${row + 1}` : ""}${stage ? `.${shortOf(stage.point)}` : ""}`;
+}
+
+/** Follows what a link names, from what is open. @param {MachineState} S @param {string} text */
+export function followText(S, text) {
+  const [token, point] = text.split(".");
+  const [side, row] = token.split("-");
+  S.trail.data = null;
+  if (!side) return S.trail.player.stop();
+  follow(
+    S,
+    `${side} ${side === "source" ? clamp(Number(row) - 1, 0, S.data.source.tokens.length - 1) : S.step}`,
+    point,
+  );
 }
 
 /** @param {MachineState} S */
@@ -112,35 +148,45 @@ export function drawTrail(S) {
     const at = F.stops.findIndex((stop) => stop.block === block && (!part || stop.part === part));
     if (at >= 0) F.step = at;
   }
-  S.find(".following").hidden = !F.data;
-  S.find(".follow").setAttribute("aria-pressed", `${!!F.data}`);
-  if (!F.data) return;
+  S.find(".controls").classList.toggle("following", !!F.data);
+  S.find(".speed").hidden = !F.data;
   drawTokens(S);
-  const stop = F.stops[F.step];
-  const where = titleOf(S, stop);
-  drawSteps(/** @type {ViewState} */ (F), `${F.step + 1}: ${where}`, `stage ${F.step + 1} of ${F.last + 1}`);
-  say(F.find(".where"), where);
+  nameButtons(S, F.data ? "stage" : "step");
+  if (!F.data) return drawSteps(S, stepName(S.data, S.step));
+  const where = `${F.step + 1}: ${titleOf(S)}`;
+  drawSteps(/** @type {ViewState} */ (F), where, `stage ${F.step + 1} of ${F.last + 1}`);
   const name = { 1: "normal", 2: "fast", 0.5: "slow" }[F.speed];
-  say(F.find(".speed span"), F.speed === 0.5 ? "½×" : `${F.speed}×`);
-  F.find(".speed").setAttribute("aria-label", `Speed: ${name}`);
+  say(S.find(".speed span"), F.speed === 0.5 ? "½×" : `${F.speed}×`);
+  S.find(".speed").setAttribute("aria-label", `Speed: ${name}`);
 }
 
-/** Where a stop is: layer, kind of attention, head and title. @param {MachineState} S @param {TrailStop} stop */
-function titleOf(S, { block, part, stage }) {
-  const { layer, stack, attention } = /** @type {Block} */ (blockOf(S, block));
-  const title = attention ? (S.data.parts[attention][part]?.title ?? "") : (stage?.title ?? S.data.facts[block].title);
-  return [
-    ...(layer ? [`${stack === "encoder" ? "Encoder" : "Decoder"} layer ${layer}`] : []),
-    ...(attention ? [attention === "cross" ? "cross-attention" : "self-attention"] : []),
-    ...(attention && !AFTER.includes(part) ? [`head ${S.opened.head || S.trail.head}`] : []),
-    title,
-  ].join(" › ");
+/** Names what the buttons lead through. @param {MachineState} S @param {"step" | "stage"} track */
+function nameButtons(S, track) {
+  const slider = S.find(".steps");
+  const named = track === "step" ? "Step" : "Stage";
+  if (slider.ariaLabel === named) return;
+  slider.ariaLabel = named;
+  for (const button of buttonsOf(S.find, ".buttons"))
+    for (const name of ["aria-label", "title"])
+      button.setAttribute(name, (button.getAttribute(name) ?? "").replace(/st(ep|age)\b/, track));
+}
+
+/** What is open: the block with its layer, the head, the part, and the stage of the followed token. @param {MachineState} S */
+export function titleOf(S) {
+  const { head, part } = S.opened;
+  const block = blockOf(S, S.opened.block);
+  if (!block) return "The whole machine";
+  const { title } = (block.attention &&
+    S.data.parts[/** @type {import("./types").Kind} */ (block.attention)]?.[part]) || { title: "" };
+  const stage = (!part && stopShown(S)?.stage?.title) || "";
+  const inner = [head && `head ${head}`, title, stage !== S.data.facts[block.name].title && stage];
+  return [nameOf(S, block), ...inner.filter(Boolean)].join(" › ");
 }
 
 /** The tokens that can be followed. @param {MachineState} S */
 function drawTokens(S) {
   const F = S.trail;
-  const select = /** @type {HTMLSelectElement} */ (F.find("select"));
+  const select = /** @type {HTMLSelectElement} */ (S.find(".follow select"));
   const { source, target } = S.data;
   const named = JSON.stringify([source.tokens, target.tokens]);
   if (select.dataset.tokens !== named) {
@@ -149,10 +195,10 @@ function drawTokens(S) {
       box.append(...tokens.map((token, i) => new Option(`${i + 1} ${token}`, `${side} ${i}`)));
       return box;
     };
-    select.replaceChildren(group("source", source.tokens), group("target", target.tokens));
+    select.replaceChildren(new Option("no token", ""), group("source", source.tokens), group("target", target.tokens));
     select.dataset.tokens = named;
   }
-  select.value = `${F.side} ${F.side === "source" ? S.row : S.step}`;
+  select.value = F.data ? `${F.side} ${F.side === "source" ? S.row : S.step}` : "";
 }
 
 /** The token's numbers at a stop, and where one of them is from. @param {MachineState} S @param {TrailStop} stop @returns {HTMLElement[]} */

@@ -9,16 +9,19 @@
 /** The parts of a block of attention that follow its heads. */
 export const AFTER = ["joined", "gated", "out_proj"];
 const NAMED = /^([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z_]+))?$/;
+const FOLLOWED = /^(target|source-[1-9]\d{0,3})(\.[a-z_]{1,20}\d?)?$/;
 
 /** What is open, as the parameter `block`: "decoder.0.cross_attn.h2.scores". @param {Opened} opened */
 export const textOf = ({ block, head, part }) => `${block}${head ? `.h${head}` : ""}${part ? `.${part}` : ""}`;
 
 /**
  * The place that a query requests, as far as it exists: `text` is its parameter `block`, `step` counts from 1.
- * @param {string} text @param {number} step @param {number} steps @param {Machine} machine @returns {MachinePlace}
+ * @param {string} text @param {number} step @param {number} steps @param {Machine} machine @param {string} [followed] its parameter `follow`
+ * @returns {MachinePlace}
  */
-export function placeOf(text, step, steps, { blocks, facts, parts }) {
-  const at = { block: "", head: 0, part: "", step: Math.max(1, Math.min(steps, step)) };
+export function placeOf(text, step, steps, { blocks, facts, parts }, followed = "") {
+  const follow = FOLLOWED.test(followed) ? followed : "";
+  const at = { block: "", head: 0, part: "", step: Math.max(1, Math.min(steps, step)), follow };
   const find = (/** @type {string} */ name) => blocks.find((block) => block.name === name);
   if (find(text)) return { ...at, block: text };
   const [, name, number, part = ""] = NAMED.exec(text) ?? [];
@@ -45,7 +48,7 @@ export function destinationOf({ place, block: name, head, step, row, column }, {
   const block = blocks.find((each) => each.name === name);
   /** @type {Query} */
   const to = { ...query, step: `${step}` };
-  for (const left of ["block", "view", "panel", "cell", "other"]) delete to[left];
+  for (const left of ["block", "follow", "view", "panel", "cell", "other"]) delete to[left];
   if (block?.attention) {
     const chosen = head || (place === "cell" ? 1 : 0);
     Object.assign(to, { kind: block.attention, layer: `${Math.max(1, block.layer)}`, head: `${chosen}`, view: "head" });

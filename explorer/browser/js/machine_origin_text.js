@@ -111,12 +111,12 @@ export function equationOf(S, stage, spot, origin) {
     copy: () => ({ sums: `${value} = ${short(first.a)}`, words: "Nothing is added here.", names: plain }),
     linear: () => ({
       sums: `${value} = ${sumOf(terms)}${plus}`,
-      words: `The whole vector of ${row} (${terms.length} numbers) times ${stage.point === "logits" ? `the row of ${named} in` : `column ${spot.column + 1} of`} ${matrix}: ${terms.length} products, added up${stage.bias ? ", and the bias" : ""}.`,
+      words: `${short_ === "out_proj" ? `The joined results of all heads for ${row}` : `The whole vector of ${row}`} (${terms.length} numbers) times ${stage.point === "logits" ? `the row of ${named} in` : `column ${spot.column + 1} of`} ${matrix}: ${terms.length} products, added up${stage.bias ? ", and the bias" : ""}.`,
       names: sum(titleOf(first.from.point), matrix),
     }),
     split: () => ({
       sums: `${value} = number ${first.from.column + 1} of ${titleOf(first.from.point)}`,
-      words: `Head ${spot.head} takes numbers ${(spot.head - 1) * stage.columns + 1} to ${spot.head * stage.columns} of the long vector; nothing is computed here.`,
+      words: `The long vector is the whole vector of ${row} times ${short_ === "query" ? "W_Q" : short_ === "key" ? "W_K" : "W_V"}; head ${spot.head} takes its numbers ${(spot.head - 1) * stage.columns + 1} to ${spot.head * stage.columns}. Choose the number below to see that product.`,
       names: plain,
     }),
     rotate: () => ({
@@ -153,7 +153,7 @@ export function equationOf(S, stage, spot, origin) {
     }),
     join: () => ({
       sums: `${value} = number ${first.from.column + 1} of head ${first.from.head}`,
-      words: "Concatenation: the results of the heads stand side by side. Nothing is computed here.",
+      words: "Concatenation: the results of the heads stand side by side; each number stays as it is.",
       names: plain,
     }),
     multiply: () => ({

@@ -3,8 +3,9 @@
 import { isolated } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
+import { positionTool } from "./machine_change.js";
 import { looksAt, nameOf, paintPart, paintPicture } from "./machine_diagram.js";
-import { stopShown, trailNumbers } from "./machine_follow.js";
+import { stopShown, titleOf, trailNumbers } from "./machine_follow.js";
 import { numbersOf, probabilityText } from "./machine_matrix.js";
 import { short } from "./machine_origin_text.js";
 import { projectionsOf } from "./machine_projections.js";
@@ -34,12 +35,7 @@ const partOf = (S, block) => S.data.parts[/** @type {Kind} */ (block.attention)]
 /** @param {MachineState} S */
 export function drawPanel(S) {
   const block = blockOf(S, S.opened.block);
-  const { head, part } = S.opened;
-  const title = !block
-    ? "The whole machine"
-    : [nameOf(S, block), ...(head ? [`head ${head}`] : []), ...(part ? [partOf(S, block)?.title ?? ""] : [])].join(
-        " › ",
-      );
+  const title = titleOf(S);
   say(S.find(".panel h3"), title);
   S.find(".out").hidden = !block;
   for (const tab of buttonsOf(S.find, ".depths")) {
@@ -85,7 +81,13 @@ function overview(S) {
     `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
     ...(lstm
       ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`]
-      : [`In ${plural(encoder.length, "layer")}, each token looks at every token: `, name("self-attention"), "."]),
+      : [
+          `In ${plural(encoder.length, "layer")}, each token looks at every token (`,
+          name("self-attention"),
+          "), and then passes alone through a small network (",
+          name("feed-forward"),
+          ").",
+        ]),
     " The result, one vector for each source token, is the ",
     name("memory"),
     ": all that goes to the decoder.",
@@ -103,9 +105,10 @@ function overview(S) {
         : [
             `In ${plural(decoder.length, "layer")}, each token looks at ${before} (`,
             name(data.stepwise ? "self-attention" : "masked self-attention"),
-            alone ? ")." : "), and ",
+            "), ",
           ]),
-      ...(alone ? [] : ["then at the memory (", name("cross-attention"), ")."]),
+      ...(alone ? [] : [lstm ? "then looks at the memory (" : "then at the memory (", name("cross-attention"), ")"]),
+      ...(lstm ? ["."] : [`${alone ? "" : ", "}and then passes through the `, name("feed-forward"), " network."]),
     ),
     paragraph(
       name("Next word: "),
@@ -167,9 +170,11 @@ function words(S, block, content) {
     make("p", "", ...withTerms(head ? (partOf(S, block)?.words ?? "") : facts.words, S.data.terms)),
     ...currentNumbers(S, block),
   );
+  const stop = stopShown(S);
+  const side = isTarget(block) ? "target" : "source";
+  if (block.kind === "positions" && !stop) text.append(positionTool(S, side, rowFor(S, side)));
   const canvas = make("canvas", "large");
   canvas.setAttribute("role", "img");
-  const stop = stopShown(S);
   if (stop?.stage) return content.replaceChildren(text, ...trailNumbers(S, stop));
   const projections =
     block.attention && (!head || ["", "query", "key", "value"].includes(part)) ? projectionsOf(S, block) : [];
@@ -235,14 +240,11 @@ function captionOf(S, block) {
     return `Attention weights, mean over the heads: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
   if (!head) {
     const width = facts.picture?.width ?? 0;
+    if (block.kind === "linear")
+      return `The scores of the ${width} likeliest tokens, the largest first; blue is below 0, orange above.`;
     const whole = facts.shape[facts.shape.length - 1];
-    const columns = block.kind === "linear" ? "tokens" : `the first ${Math.min(width, whole)} of ${whole} numbers`;
-    const what =
-      block.kind === "positions"
-        ? "the vectors that are added"
-        : block.kind === "linear"
-          ? "the scores of the likeliest tokens"
-          : "the results";
+    const columns = `the first ${Math.min(width, whole)} of ${whole} numbers`;
+    const what = block.kind === "positions" ? "the vectors that are added" : "the results";
     return `Rows are tokens, columns are ${columns} of ${what}; blue is below 0, orange above.`;
   }
   const name = part || "weights";

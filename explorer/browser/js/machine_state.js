@@ -9,6 +9,9 @@ import { redraw } from "./view.js";
 /** The parts of a head in the order of the computation. */
 const PARTS = ["query", "key", "product", "scores", "masked", "weights", "value", "output"];
 
+/** The parts of a head that are maps of scores or weights. */
+export const MAPS = ["product", "scores", "masked", "weights"];
+
 /** The parts of an open block of attention: those of its open head, if any, and those that follow the heads. @param {MachineState} S @param {MachineBlock} block */
 export const partsOf = (S, block) =>
   [...(S.opened.head ? PARTS : []), ...AFTER].filter(
@@ -92,11 +95,15 @@ export function open(S, opened) {
   redraw(S);
 }
 
-/** The report to the server, which answers with the details of what is open. @param {MachineState} S */
-export const reportOf = (S) => ({ seq: S.seq, turn: S.turn, place: { step: S.step + 1, ...S.opened } });
+/** The report to the server, which answers with the details of what is open. @param {MachineState} S @param {string} follow the followed token and its stage */
+export const reportOf = (S, follow) => ({
+  seq: S.seq,
+  turn: S.turn,
+  place: { step: S.step + 1, ...S.opened, ...(follow && { follow }) },
+});
 
 /** @param {MachineState} S */
-export const ask = (S) => S.source.report(reportOf(S));
+export const ask = (S) => S.source.report(S.reportOf());
 
 /** Follows a link to another page, from what is open. @param {MachineState} S @param {string} place */
 export function leave(S, place) {
@@ -104,8 +111,15 @@ export function leave(S, place) {
   const [queries] = block ? sidesOf(block.attention) : ["target"];
   const row = rowFor(S, queries);
   const weights = block?.attention ? weightsRow(S, block) : [];
-  const column = weights.length ? weights.indexOf(Math.max(...weights)) : 0;
-  S.source.ask("go", { seq: S.data.seq, place, ...S.opened, step: S.step + 1, row: row + 1, column: column + 1 });
+  // The chosen number of a map is a cell; without one, the heaviest of the row.
+  const cell = S.lit?.point.startsWith(`${block?.name}.`) && MAPS.includes(S.opened.part) ? S.lit : null;
+  const column = cell?.column ?? Math.max(0, weights.indexOf(Math.max(...weights)));
+  const at = {
+    row: (cell?.row ?? row) + 1,
+    column: column + 1,
+    step: (cell && queries === "target" ? cell.row : S.step) + 1,
+  };
+  S.source.ask("go", { seq: S.data.seq, place, ...S.opened, ...at });
 }
 
 /** The weights of the current row: of the open head, else the mean. @param {MachineState} S @param {MachineBlock} block @returns {number[]} */

@@ -224,6 +224,7 @@ export interface Opened {
 
 export interface MachinePlace extends Opened {
   step: number;
+  follow: string;
 }
 
 export interface MachineMount {
@@ -384,6 +385,7 @@ export interface RowWeights {
   head: number;
   row: number;
   weights: number[];
+  to: number;
 }
 
 export interface SiteFile {
@@ -427,6 +429,8 @@ export interface SiteModel {
   files: Record<string, SiteFile>;
   rules: Record<string, SiteFile>;
   machine: SiteFile;
+  earlier: Record<string, SiteFile>;
+  steps: number;
 }
 
 export interface SiteHeader {

@@ -52,7 +52,7 @@ def draw_machine_tab(translation: Translation, model: ModelDescription) -> None:
 
     result = machine(view, encoded, details, numbers, stepped=_stepped, key=KEY)
     session.move(step=result.place.step)
-    address.BLOCK.write({"block": text_of(result.place)})
+    address.BLOCK.write({"block": text_of(result.place), "follow": result.place.follow})
     if result.edit is not None:
         _change(result.edit, view.config)
     if result.departure is not None:
@@ -87,9 +87,10 @@ def _view(translation: Translation, model: ModelDescription) -> MachineView:
     here, last = session.selection().step, len(translation.path)
     step = min(here, last) if here else opening_step(summary, translation) if summary else last
     view = MachineView(translation, config, blocks_of(config))
-    text = address.BLOCK.current().get("block", "")
-    opened = opened_of(text, view.blocks)
-    return dataclasses.replace(view, start=view.fitting(MachinePlace(opened.block, opened.head, opened.part, step)))
+    query = address.BLOCK.current()
+    opened = opened_of(query.get("block", ""), view.blocks)
+    place = MachinePlace(opened.block, opened.head, opened.part, step, query.get("follow", ""))
+    return dataclasses.replace(view, start=view.fitting(place))
 
 
 @cached
@@ -131,9 +132,12 @@ def _changed_run(seq: str, version: str, step: int, _translation: Translation) -
 
 
 def _change(edit: RowWeights, config: ModelConfig) -> None:
-    """Put the weights that were dragged or typed into force, or go back to the model as it was trained."""
+    """Put dragged or typed weights or a moved token into force, or go back to the model as it was trained."""
     before, weights = changes_in_force.changes(), tuple(edit.weights[:MOST_ROW])
-    if not weights:
+    if 0 < edit.to < MOST_ROW and 0 < edit.row < MOST_ROW and edit.kind != "cross":
+        moved = Change(edit.kind, 0, 0, "position", row=edit.row, to=edit.to)
+        changes_in_force.put(fitting((moved,), config)[0])
+    elif not weights:
         changes_in_force.clear()
     elif any(weights) and all(0 <= weight <= PARTS for weight in weights) and edit.row > 0:
         change = Change(edit.kind, edit.layer, edit.head, "row", row=edit.row, weights=weights)

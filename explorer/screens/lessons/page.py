@@ -61,6 +61,7 @@ _BESIDE = """<style>
 }
 @media (max-width: 768px) {
   .stMainBlockContainer { padding-bottom: 46dvh; }
+  [data-testid="stBidiComponentIsolated"] { --machine-panel: static; --machine-controls: static; }
   .st-key-lesson_bar { gap: 0.4rem; }
   .st-key-lesson_bar :is(.st-key-lesson_present, .st-key-lesson_leave) { display: none; }
   .st-key-lesson_bar button { min-height: 2rem; padding: 0 0.6rem; }

@@ -308,7 +308,7 @@ def _places(config: ModelConfig, kind: AttentionKind) -> list[Place]:
 def marks_of(kind: AttentionKind, changes: tuple[Change, ...], chosen: list[Place]) -> dict[Place, str]:
     """The words on the thumbnails of one kind: what is in force, and which heads are chosen."""
     words = mark_words()
-    marks = {change.place[1:]: words[change.op] for change in changes if change.kind == kind}
+    marks = {change.place[1:]: words[change.op] for change in changes if change.kind == kind and change.layer}
     return marks | {place: f"{CHOSEN} {marks.get(place, '')}".strip() for place in chosen}
 
 

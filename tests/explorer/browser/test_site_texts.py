@@ -39,6 +39,8 @@ CHANGES = (
     "cross.1.1.mean~cross.1.2.pattern.R8O8dGUg4oCTIPCfmYI~cross.1.2.output.YT8-Pw", "cross.1.1.pattern",
     "cross.1.1.mean.2", "cross.1.1.output.!!", "cross.1.1.output._w", "cross.1.1.output.IA",
     "cross.1.1.zero~cross.1.1.output.YQ",
+    "encoder.0.0.position.3.5~encoder.0.0.position.3.2~encoder.1.1.position.4.1", "cross.0.0.position.1.2",
+    "decoder.0.0.position.0.2", "decoder.0.0.position.2~decoder.0.0.position.2.1~decoder.1.1.row.1.5",
 )  # fmt: skip
 SENTENCES = {
     "multi30k-en-de": ("A dog runs.", "Quantum chromodynamics violates parity", "日本 dog", "the " * 60),
@@ -77,7 +79,7 @@ def test_changes_in_an_address() -> None:
         assert written == to_link(fit), text
         assert problems == len(malformed) + len(unfit), text
         assert [(edit["kind"], edit["layer"], edit["head"]) for edit in edits] == [change.place for change in fit]
-        assert [edit.get("row") for edit in edits] == [c.row - 1 if c.op == "row" else None for c in fit]
+        assert [edit.get("row") for edit in edits] == [c.row - 1 if c.row else None for c in fit]
 
 
 @pytest.mark.parametrize("name", SENTENCES)

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.decoding.head_change import Change
-from explorer.decoding.head_edits import digest_of, edits_for
+from explorer.decoding.head_change import Change, added, from_link, to_link
+from explorer.decoding.head_edits import digest_of, edits_for, moved_by
 from explorer.decoding.translator import Translator
 from explorer.probing.sample import subsample
 from model.analysis.importance import mean_outputs
+from model.analysis.operations import added_positions, record
 from model.analysis.recorded_batches import written_sample
 from model.checkpoint import load_model
 from model.config import EOS, DecodeConfig
@@ -97,3 +98,29 @@ def test_edits_have_a_name_that_their_values_are_subsample() -> None:
         HeadEdits((HeadEdit("cross", 0, 0, "zero"),)),
     ]
     assert len({digest_of(edits) for edits in named}) == len(named)
+
+
+@pytest.mark.parametrize(("kind", "side"), [("encoder", "src"), ("decoder", "tgt")])
+def test_a_moved_token_has_the_vector_of_its_new_position_and_no_other_has(
+    reverse: Translator, kind: Any, side: str
+) -> None:
+    change = Change(kind, 0, 0, "position", row=2, to=5)
+    assert from_link(to_link((change,))) == ((change,), [])
+    model = reverse.loaded.model
+    edit = edits_for((change,), model.config, Mock(), lambda asked: moved_by(model, asked))
+    shown = reverse.translate(TEXT, DecodeConfig(), edit=edit)
+    assert shown.trace.edits == (f"{'source' if side == 'src' else 'target'} token 2 at position 5",)
+    own, moved = (
+        record(model, shown.source.ids, shown.path, len(shown.path), whole=True, edit=each) for each in (None, edit)
+    )
+    point = f"{side}.positions"
+    table = added_positions(model, own)[point]
+    difference = (moved[point].value - own[point].value)[0].numpy()
+    assert np.allclose(difference[1], table[4] - table[1], atol=1e-5)
+    assert not np.delete(difference, 1, axis=0).any()
+    assert np.allclose(added_positions(model, moved)[point], np.vstack([table[:1], table[4:5], table[2:]]), atol=1e-6)
+    # What was decoded step by step is what the machine records at once.
+    recorded = moved["decoder.0.cross_attn.weights"].value[0].numpy()
+    assert np.allclose(recorded, shown.trace.cross[0], atol=1e-5)
+    back = Change(kind, 0, 0, "position", row=2, to=2)
+    assert added((change,), (back,)) == (back,)

@@ -17,13 +17,14 @@ from safetensors.torch import load_file, save_file
 from explorer.files import live_site
 from explorer.files.live_site import PAGES, estimated_size, live_model, single_page, site_pages
 from explorer.site.command import main
+from model.checkpoint import snapshot_path
 from model.commands import CommandError
 from model.folder import CheckpointError, find_model
 from model.importing.import_folder import import_folder
 from model.user_error import UserError
 from tests.explorer.files.unpacked import header_of, parts_of
 from tests.explorer.toy_models import save_toy
-from tests.explorer.toy_runs import eval_line, write_metrics
+from tests.explorer.toy_runs import eval_line, write_metrics, write_snapshots
 from tests.model.importing import family_peers, peer
 from tests.paths import CHECKPOINTS
 
@@ -43,6 +44,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("hostile", "reverse", {}),
     ):
         save_toy(folder / name, task, **sizes)
+    write_snapshots(folder / "words", (0, 3, 5, 9))
     change(folder / "hostile" / "config.json", lambda config: config["data"].update(task="files"))
     write_metrics(folder / "hostile", [eval_line(1, 1.0, 0.0, samples=[{**SAMPLE, "source": HOSTILE}])])
     return folder
@@ -77,7 +79,12 @@ def test_every_address_in_every_header_exists_with_its_size_and_hash(files: dict
         assert posixpath.normpath(posixpath.join(posixpath.dirname(name), program)) in files
         named |= {program.removeprefix(root), given["more"]}
         for model in given["models"]:
-            for file in (*model["files"].values(), *model["rules"].values(), model["machine"]):
+            for file in (
+                *model["files"].values(),
+                *model["rules"].values(),
+                model["machine"],
+                *model["earlier"].values(),
+            ):
                 content = files[file["address"]]
                 assert (len(content), hashlib.sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
                 named.add(file["address"])
@@ -85,6 +92,22 @@ def test_every_address_in_every_header_exists_with_its_size_and_hash(files: dict
     for address in named - {*DOCUMENTS, "service-worker.js"}:
         assert hashlib.sha256(files[address]).hexdigest()[:10] in address
     assert [len(model["rules"]) for model in given["models"]] == [0, 1, 0]
+    earlier = [(list(model["earlier"]), model["steps"]) for model in given["models"]]
+    assert earlier == [([], 0), (["0", "3", "5"], 9), ([], 0)], "the last snapshot is the model itself"
+
+
+def test_weights_of_earlier_steps_stay_within_their_room_and_out_of_a_single_page(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = snapshot_path(models / "words", 0).stat().st_size
+    for room, steps in ((2.5, ["0", "5"]), (1.5, ["0"]), (0.5, [])):
+        monkeypatch.setattr(live_site, "MOST_EARLIER", int(room * size))
+        model = live_model(models / "words")
+        assert list(model.card.earlier) == steps
+    monkeypatch.undo()
+    _, given, files = parts_of(single_page([live_model(models / "words")], {}).decode())
+    assert given["models"][0]["earlier"] == {}
+    assert not [name for name in files if "step-" in name]
 
 
 def test_other_weights_have_another_address_and_another_version_of_the_service_worker(
@@ -180,7 +203,8 @@ def test_one_file_has_everything_and_its_size_is_estimated(name: str) -> None:
     assert (given["root"], given["page"], given["query"]) == (None, "inside", {"text": "a"})
     contents = {address: array.tobytes() for address, array in arrays.items()}
     assert set(json.loads(contents.pop(given["more"]))) == {"script", "looks"}
-    assert contents == model.files
+    left = {file.address for file in model.card.earlier.values()}
+    assert contents == {address: content for address, content in model.files.items() if address not in left}
     assert estimated_size(CHECKPOINTS / name) == pytest.approx(len(page), rel=0.03)
 
 

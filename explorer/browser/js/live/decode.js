@@ -52,7 +52,7 @@ export function decode(
   /** @type {import("./search.js").Hypothesis[]} */
   let hypotheses = []; // of beam search
   if (how.method === "beam" && given[given.length - 1] !== EOS && (model.hasEncoder || limit > asked.length)) {
-    const tap = tapOf(edits, config);
+    const tap = tapOf(edits, model);
     const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
     let state = model.start(src, tap);
     // A decoder alone continues what it has read; the scores are those of what follows.
@@ -68,7 +68,7 @@ export function decode(
 
   const recorder = recording();
   const once = computedOnce(model, watch ? "" : JSON.stringify([src, edits]), recorder.add);
-  const edit = tapOf(edits, config);
+  const edit = tapOf(edits, model);
   const edited = watch
     ? (/** @type {string} */ point, /** @type {any} */ value) => watch(point, edit(point, value))
     : edit;
@@ -153,13 +153,19 @@ const unknown = (ids) => ids.flatMap((id, i) => (id === UNK ? [i] : []));
 /** One side after another. @template {{ tokens: string[], words: number[] }} S @param {S} one @param {S} other */
 const joined = (one, other) => ({ tokens: [...one.tokens, ...other.tokens], words: [...one.words, ...other.words] });
 
-/** The tap of some edits. @param {import("./edits.js").HeadEdit[]} edits @param {import("./live.d.ts").ModelConfig} config @returns {Tap} */
-export const tapOf = (edits, config) =>
-  editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
+/** The tap of some edits. @param {import("./edits.js").HeadEdit[]} edits @param {Transformer} model @returns {Tap} */
+export const tapOf = (edits, model) =>
+  editTap(
+    edits,
+    (kind) => (kind === "encoder" ? model.config.n_encoder_heads : model.config.n_decoder_heads),
+    (side, at) => model.position(side, at),
+  );
 
 /** An edit as on screen, counted from 1. @param {import("./edits.js").HeadEdit} edit */
-const described = ({ kind, layer, head, op, row }) =>
-  `${kind} layer ${layer + 1} head ${head + 1}: ${op}${row === undefined ? "" : ` row ${row + 1}`}`;
+const described = ({ kind, layer, head, op, row, to }) =>
+  to !== undefined
+    ? `${kind === "encoder" ? "source" : "target"} token ${(row ?? 0) + 1} at position ${to + 1}`
+    : `${kind} layer ${layer + 1} head ${head + 1}: ${op}${row === undefined ? "" : ` row ${row + 1}`}`;
 
 /** @type {WeakMap<Float32Array, { top: number[], sums: number[] }>} */
 const rankings = new WeakMap();

@@ -1,14 +1,19 @@
 // Changes to heads: a tap that returns other weights or outputs than it was given. As model/edits.py.
 
 /** @typedef {import("./transformer.js").Tap} Tap */
-/** @typedef {{ kind: "encoder" | "decoder" | "cross", layer: number, head: number, op: string, row?: number, values?: number[] | number[][], other?: string }} HeadEdit counted from 0; `other`: the sentence that a pattern or output is taken from */
+/** @typedef {{ kind: "encoder" | "decoder" | "cross", layer: number, head: number, op: string, row?: number, to?: number, values?: number[] | number[][], other?: string }} HeadEdit counted from 0; `other`: the sentence that a pattern or output is taken from */
 
 /** The name of a block of attention in points. */
 export const scopeOf = (/** @type {HeadEdit} */ { kind, layer }) =>
   kind === "cross" ? `decoder.${layer}.cross_attn` : `${kind}.${layer}.self_attn`;
 
-/** Make a tap that applies edits for one decoding; `heads` tells how many heads a kind has. @param {HeadEdit[]} edits @param {(kind: string) => number} heads @returns {Tap} */
-export function editTap(edits, heads) {
+/**
+ * Make a tap that applies edits for one decoding; `heads` tells how many heads a kind has, `position` has the vector that
+ * is added at a position.
+ * @param {HeadEdit[]} edits @param {(kind: string) => number} heads
+ * @param {(side: "src" | "tgt", at: number) => Float32Array | null} position @returns {Tap}
+ */
+export function editTap(edits, heads, position) {
   let read = 0;
   return (point, value) => {
     if (point === "tgt.tokens") read = value.length;
@@ -28,6 +33,18 @@ export function editTap(edits, heads) {
         value = value.map((/** @type {Float32Array} */ own, /** @type {number} */ i) =>
           outputOf(edit, own, first(value.length) + i, size),
         );
+      } else if (edit.op === "position" && point === (edit.kind === "encoder" ? "src.positions" : "tgt.positions")) {
+        const { row = 0, to = 0 } = edit;
+        const at = row - first(value.length);
+        const side = edit.kind === "encoder" ? "src" : "tgt";
+        const [before, after] = [position(side, row), position(side, to)];
+        if (!value[at]) continue;
+        if (!before || !after || after.length < before.length)
+          throw new Error("This model has no vector for that position.");
+        const moved = value[at].map(
+          (/** @type {number} */ number, /** @type {number} */ d) => number + (after[d] - before[d]),
+        );
+        value = value.with(at, moved);
       }
     }
     return value;

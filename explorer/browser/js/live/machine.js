@@ -117,7 +117,7 @@ function rowsOf({ model }, run, { machine }, name, head) {
   if (kind === "tokens") return run[name].map((/** @type {number} */ id) => Float32Array.of(id));
   if (kind === "added")
     return run[`${stage}.positions`].map((/** @type {Vector} */ _, /** @type {number} */ i) =>
-      model.position(/** @type {"src" | "tgt"} */ (stage), i),
+      addedAt(model, run, stage, i),
     );
   if (name in run) {
     const block = machine.stages.find(({ point }) => point === name)?.block ?? "";
@@ -139,11 +139,11 @@ export function runsOf(live, text, { path = [], edits = [] }) {
   const of = JSON.stringify([text, path, edits]);
   if (latest.live === live && latest.of === of) return latest.runs;
   const { model, tokenizers } = live;
-  const edit = tapOf(edits, model.config);
+  const edit = tapOf(edits, model);
   const tapInto = (/** @type {Run} */ run) => (/** @type {string} */ point, /** @type {any} */ value) =>
     (run[point] = edit(point, value));
   /** @type {Run} */
-  const source = {};
+  const source = { edits };
   const ids = tokenizers.source.encode(text).ids;
   const [first] = openingOf(model.config, ids);
   const start = model.start([...ids, EOS], tapInto(source));
@@ -207,7 +207,15 @@ function pictured({ model }, block, { kind, side }, runs) {
   if (block.kind !== "positions") return each.flatMap((run) => run[result].map(cut));
   const stack = block.stack === "source" ? "src" : "tgt";
   const count = runs[runs.length - 1][result].length;
-  return Array.from({ length: count }, (_, i) => cut(/** @type {Vector} */ (model.position(stack, i))));
+  return Array.from({ length: count }, (_, i) => cut(addedAt(model, runs[runs.length - 1], stack, i)));
+}
+
+/** The vector that is added to a token, at its own position or where a change has put it. @param {LiveModel["model"]} model @param {Run} run @param {string} side "src" or "tgt" @param {number} row @returns {Vector} */
+function addedAt(model, { edits }, side, row) {
+  const moved = /** @type {NonNullable<Request["edits"]>} */ (edits).find(
+    (edit) => edit.op === "position" && (edit.kind === "encoder") === (side === "src") && edit.row === row,
+  );
+  return /** @type {Vector} */ (model.position(/** @type {"src" | "tgt"} */ (side), moved?.to ?? row));
 }
 
 /** The weights of all heads; the inputs of the three matrices, the matrices as pictures, and the outputs. @param {LiveModel} live @param {Run} run @param {MachineWords} words @param {string} name @param {boolean} cross @param {number} heads */
