@@ -104,9 +104,7 @@ def _masks_caption(reading: MaskedReading, head: Head, *, in_batch: bool) -> str
         sentences.append(t("Real tokens give padding {share} of their attention on average.", share=share))
     elif in_batch:
         sentences.append(
-            t(
-                "No sentence of the batch is longer than this one, so it has no padding: choose a shorter one to see some."
-            )
+            t("This is a longest sentence of the batch, so it has no padding; choose a shorter one to see some.")
         )
     if kind == "decoder":
         share = weight_percent(attention_to_future(reading.weights, reading.real_queries(kind)))
