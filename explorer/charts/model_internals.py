@@ -73,7 +73,7 @@ def _range_with_room(values: NDArray[Any], share: float) -> list[float]:
     return [low - room, high + room]
 
 
-_PLANE = (440.0, 340.0)  # size of the plane of a projection in a column of a laptop's page, in pixels
+_PLANE = (290.0, 280.0)  # extent of the points of a projection in a column of a laptop's page, in pixels
 _LETTER, _LINE, _GAP = 7.0, 15.0, 9.0  # of a label: width of a letter, height, distance from its point
 _SIDES = {
     "top center": (0, 1),

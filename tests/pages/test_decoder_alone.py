@@ -21,7 +21,7 @@ from model.analysis.recorded_batches import Sample, observe
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig
 from model.trace import kinds_of
-from tests.pages.page import choose, press, tables, visit, words
+from tests.pages.page import press, tables, visit, words
 from tests.tiny import tiny_config
 
 pytestmark = pytest.mark.usefixtures("toys")
@@ -50,20 +50,6 @@ def test_every_tab_draws_a_decoder_alone(name: str, page: str, tab: str | None) 
     assert FAULT not in words(at)
     assert not at.exception
     assert ("This model has no encoder, so the tab" in words(at)) is (page in LEAVE_OUT)
-
-
-@pytest.mark.usefixtures("shipped")
-@pytest.mark.parametrize(
-    ("lesson", "step", "why"),
-    [
-        ("attention", "3", "This step shows cross-attention, which reverse-decoder does not have."),
-        ("order", "3", "This step shows the tab “Shuffle the words”, which does not apply to reverse-decoder."),
-    ],
-)
-def test_a_step_of_a_lesson_says_if_it_does_not_apply_to_the_chosen_model(lesson: str, step: str, why: str) -> None:
-    at = visit("lessons", lesson=lesson, at=step)
-    assert "This step shows" not in words(at)
-    assert why in words(choose(at, model="reverse-decoder"))
 
 
 def test_the_first_page_speaks_of_a_continuation() -> None:
