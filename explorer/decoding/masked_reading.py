@@ -153,7 +153,7 @@ def companions_among(text: str, length: int, examples: Mapping[str, int]) -> tup
     `length` and the values of `examples` count tokens without <eos>. None has more than twice as many tokens, so that
     the map is not mostly padding. Without such an example, the first half of `text`.
     """
-    by_length = {n_tokens: example for example, n_tokens in reversed(examples.items()) if n_tokens != length}
+    by_length = {n_tokens: example for example, n_tokens in reversed(list(examples.items())) if n_tokens != length}
     longer = [by_length[n] for n in sorted(by_length) if length < n <= 2 * length]
     shorter = [by_length[n] for n in sorted(by_length) if n < length]
     chosen = tuple(dict.fromkeys(longer[:1] + shorter[:1] + longer[1:] + shorter[1:]))[: MAX_SENTENCES - 1]
