@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from explorer.decoding.attention_maps import AttentionMaps, effective_keys
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import AXIS_TITLES, head_title, numbered
-from explorer.locale.text import fixed, plural, quoted, weight_percent
+from explorer.locale.messages import t
+from explorer.locale.text import fixed, listed, plural, quoted, weight_percent
 from model.config import AttentionKind
-from model.trace import VISIBLE, Codes
+from model.trace import FUTURE, PADDING, VISIBLE, Codes
 
 Floats = NDArray[np.float32]
 SCORE = "score"  # the unit of maps of scores before softmax
@@ -183,8 +184,7 @@ def map_caption(map_: LabelledMap) -> str:
         return "Every cell of this map is masked."
     strength = np.abs(seen) if map_.signed else seen
     row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
-    closed = int((map_.mask != VISIBLE).sum())
-    cells = f" {closed} of {plural(map_.mask.size, 'cell')} are masked." if closed else ""
+    cells = f" {closed_cells(map_.mask)}" if (map_.mask != VISIBLE).any() else ""
     if map_.signed and not np.nanmax(strength):
         return f"Both maps are equal in every cell.{cells}"
     value = fixed(float(seen[row, column]), 3, signed=map_.signed)
@@ -193,6 +193,26 @@ def map_caption(map_: LabelledMap) -> str:
         return f"The score furthest from 0 is {value}, of query {query} and key {key}.{cells}"
     largest = "largest difference" if map_.signed else f"largest {map_.unit}"
     return f"The {largest} is {value}, where {query} looks at {key}.{cells}"
+
+
+def closed_cells(codes: Codes) -> str:
+    """Count the cells [query, key] that are open, and the closed ones by reason, in a sentence."""
+    future, padding = codes == FUTURE, codes == PADDING
+    n_future, n_padding = int(future.sum()), int(padding.sum())
+    n_open = codes.size - n_future - n_padding
+    reasons = []
+    if n_future:
+        reasons.append(t("{n:,} in the future ╱", n=n_future))
+    if n_padding:
+        both = int(np.triu(padding, k=1).sum()) if n_future else 0  # a cell with both reasons counts as padding
+        reasons.append(
+            t("{n:,} padding ╳ ({both:,} of them in the future, too)", n=n_padding, both=both)
+            if both
+            else t("{n:,} padding ╳", n=n_padding)
+        )
+    if not reasons:
+        return t("The only cell is open.", "All {n:,} cells are open.", n=codes.size)
+    return t("{open:,} of {n:,} cells are open; closed: {reasons}.", open=n_open, n=codes.size, reasons=listed(reasons))
 
 
 def summary_caption(maps: AttentionMaps, place: Place) -> str:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from explorer.decoding.examples import examples_of
 from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import t
 from model.analysis.mask_effects import PaddedBatch, Switches, attention_to_keys, mask_codes, padded_batch, read
 from model.config import PAD, AttentionKind
 from model.points import Head
 from model.text.tokenizer import Tokenizer
-from model.trace import FUTURE, PADDING, Codes
+from model.trace import Codes
 from model.transformer import Transformer
 
+FIRST_DECODER_HEAD: Head = ("decoder", 0, 0)
 MAX_SENTENCES = 4  # in one batch; more would not make the figure clearer
 
 Weights = NDArray[np.float32]
@@ -50,7 +50,8 @@ class MaskedReading:
 
     Shapes:
         scores, weights: [query, key] of the requested head. decoder: all weights of decoder self-attention [layer,
-        head, query, key]. probabilities: [tgt] of the token that each row must predict, likeliest: [tgt] ids.
+        head, query, key]. probabilities: [tgt] of the token that each row must predict, likeliest: [tgt] ids; both
+        are empty if a head was requested.
     """
 
     text: str
@@ -107,12 +108,16 @@ class MaskedReading:
 
 
 def read_masked(
-    model: Transformer, sentences: tuple[Sentence, ...], switches: Switches, head: Head, padding: str
+    model: Transformer, sentences: tuple[Sentence, ...], switches: Switches, head: Head | None, padding: str
 ) -> tuple[MaskedReading, ...]:
-    """Read sentences in one batch with these masks; `padding` is the label of a padding token."""
+    """Read sentences in one batch with these masks, for one head or, without it, for what the rows predict.
+
+    `padding` is the label of a padding token.
+    """
+    shown = head or FIRST_DECODER_HEAD
     batch = padded_batch(model.config, [each.ids for each in sentences], [each.path for each in sentences])
-    reading = read(model, batch.src, batch.tgt, batch.labels, switches, details=[head])
-    (details,) = reading.recorder.details[head]
+    reading = read(model, batch.src, batch.tgt, batch.labels, switches, details=[shown], predicts=head is None)
+    (details,) = reading.recorder.details[shown]
     n_src, n_tgt = batch.src.size(1), batch.tgt.size(1)
 
     def padded(tokens: tuple[str, ...], length: int) -> tuple[str, ...]:
@@ -136,25 +141,6 @@ def read_masked(
     )
 
 
-def closed_cells(codes: Codes) -> str:
-    """Count the closed cells by reason, in a sentence."""
-    future, padding = int((codes == FUTURE).sum()), int((codes == PADDING).sum())
-    n, n_open = codes.size, codes.size - future - padding
-    if not future + padding:
-        return t("The only cell is open.", "None of {n:,} cells is closed.", n=n)
-    if not padding:
-        return t("{open} of {n} cells are open; closed: {future} the future ╱.", open=n_open, n=n, future=future)
-    if not future:
-        return t("{open} of {n} cells are open; closed: {padding} padding ╳.", open=n_open, n=n, padding=padding)
-    return t(
-        "{open} of {n} cells are open; closed: {future} the future ╱, {padding} padding ╳.",
-        open=n_open,
-        n=n,
-        future=future,
-        padding=padding,
-    )
-
-
 def companions_of(sentence: Sentence, tokenizer: Tokenizer, summary: dict[str, Any]) -> tuple[str, ...]:
     """Choose examples of the model to read beside a sentence; see :func:`companions_among`."""
     examples = {example.source: len(tokenizer.encode(example.source)) for example in examples_of(summary)}
@@ -162,17 +148,15 @@ def companions_of(sentence: Sentence, tokenizer: Tokenizer, summary: dict[str, A
 
 
 def companions_among(text: str, length: int, examples: Mapping[str, int]) -> tuple[str, ...]:
-    """Choose sentences to read beside `text`: one example of every other length, shortest and longest first.
+    """Choose sentences to read beside `text`: the next longer ones and the shortest, one of each length.
 
-    `length` and the values of `examples` count tokens without <eos>. Without such an example, the first half of `text`.
+    `length` and the values of `examples` count tokens without <eos>. None has more than twice as many tokens, so that
+    the map is not mostly padding. Without such an example, the first half of `text`.
     """
-    by_length = {length: text}
-    for example, n_tokens in examples.items():
-        by_length.setdefault(n_tokens, example)
-    others = [each for _, each in sorted(by_length.items()) if each != text]
-    if not others:
-        words = text.split()
-        shorter = " ".join(words[: max(1, len(words) // 2)]) if len(words) > 1 else text[:3]
-        others = [each for each in (shorter,) if each != text]
-    shortest_and_longest_first = others[:1] + others[-1:] + others[1:-1]
-    return tuple(dict.fromkeys(shortest_and_longest_first))[: MAX_SENTENCES - 1]
+    by_length = {n_tokens: example for example, n_tokens in reversed(list(examples.items())) if n_tokens != length}
+    longer = [by_length[n] for n in sorted(by_length) if length < n <= 2 * length]
+    shorter = [by_length[n] for n in sorted(by_length) if n < length]
+    chosen = tuple(dict.fromkeys(longer[:1] + shorter[:1] + longer[1:] + shorter[1:]))[: MAX_SENTENCES - 1]
+    words = text.split()
+    half = " ".join(words[: max(1, len(words) // 2)]) if len(words) > 1 else text[:3]
+    return chosen or tuple(each for each in (half,) if each != text)

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.charts.plotly_charts import Plot
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import listed, plain, quoted
 from explorer.web import runtime, session
 from explorer.web.faults import contained
 from explorer.web.figures import draw_table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from explorer.decoding.model_description import ModelDescription
     from explorer.decoding.translator import Translation
 
-Tabs = Mapping[str, Callable[[], None]]  # the function that draws each tab, by title
+Tabs = Mapping[str, Callable[[], None] | None]  # the function that draws each tab, by title; None: needs an encoder
 TabsOf = Callable[["Translation", "ModelDescription"], Tabs]
 
 URL: Literal["query-params"] = "query-params"  # `bind=URL` puts a widget's value into the address
@@ -69,14 +69,24 @@ def _without_transformer(opened: OpenTranslation) -> None:
 
 
 def draw_tabs(page: str, tabs: Tabs) -> None:
-    """Draw a row of tabs, and the content of the open one, which the address names."""
-    names = list(tabs)
+    """Draw a row of tabs, and the content of the open one, which the address names; say which the model lacks."""
+    draws = {name: draw for name, draw in tabs.items() if draw is not None}
+    if left_out := [quoted(name) for name in tabs if name not in draws]:
+        draw_caption(
+            t(
+                "This model has no encoder, so the tab {tabs} is left out.",
+                "This model has no encoder, so the tabs {tabs} are left out.",
+                tabs=listed(left_out),
+                n=len(left_out),
+            )
+        )
+    names = list(draws)
     places = st.tabs(names, on_change="rerun", bind=URL, key=f"{page}_tab")
     place, name = next(
         ((place, name) for place, name in zip(places, names, strict=True) if place.open), (places[0], names[0])
     )
     with place, contained(f"{page}_tab"):
-        tabs[name]()
+        draws[name]()
 
 
 def controls(name: str) -> DeltaGenerator:

@@ -81,7 +81,7 @@ class Reading:
 
     Shapes:
         probabilities, losses: [batch, tgt], of the token that each row must predict, losses in nats; 0 at padding.
-        likeliest: [batch, tgt] ids of the likeliest next token.
+        likeliest: [batch, tgt] ids of the likeliest next token. All three are [batch, 0] if nothing was predicted.
     """
 
     masks: Masks
@@ -100,8 +100,11 @@ def read(
     switches: Switches,
     *,
     details: Sequence[Head] = (),
+    predicts: bool = True,
 ) -> Reading:
     """Run the model on the source and the whole target with these masks.
+
+    Without `predicts`, the logits are left out: with a large vocabulary they take most of the time.
 
     Shapes:
         src: [batch, src]; tgt: [batch, tgt] with <sos> first; labels: [batch, tgt], the token that each row predicts.
@@ -109,6 +112,9 @@ def read(
     masks, recorder = masks_for(src, tgt, switches), AttentionRecorder(details=details)
     memory = model.encode(src, src_mask=masks.source, tap=recorder)
     hidden = model.decode(tgt, memory, src_mask=masks.source, tgt_mask=masks.target, tap=recorder)
+    if not predicts:
+        nothing = hidden.new_empty(len(tgt), 0)
+        return Reading(masks, recorder, nothing, nothing, nothing.long())
     log_probs = target_log_probs(model.logits(hidden), output_rules(model.config))
     of_labels = log_probs.gather(-1, labels[..., None])[..., 0]
     real = labels != PAD

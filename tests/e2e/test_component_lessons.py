@@ -56,7 +56,7 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     expect(heading(page)).to_have_text("A model that writes backwards")
     expect(heading(page)).to_be_focused()
     expect(page.locator(".prose")).to_contain_text("It read hello and wrote olleh")
-    assert page.evaluate("() => asked") == [[{"text": "hello", "step": "1", "model": "reverse"}, "inside"]]
+    assert page.evaluate("() => asked") == [[{"text": "hello", "step": "1", "model": "reverse"}, "translate"]]
     move(page, step="2")
     expect(page.locator(".do .done")).to_have_text("")
     move(page, step="3")

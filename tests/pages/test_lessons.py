@@ -112,3 +112,16 @@ def test_presenting_is_in_the_link_and_ends() -> None:
     at = lesson(present="1")
     assert at.button(key="lesson_present").label == "End presentation"
     assert "present" not in click(at, "lesson_present").query_params
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "why"),
+    [
+        ("attention", 3, "This step shows cross-attention, which reverse-decoder does not have."),
+        ("order", 3, "This step shows the tab “Shuffle the words”, which does not apply to reverse-decoder."),
+    ],
+)
+def test_a_step_of_a_lesson_says_if_it_does_not_apply_to_the_chosen_model(name: str, step: int, why: str) -> None:
+    at = lesson(name, step)
+    assert "This step shows" not in words(at)
+    assert why in words(choose(at, model="reverse-decoder"))

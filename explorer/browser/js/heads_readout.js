@@ -246,7 +246,7 @@ function describeGrids(S) {
       ...describeHead(m, layer, head),
     }));
     const others = heads.length > 1 ? `, ${wide.name} at the most (${wide.keys})` : "";
-    return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "mixed, " : ""}${sharp.role})${others}.`;
+    return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "no clear habit, " : ""}${sharp.role})${others}.`;
   });
 }
 

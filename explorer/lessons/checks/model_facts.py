@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 from typing import Literal
 
 from explorer.lessons.checks.registry import Live, check, item_at
 from explorer.lessons.expressions import Value
+from explorer.runs.experiment_arms import arm_runs
+from explorer.runs.experiment_findings import differs
 from explorer.runs.metrics import load_metrics
 from model.config import ATTENTION_KINDS, AttentionKind
+from model.experiments.catalogue import get_experiment
 from model.folder import METRICS, read_card
 
 Curve = Literal["loss", "valid_loss", "exact_match", "token_accuracy"]
@@ -85,3 +89,28 @@ def result(live: Live, name: str) -> Value:
     """A test score stored in the model's folder: exact_match, token_accuracy, loss or bleu."""
     results = live.summary["results"]
     return float((results.get("test") or results)[name])
+
+
+@check
+def experiment(
+    live: Live, name: str, arm: str, number: Literal["test", "lowest", "highest", "long", "runs", "parameters"]
+) -> Value:
+    """A number of an arm of an experiment: its runs, their parameters, or their share of right answers.
+
+    The share is the mean, lowest or highest on test, or the mean on strings longer than in training (long).
+    """
+    del live
+    runs = {each.label: each.runs for each in arm_runs(get_experiment(name))}[arm]
+    if number == "runs":
+        return float(len(runs))
+    if number == "parameters":
+        return float(item_at(runs, 1, "run").parameters)
+    shares = [run.scores["long" if number == "long" else "test"]["exact_match"] for run in runs]
+    return float({"lowest": min, "highest": max}.get(number, fmean)(shares))
+
+
+@check
+def told_apart(live: Live, name: str) -> Value:
+    """Whether the stored runs of an experiment tell an arm from its first one."""
+    del live
+    return differs(arm_runs(get_experiment(name)))

@@ -50,7 +50,8 @@ def draw_size_tab(model: ModelDescription) -> None:
         )
         st.info(message)
         return
-    parts = budget(config_of(sizes), sizes["tokens"], sizes["tokens"])
+    whole = budget(config_of(sizes), sizes["tokens"], sizes["tokens"])
+    parts = [part for part in whole if part.parameters or part.flops]
     draw_plot(figures.budget_plot(parts), "budget")
     total = sum(part.parameters for part in parts)
     draw_caption(beside_the_paper(sizes, total))

@@ -143,14 +143,11 @@ def _open(
     st.markdown(f"##### {plain(title_of(name, config))}")
     st.markdown(explained(meaning_of(name, config)))
     facts = t(
-        "Reads {reads}. Writes {shape} ({axes}). Parameters: {parameters}. Mean {mean:.4f}, standard deviation "
-        "{deviation:.4f}. In the code: {name}.",
+        "Reads {reads}. Writes {shape} ({axes}). Parameters: {parameters}. In the code: {name}.",
         reads=read_words(operation, part_of(name, config), config),
         shape=shape_words(operation),
         axes=axes_of(operation),
         parameters=parameter_words(operation),
-        mean=operation.mean,
-        deviation=operation.standard_deviation,
         name=name,
     )
     draw_caption(facts)

@@ -38,6 +38,7 @@ _LIST = """<style>
   [class*="st-key-lesson_entry_"] { gap: 0.6rem; }
   [class*="st-key-lesson_entry_"] > :has([data-testid="stImage"]) { flex: none; width: 52px !important; }
   [class*="st-key-lesson_entry_"] img { width: 52px !important; }
+  [class*="st-key-lesson_entry_"] p { font-size: 0.9rem; line-height: 1.4; }
   [class*="st-key-lesson_entry_"] button { min-width: 0; padding: 0 0.6rem; }
 }
 </style>"""

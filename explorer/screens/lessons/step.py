@@ -8,6 +8,7 @@ from typing import Literal
 
 import streamlit as st
 
+from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.decoding.selection import Selection
 from explorer.lessons import exercises
 from explorer.lessons.answers import MAX_ANSWER, Solution, feedback, is_right, solve
@@ -15,7 +16,7 @@ from explorer.lessons.expressions import TermError
 from explorer.lessons.lesson import IN_PLACE, OF_HEADS, Lesson, Link, Question, Step
 from explorer.lessons.progress import Outcome
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import plain, quoted
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import broken_claims, evaluate, fill, start_of
 from explorer.web import address, changes_in_force, runtime, session
@@ -24,6 +25,7 @@ from explorer.web.faults import contained
 from explorer.web.open_translation import address_of, open_translation
 from explorer.web.page_parts import TabsOf
 from model.folder import SHIPPED
+from model.trace import kinds_of
 
 
 def _mismatch(problem: str) -> str:
@@ -99,12 +101,22 @@ def _draw_in_place(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> No
     opened = open_translation(edited=link.page in OF_HEADS)
     if opened is None:
         return
-    key = f"lesson_{lesson.name}_{at}"
+    key, model = f"lesson_{lesson.name}_{at}", opened.translation.model
     if link.page not in OF_HEADS:
-        named = tabs(link.page)(opened.translation, runtime.describe(opened.translation.model))
-        named[link.tab or next(iter(named))]()
+        named = tabs(link.page)(opened.translation, runtime.describe(model))
+        tab = link.tab or next(iter(named))
+        if draw := named.get(tab):
+            draw()
+        else:
+            message = t("This step shows the tab {tab}, which does not apply to {model}.", tab=quoted(tab), model=model)
+            st.info(plain(message))
         session.write_address(address_of(opened))
         _take_exercise(lesson, at, start_of(step))
+        return
+    kind = start_of(step).kind
+    if "kind" in dict(link.query) and kind not in kinds_of(opened.translation.trace):
+        asked = TITLES_WITHOUT_MASK[kind].lower()
+        st.info(plain(t("This step shows {kind}, which {model} does not have.", kind=asked, model=model)))
         return
     changes_in_force.draw_edited(opened.translation)
     if link.page == "translate":

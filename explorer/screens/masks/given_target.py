@@ -35,14 +35,14 @@ def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw one decoder head, and the probability of each token of the right translation, with and without the mask."""
     with controls("given"):
         translation, is_right = _with_target(translation)
-        lifted = st.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
         _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
+    left, right = st.columns([2, 3], gap="large")
+    lifted = left.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
     (closed,), (opened,) = (
         readings(translation.model, (sentence_of(translation),), Switches(causal=causal)) for causal in (True, False)
     )
     weights = (opened if lifted else closed).decoder[layer, head]
     tokens = closed.read_tokens
-    left, right = st.columns([2, 3], gap="large")
     with left:
         caption = t(
             "{head}: rows give {share:.0f} % of their attention to later positions.",

@@ -6,11 +6,12 @@ import streamlit as st
 
 from explorer.charts.plotly_charts import Columns
 from explorer.decoding.labelled_map import SCORE
-from explorer.decoding.masked_reading import MaskedReading, Sentence, closed_cells, sentence_of
+from explorer.decoding.masked_reading import MaskedReading, Sentence, sentence_of
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import TITLES_WITHOUT_MASK, name_in_kind
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
+from explorer.locale.text import weight_percent
 from explorer.screens.masks.readings import batch_of, readings
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
@@ -25,9 +26,11 @@ from model.analysis.mask_effects import (
 )
 from model.config import EOS, AttentionKind
 from model.points import Head
+from model.trace import VISIBLE
 
 ALONE, BATCH = "this sentence", "a padded batch"
 MAX_PADDING = 24
+_ROW_FOR = "_masks_row_for"  # in the session: the sentence that the choice of a row belongs to
 _NOTHING = 5e-7  # change of a probability, which rounding may cause
 
 
@@ -35,60 +38,80 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw one head for one sentence of a batch, before and after masking; each mask can be switched off."""
     with controls("masks"):
         head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
-        left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
-        below = st.container()
+        left, right = st.columns([2, 3], vertical_alignment="bottom")
     batched = left.segmented_control(
         t("Batch"), [ALONE, BATCH], default=BATCH, required=True, key="masks_batch", bind=URL
     )
     sentences = batch_of(translation) if batched == BATCH else (sentence_of(translation),)
+    with right:
+        row = _choose_sentence(sentences) if len(sentences) > 1 else 0
+    before, after = st.columns(2, gap="large")
     hints = t("Off: rows may see the future."), t("Off: padding may be read.")
-    switches = Switches(
-        causal=middle.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
-        padding=right.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
-    )
-    with below:
-        row = _choose_sentence(sentences, head[0]) if len(sentences) > 1 else 0
+    with after, st.container(key="masks_switches", horizontal=True, gap="medium"):
+        switches = Switches(
+            causal=st.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
+            padding=st.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
+        )
     reading = readings(translation.model, sentences, switches, head)[row]
-    _draw_scores(reading, head, switches)
+    kind = head[0]
+    with before:
+        _draw_scores(reading, kind)
+    with after:
+        _draw_weights(reading, kind, switches)
+    draw_caption(_masks_caption(reading, head, in_batch=len(sentences) > 1))
 
 
-def _choose_sentence(sentences: tuple[Sentence, ...], kind: AttentionKind) -> int:
-    """Draw the choice of a sentence of the batch: at first the typed one, or if it has no padding, the shortest."""
-    lengths = [len(each.read_tokens if kind == "decoder" else each.src_tokens) for each in sentences]
+def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
+    """Draw the choice of a sentence of the batch, which starts at the one that the page is about."""
+    key, about = f"masks_row_{len(sentences)}", sentences[0].text
+    if st.session_state.get(_ROW_FOR, about) != about:
+        st.session_state[key] = 0
+    st.session_state[_ROW_FOR] = about
     chosen = st.selectbox(
         t("Sentence of the batch"),
         range(len(sentences)),
-        index=0 if lengths[0] < max(lengths) else lengths.index(min(lengths)),
         format_func=lambda i: f"{i + 1}. {sentences[i].text}",
-        key=f"masks_row_{len(sentences)}",
+        key=key,
         bind=URL,
     )
     return chosen or 0
 
 
-def _draw_scores(reading: MaskedReading, head: Head, switches: Switches) -> None:
-    """Draw the score of every cell, and the weights that result from masks and softmax."""
+def _draw_scores(reading: MaskedReading, kind: AttentionKind) -> None:
+    """Draw the score of every cell."""
+    scores = reading.map(kind, reading.scores, t("Scores before masking"), unit=SCORE, signed=True, top=None)
+    draw_map(scores, key="masks_scores", prefix=t("Query · key / √d_head, computed for every cell, closed or not."))
+
+
+def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
+    """Draw the weights that result from masks and softmax."""
+    weights = reading.map(kind, reading.weights, t("Weights after masking and softmax"), switches)
+    about = (
+        t("Closed cells get the lowest possible score, so softmax gives them 0; each row sums to 1.")
+        if (weights.mask != VISIBLE).any()
+        else t("No cell is closed; each row sums to 1.")
+    )
+    draw_map(weights, key="masks_weights", prefix=about)
+
+
+def _masks_caption(reading: MaskedReading, head: Head, *, in_batch: bool) -> str:
+    """Name the head, and say how much of its attention goes to padding and to later positions."""
     kind = head[0]
-    before = reading.map(kind, reading.scores, t("Scores before masking"), unit=SCORE, signed=True, top=None)
-    after = reading.map(kind, reading.weights, t("Weights after masking and softmax"), switches)
-    left, right = st.columns(2, gap="large")
-    with left:
-        about = t("Query · key / √d_head, computed for every cell, closed or not.")
-        draw_map(before, key="masks_scores", prefix=about)
-    with right:
-        about = t("Closed cells get the lowest possible score, so softmax gives them 0; each row sums to 1.")
-        draw_map(after, key="masks_weights", prefix=f"{closed_cells(after.mask)} {about}")
     name = f"{TITLES_WITHOUT_MASK[kind]}, {name_in_kind(head[1] + 1, head[2] + 1)}"
     sentences = [t("{head}, in one run of the model with these masks.", head=name)]
     if reading.n_padding(kind):
-        share = 100 * reading.to_padding(reading.weights, kind)
-        sentences.append(t("Real tokens give padding {share:.0f} % of their attention on average.", share=share))
+        share = weight_percent(reading.to_padding(reading.weights, kind))
+        sentences.append(t("Real tokens give padding {share} of their attention on average.", share=share))
+    elif in_batch:
+        sentences.append(
+            t("This is a longest sentence of the batch, so it has no padding; choose a shorter one to see some.")
+        )
     if kind == "decoder":
-        share = 100 * attention_to_future(reading.weights, reading.real_queries(kind))
-        sentences.append(t("They give {share:.0f} % to later positions.", share=share))
+        share = weight_percent(attention_to_future(reading.weights, reading.real_queries(kind)))
+        sentences.append(t("Real tokens give later positions {share} of their attention on average.", share=share))
     else:
         sentences.append(t("The whole source is known from the start, so no row has a future to hide."))
-    draw_caption(" ".join(sentences))
+    return " ".join(sentences)
 
 
 def draw_padding_tab(translation: Translation, model: ModelDescription) -> None:

@@ -23,11 +23,11 @@ def draw() -> None:
 
 def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
     """The tabs of the page, by title; a lesson draws one of them beside its text."""
-    has_encoder = model.model_config.has_encoder  # two tabs are about a source and its padding
+    has_encoder = model.model_config.has_encoder
     return {
         "The masks": lambda: draw_masks_tab(translation, model),
-        **({"Given target": lambda: draw_target_tab(translation, model)} if has_encoder else {}),
+        "Given target": (lambda: draw_target_tab(translation, model)) if has_encoder else None,
         "While decoding": lambda: draw_decoding_tab(translation, model),
         "Trained without it": draw_pair_tab,
-        **({"Open padding": lambda: draw_padding_tab(translation, model)} if has_encoder else {}),
+        "Open padding": (lambda: draw_padding_tab(translation, model)) if has_encoder else None,
     }

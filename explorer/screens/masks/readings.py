@@ -16,7 +16,6 @@ from model.analysis.mask_effects import Switches
 from model.config import EOS, PAD, DecodeConfig
 from model.points import Head
 
-FIRST_DECODER_HEAD: Head = ("decoder", 0, 0)
 MOST_BYTES = 50_000_000  # of weights; with a larger model, translating other sentences for the batch takes too long
 
 
@@ -27,20 +26,23 @@ def batch_of(translation: Translation) -> tuple[Sentence, ...]:
         texts = companions_among(translation.source.text, len(translation.source.ids), {})
     else:
         texts = companions_of(sentence_of(translation), runtime.describe(translation.model).source, summary)
-    return tuple(map(sentence_of, (translation, *(_companion(translation, text) for text in texts))))
+    return (sentence_of(translation), *(_companion(translation, text) for text in texts))
 
 
-def _companion(translation: Translation, text: str) -> Translation:
-    """The translation of another sentence; if it is the beginning of the current one, the beginning of its target."""
-    if not translation.source.text.startswith(text):
-        return runtime.translate(translation.model, text, DecodeConfig())
-    tokens = len(runtime.describe(translation.model).source.encode(text).ids)
-    path = (*translation.path[:tokens][:-1], EOS)
-    return runtime.translate(translation.model, text, DecodeConfig(), path)
+def _companion(translation: Translation, text: str) -> Sentence:
+    """Another sentence with its translation; if it is the beginning of the current one, the beginning of its target."""
+    model = runtime.describe(translation.model)
+    if not (translation.source.text.startswith(text) and model.model_config.has_encoder):
+        return sentence_of(runtime.translate(translation.model, text, DecodeConfig()))
+    whole, begun = sentence_of(translation), model.source.encode(text)
+    path = (*whole.path[: len(begun.ids) - 1], EOS)
+    end = whole.src_tokens[len(whole.ids) :]
+    labels = (*whole.label_tokens[: len(path) - 1], model.target.label(EOS))
+    return Sentence(text, begun.ids, path, (*begun.tokens, *end), whole.read_tokens[: len(path)], labels)
 
 
 def readings(
-    model: str, sentences: tuple[Sentence, ...], switches: Switches, head: Head = FIRST_DECODER_HEAD
+    model: str, sentences: tuple[Sentence, ...], switches: Switches, head: Head | None = None
 ) -> tuple[MaskedReading, ...]:
-    """Each sentence as the model read the batch with these masks; the scores are those of one head."""
+    """Each sentence as the model read the batch with these masks: one head's scores, or without it, predictions."""
     return runtime.computed(model, read_masked, sentences, switches, head, runtime.describe(model).target.label(PAD))

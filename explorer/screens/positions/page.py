@@ -25,15 +25,13 @@ def draw() -> None:
 
 def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
     """The tabs of the page, by title; a lesson draws one of them beside its text."""
-    shuffle: Tabs = {"Shuffle the words": lambda: draw_shuffle_tab(translation, model)}
-    if not model.model_config.has_encoder:
-        shuffle = {}  # the causal mask alone tells a decoder something about the order
+    has_encoder = model.model_config.has_encoder  # the causal mask alone tells a decoder something about the order
     return {
         "The table": lambda: draw_table_tab(model),
         "One word": lambda: draw_word_tab(translation, model),
         "The rotation": lambda: draw_rotation_tab(model),
         "Alternatives": lambda: draw_alternatives_tab(model),
         "In the scores": lambda: draw_scores_tab(model),
-        **shuffle,
+        "Shuffle the words": (lambda: draw_shuffle_tab(translation, model)) if has_encoder else None,
         "Longer than trained": lambda: draw_longer_tab(translation, model),
     }

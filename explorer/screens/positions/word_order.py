@@ -90,8 +90,8 @@ def effect(shuffle: Shuffle) -> str:
     """A sentence on how much the attention changed when the words were shuffled."""
     if shuffle.difference < ROUNDING:
         return t(
-            "Attention follows the words exactly: over all heads no weight changed by more than {change:.0e}. The "
-            "model cannot know the order.",
+            "Attention follows the words: over all heads no weight changed by more than rounding does ({change:.2g}). "
+            "The model cannot know the order.",
             change=shuffle.difference,
         )
     return t(

@@ -56,7 +56,7 @@ def test_head_0_is_the_mean_and_others_must_exist() -> None:
 
 def test_masked_cells_have_no_number_anywhere() -> None:
     shown = planted("decoder")
-    assert "10 of 25 cells are masked" in map_caption(shown)
+    assert "15 of 25 cells are open; closed: 10 in the future ╱." in map_caption(shown)
     assert map_table(shown)[0]["2 je"] is None
     hidden = dataclasses.replace(shown, values=np.where(shown.mask != 0, np.inf, shown.values).astype(np.float32))
     _, arrays = sent(hidden)

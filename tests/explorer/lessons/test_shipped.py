@@ -27,7 +27,7 @@ from explorer.web import runtime
 from model.config import DecodeConfig
 from tests.paths import CHECKPOINTS, ROOT
 
-NAMES = "attention machine translate train queries masks order heads why limits lstm"
+NAMES = "attention machine translate train queries masks order heads why limits lstm decoder"
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
 STEPS = [(lesson, at, step) for lesson in LESSONS for at, step in enumerate(lesson.steps, start=1)]
 

@@ -69,7 +69,7 @@ def test_a_page_of_a_lesson_needs_the_models_of_its_figures(shipped: dict[str, L
     assert models_of([shipped["attention"]]) == ["reverse"]
     assert models_of([shipped["order"]]) == ["adjective-swap", "reverse"]
     needed = models_of(shipped.values())
-    assert needed == ["adjective-swap", "adjective-swap-unmasked", "phrases-en-de", "reverse"]
+    assert needed == ["adjective-swap", "adjective-swap-unmasked", "phrases-en-de", "reverse", "reverse-decoder"]
 
 
 def test_every_text_is_filled_and_harmless(shipped: dict[str, LessonOnSite]) -> None:

@@ -7,12 +7,12 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from explorer.charts.model_internals import activation_plot, budget_plot
+from explorer.charts.model_internals import activation_plot, budget_plot, label_sides
 from explorer.charts.plotly_charts import labels, numbered
 from explorer.charts.positions import rotation_columns
 from explorer.decoding.head_change import Change, Kind
-from explorer.decoding.labelled_map import SCORE, map_caption, map_table, token_map
-from explorer.decoding.masked_reading import MAX_SENTENCES, closed_cells, companions_among
+from explorer.decoding.labelled_map import SCORE, closed_cells, map_caption, map_table, token_map
+from explorer.decoding.masked_reading import MAX_SENTENCES, companions_among
 from explorer.screens.inside.queries_and_keys import match_columns
 from explorer.screens.masks.given_target import target_caption
 from explorer.screens.positions.word_order import effect
@@ -35,12 +35,21 @@ def test_a_single_step_is_numbered_by_its_position() -> None:
     assert map_caption(scores) == "The score furthest from 0 is -2.000, of query “9 .” and key “2 b”."
 
 
-def test_closed_cells_are_counted_by_reason() -> None:
-    codes = np.array([[VISIBLE, FUTURE], [VISIBLE, PADDING]], dtype=np.uint8)
-    assert closed_cells(codes) == "2 of 4 cells are open; closed: 1 the future ╱, 1 padding ╳."
-    assert closed_cells(codes[:1]) == "1 of 2 cells are open; closed: 1 the future ╱."
-    assert closed_cells(codes[1:]) == "1 of 2 cells are open; closed: 1 padding ╳."
-    assert closed_cells(codes[:, :1]) == "None of 2 cells is closed."
+def test_closed_cells_are_counted_once_by_reason() -> None:
+    codes = np.array([[VISIBLE, FUTURE, PADDING], [VISIBLE, VISIBLE, PADDING], [VISIBLE, VISIBLE, PADDING]], np.uint8)
+    both = "3 padding ╳ (2 of them in the future, too)"
+    assert closed_cells(codes) == f"5 of 9 cells are open; closed: 1 in the future ╱ and {both}."
+    assert closed_cells(codes[:, :2]) == "5 of 6 cells are open; closed: 1 in the future ╱."
+    assert closed_cells(codes[1:]) == "4 of 6 cells are open; closed: 2 padding ╳."
+    assert closed_cells(codes[:, :1]) == "All 3 cells are open."
+
+
+def test_labels_of_points_that_lie_together_stand_on_different_sides() -> None:
+    close = np.array([[0.0, 0.0], [0.01, 0.0], [0.0, 0.01], [1.0, 1.0]])
+    sides = label_sides(close, ["1 word", "2 word", "3 word", "4 word"])
+    assert len(set(sides[:3])) == 3
+    assert sides[3] == "top center"
+    assert label_sides(np.zeros((1, 2)), ["1 word"]) == ["top center"]
 
 
 def test_the_largest_part_is_named_for_parameters_and_for_flops() -> None:
@@ -52,11 +61,12 @@ def test_the_largest_part_is_named_for_parameters_and_for_flops() -> None:
     assert plot.table["parameters (%)"] == [75.0, 25.0]
 
 
-def test_companions_have_other_lengths_shortest_and_longest_first() -> None:
-    examples = {"one": 1, "a b": 2, "same length": 3, "four": 4, "five": 5, "six": 6}
+def test_companions_have_other_lengths_and_none_is_mostly_padding() -> None:
+    examples = {"one": 1, "a b": 2, "same length": 3, "four": 4, "five": 5, "also five": 5, "seven": 7}
     found = companions_among("x y z", 3, examples)
-    assert found == ("one", "six", "a b")
+    assert found == ("four", "one", "five")
     assert len(found) == MAX_SENTENCES - 1
+    assert companions_among("x y", 2, {"one": 1, "five": 5}) == ("one",)
     assert companions_among("one", 1, {"one": 1}) == ()
     assert companions_among("x y z w", 4, {}) == ("x y",)
     assert companions_among("letters", 7, {"letters": 7}) == ("let",)
