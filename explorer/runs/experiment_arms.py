@@ -17,21 +17,26 @@ Curves = dict[str, list[tuple[list[float], list[float]]]]
 
 @dataclass(frozen=True)
 class Metric:
-    """The measure that judges a run: its name, column, factor and unit."""
+    """The measure that judges a run: its name, column, factor, unit, and what a difference of 1 is called."""
 
     name: str
     column: str
     factor: float
     unit: str
+    point: str
 
     def text(self, value: float) -> str:
         """A value with its unit."""
         return f"{value:.4g}{self.unit}" if value == round(value) else f"{value:.1f}{self.unit}"
 
+    def margin(self, difference: float) -> str:
+        """A difference with its unit: "1 percentage point"."""
+        return f"{difference:g} {self.point}{'' if difference == 1 else 's'}"
+
 
 METRICS = {
-    "exact_match": Metric("right on test", "right on test (%)", 100.0, " %"),
-    "bleu": Metric("BLEU on test", "BLEU on test", 1.0, ""),
+    "exact_match": Metric("right on test", "right on test (%)", 100.0, " %", "percentage point"),
+    "bleu": Metric("BLEU on test", "BLEU on test", 1.0, "", "BLEU point"),
 }
 
 
