@@ -153,10 +153,10 @@ def _interval(*arms: ArmRuns) -> float:
     return max((later - sooner for each in steps for sooner, later in pairwise(each)), default=0.0)
 
 
-def statements(arms: Sequence[ArmRuns]) -> list[str]:
+def statements(arms: Sequence[ArmRuns], *, brief: bool = False) -> list[str]:
     """State which arms differ from the first one, which are as good, and what these runs cannot tell, in this order.
 
-    Each statement has the mean and the range over the runs, and their number.
+    Each statement has the mean and the range over the runs, and their number; with `brief`, not where they cannot tell.
     """
     first, *others = [arm for arm in arms if arm.runs] or arms
     if not others or not first.runs:
@@ -166,7 +166,7 @@ def statements(arms: Sequence[ArmRuns]) -> list[str]:
         grouped.setdefault((relation.outcome, relation.phrase), []).append(relation)
     order: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
     return [
-        _sentence(first, outcome, phrase, grouped[outcome, phrase], len(others))
+        _sentence(first, outcome, phrase, grouped[outcome, phrase], len(others), brief=brief)
         for outcome, phrase in sorted(grouped, key=lambda key: order.index(key[0]))
     ]
 
@@ -182,7 +182,9 @@ def measure_of(arms: Sequence[ArmRuns]) -> str:
     return "loss" if first and first.measure.startswith("nats") else arms[0].recipe.base.metric
 
 
-def _sentence(first: ArmRuns, outcome: Outcome, phrase: str, stated: Sequence[Relation], n_others: int) -> str:
+def _sentence(
+    first: ArmRuns, outcome: Outcome, phrase: str, stated: Sequence[Relation], n_others: int, *, brief: bool
+) -> str:
     names, relation = listed(f"'{each.arm.label}'" for each in stated), stated[0]
     verb, _, rest = phrase.partition(" ")
     said = f"{verb if len(stated) == 1 else _PLURAL[verb]} {rest}".format(f"'{first.label}'")
@@ -198,11 +200,11 @@ def _sentence(first: ArmRuns, outcome: Outcome, phrase: str, stated: Sequence[Re
     )
     numbers = f"{values} against {relation.first.text(relation.write)} {relation.measure}, {runs}"
     if outcome == "too few":
-        enough = _enough(len(first.runs), n_others)
-        return (
-            f"These runs are too few to tell {names} from '{first.label}': {numbers}; {enough} runs of each variant "
-            f"could."
+        seen, enough = (
+            "" if brief else f": {numbers}",
+            f"{_enough(len(first.runs), n_others)} runs of each variant could",
         )
+        return f"These runs are too few to tell {names} from '{first.label}'{seen}; {enough}."
     return f"{names} {said}: {numbers}."
 
 

@@ -69,7 +69,8 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
         left, right = st.columns([2, 3], vertical_alignment="center")
         with left:
             _draw_title(EXPERIMENTS[name])
-        right.caption(plain(results.verdict(arms) if any(arm.runs for arm in arms) else EXPERIMENTS[name].question))
+        has_runs = any(arm.runs for arm in arms)
+        right.caption(plain(" ".join(results.statements(arms, brief=True)) if has_runs else EXPERIMENTS[name].question))
 
 
 def _draw_title(experiment: Experiment) -> None:
