@@ -238,8 +238,7 @@ def mean_patch_plot(means: MeanPatches, stack: Stack) -> Plot:
     figure = _patch_map(shares, rows, list(places), titles[1], means.top, scale="share")
     point, nth = (int(i) for i in np.unravel_index(int(np.abs(shares).argmax()), shares.shape))
     name, item = list(places.items())[nth]
-    value, low, high = (percent(part) for part in item.at(point))
-    caption = f"Largest: {name}, {rows[point]}: {value} of the difference ({low} to {high})."
+    caption = f"Largest: {name}, {rows[point]}: {item.text(percent, point)} of the difference."
     return Plot(figure, caption, titles[0], {})
 
 

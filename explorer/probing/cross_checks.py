@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ PUBLISHED = (
 PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
 TITLES = {"weights": "weights", "norms": "norms", "zeroed": "values set to zero"}
 THIRDS = ("first third", "middle third", "last third")
+
+_signed = partial(fixed, decimals=2, signed=True)
 
 Floats = NDArray[np.float64]
 Layer = tuple[AttentionKind, int]
@@ -164,12 +167,12 @@ class KeptShares:
 
     def caption(self) -> str:
         """State all shares in words."""
-        parts = [f"{_percent(item)} with its row {name}" for name, item in self.shares.items()]
+        parts = [f"{item.text(percent)} with its row {name}" for name, item in self.shares.items()]
         text = (
             f"Of {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {listed(parts)} stay the "
             f"likeliest."
         )
-        changes = [f"{_nats(item)} ({name})" for name, item in self.change.items() if np.isfinite(item.value)]
+        changes = [f"{item.text(_signed)} ({name})" for name, item in self.change.items() if np.isfinite(item.value)]
         if changes:
             depend = any(bool(item.high < 0) for item in self.change.values())
             text += (
@@ -181,7 +184,7 @@ class KeptShares:
             for name in ("function", "content"):
                 shares = self.by_tag[name][1]
                 best = max(COUNTERFACTUALS, key=lambda row: float(shares[row].value))
-                best_rows.append(f"{_percent(shares[best])} of {name} words with their row {best}")
+                best_rows.append(f"{shares[best].text(percent)} of {name} words with their row {best}")
             text += f" At best, {listed(best_rows)} stay. {PUBLISHED}"
         return f"{text} In brackets: 95 % intervals over sentences."
 
@@ -197,16 +200,6 @@ class KeptShares:
         for name, item in self.change.items():
             lines[0] |= _columns(item, f"{name}, change of those that stay (nats)")
         return lines
-
-
-def _percent(item: Estimate) -> str:
-    value, low, high = (percent(part) for part in item.at())
-    return f"{value} ({low} to {high})"
-
-
-def _nats(item: Estimate) -> str:
-    value, low, high = (fixed(part, 2, signed=True) for part in item.at())
-    return f"{value} ({low} to {high})"
 
 
 def _columns(item: Estimate, name: str, prefix: str | None = None) -> dict[str, float | None]:
@@ -284,7 +277,7 @@ class MapAgreement:
             return "No row of the sample depends on a single key: there is nothing to compare."
         order = sorted(comparable, key=lambda at: float(comparable[at].value))
         (least, lowest), (most, highest) = (
-            (f"{at[0]} {short_layer(at[1] + 1)}", _percent(comparable[at])) for at in (order[0], order[-1])
+            (f"{at[0]} {short_layer(at[1] + 1)}", comparable[at].text(percent)) for at in (order[0], order[-1])
         )
         closer = sum(bool(shares[by_norms].low > shares[by_weights].high) for shares in self.same.values())
         return (
@@ -349,11 +342,11 @@ class SourceCounts:
         """State the mean, both ends of the sentence, and the correlation with the weight on <eos>."""
         thirds = ""  # without a translation of three tokens, none has a last third
         if THIRDS[-1] in self.groups:
-            first, last = (_percent(self.groups[name][1]) for name in (THIRDS[0], THIRDS[-1]))
+            first, last = (self.groups[name][1].text(percent) for name in (THIRDS[0], THIRDS[-1]))
             thirds = f": {first} in the first third of a translation, {last} in the last"
         return (
             f"Over {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, "
-            f"{_percent(self.mean)} of a prediction comes from {_source(self.on_end)} on average{thirds}. "
+            f"{self.mean.text(percent)} of a prediction comes from {_source(self.on_end)} on average{thirds}. "
             f"{self._end()}In brackets: 95 % intervals over sentences."
         )
 
@@ -361,14 +354,13 @@ class SourceCounts:
         """State whether the weight on <eos> goes together with the share; empty without cross-attention."""
         if self.on_end is None:
             return ""
-        value, low, high = (fixed(part, 2, signed=True) for part in self.on_end.at())
         end = (
             f"The more weight on <eos>, the {'less' if self.on_end.value < 0 else 'more'} comes from the source"
             if self.on_end.differs_from_zero()
             else "The weight on <eos> does not go together with this share"
         )
         return (
-            f"{end}: correlation {value} ({low} to {high}). (Ferrando and Costa-jussà, 2021, say that such "
+            f"{end}: correlation {self.on_end.text(_signed)}. (Ferrando and Costa-jussà, 2021, say that such "
             f"weight regulates the two.) "
         )
 

@@ -279,10 +279,9 @@ class MeanPatches:
             at = tuple(int(i) for i in np.unravel_index(int(wide.low.argmax()), wide.low.shape))
             if wide.low[at] > best and above[at] >= LEAST_EFFECT:
                 best = float(wide.low[at])
-                value, low, high = (percent(part) for part in item.at(*at))
                 said = (
-                    f"The head that stands out most is {kind} {index_name(*at)}: its output alone carries {value} "
-                    f"({low} to {high}) of the difference, the other {kind} heads "
+                    f"The head that stands out most is {kind} {index_name(*at)}: its output alone carries "
+                    f"{item.text(percent, *at)} of the difference, the other {kind} heads "
                     f"{percent(float(item.value[at] - above[at]))} on average."
                 )
         brackets = "In brackets: a 95 % interval over pairs. " if said else ""

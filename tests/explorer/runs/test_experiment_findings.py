@@ -149,6 +149,8 @@ def test_what_the_page_draws_from() -> None:
     assert by_length(lengths, "valid") == by_length(GOOD[0], "test") == {}
     curves_by_length = {"one": [([1.0, 2.0, 12.0], [50.0, 100.0, 25.0])]}
     assert experiment_arms.length_curves(planted((lengths,), ())) == (curves_by_length, 2.0)
+    up = {"a": [([1, 2, 3, 4], [100, 50, 49, 99])], "b": [([1, 2], [0, 99])], "c": [([1], [20]), ([1], [90])]}
+    assert experiment_arms.half_right(up) == {"a": 2, "b": 0, "c": 1}
 
 
 ENCODER = {"first": [0.2, 0.7], "last": [0.25, 0.1], "uniform": [0.2, 0.2], "largest": [4.0, 30.0]}
