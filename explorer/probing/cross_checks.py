@@ -375,9 +375,10 @@ def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report:
     sums: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 2)))
     moments = np.zeros((len(part), 6))
     has_cross = "cross" in loaded.model_config.kinds
-    observed = observe([loaded.transformer], part, loaded.source, loaded.target) if has_cross else ()
-    # [tgt] by sentence, a mean over all heads
-    ends = {i: weights["cross"][0, ..., -1].mean(axis=(0, 1), dtype=np.float64) for i, _, weights in observed}
+    ends: dict[int, Floats] = {}  # [tgt] by sentence, a mean over all heads
+    if has_cross:
+        for index, _, weights in observe([loaded.transformer], part, loaded.source, loaded.target):
+            ends[index] = weights["cross"][0, ..., -1].mean(axis=(0, 1), dtype=np.float64)
     for nth, (src, read) in enumerate(read_pairs(part, report, "Dividing predictions")):
         words = len(read) - 1
         shares = source_shares(loaded.transformer, src, read)[:words]
