@@ -50,6 +50,9 @@ def band_figure(
     """
     data = bands(variants)
     caption = end_words(data, x_title, unit)
+    before = {name: [column[i] for i, x in enumerate(data["x"]) if x < mark] for name, column in data.items()}
+    if before["x"]:
+        caption = f"{end_words(before, x_title, unit, 'Left of the dashed line')} {caption}"
     if own:
         data["own"] = [""] * len(data["x"])
         for name, variant, xs, ys in own:
@@ -62,8 +65,8 @@ def band_figure(
     return Figure(spec, data, caption, title)
 
 
-def end_words(data: Table, x_title: str, unit: str) -> str:
-    """State where each variant's curve ends, highest first, in a sentence."""
+def end_words(data: Table, x_title: str, unit: str, place: str = "At the right end") -> str:
+    """State where each variant's curve ends, highest first, in a sentence; `place` names that end."""
     rows = [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
     ends = {row["variant"]: row for row in rows}  # a variant's last row counts
     if not ends:
@@ -76,7 +79,7 @@ def end_words(data: Table, x_title: str, unit: str) -> str:
         f"{plural(row['runs'], 'run')})" + (f" at {row['x']:,.0f} {x_title}" if different_ends else "")
         for row in order
     ]
-    where = "Where each curve ends" if different_ends else f"At the right end ({x_title} {last.pop():,.0f})"
+    where = "Where each curve ends" if different_ends else f"{place} ({x_title} {last.pop():,.0f})"
     return f"{where}, mean and range over the runs, highest first: {'; '.join(parts)}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def layer_head_map(
     ]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     caption = _extremes(values, kind, title, decimals)
-    if clear is not None:
+    if not distinguishable.all():
         caption += " In brackets: not distinguishable from zero."
     if baseline is not None and np.isfinite(baseline):
         caption += f" Uniform attention: {baseline:.{decimals}f}."
@@ -167,7 +167,9 @@ def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:
 
 def source_share_plot(sources: SentenceSources) -> Plot:
     """Draw the share of each prediction that comes from the source, beside the weight on <eos>."""
-    series = {"comes from the source": sources.shares.tolist(), "weight on <eos>": sources.on_end.tolist()}
+    series = {f"comes from {sources.source}": sources.shares.tolist()}
+    if sources.on_end is not None:
+        series["weight on <eos>"] = sources.on_end.tolist()
     figure = bars(series, sources.words, y_title="share", height=250)
     table: dict[str, list[Any]] = {"predicts": numbered(sources.words)}
     table |= {name: [round(float(value), 4) for value in values] for name, values in series.items()}
@@ -206,19 +208,25 @@ def pruning_plot(curve: PruningCurve) -> Plot:
     return Plot(figure, curve.summary(), "Quality with heads switched off", table)
 
 
-_TITLES: dict[Stack, str] = {"encoder": "Source side", "decoder": "Target side"}
+def _patch_titles(stack: Stack, stacks: Collection[Stack]) -> tuple[str, str]:
+    """The title of a map of patches and of its columns, for a model with these stacks."""
+    if len(stacks) == 1:
+        return "Prompt and continuation", "token (← of the other sentence)"
+    if stack == "encoder":
+        return "Source side", "source token (← of the other sentence)"
+    return "Target side", "decoder has read"
 
 
 def patch_plot(patched: Patched, stack: Stack) -> Plot:
     """Draw how replacing the vector at each place of a stack changes the log-probability of the predicted token."""
-    change, columns = patched.change(stack), patched.columns(stack)
-    rows = point_names(len(change))
-    figure = _patch_map(change, rows, labels(columns), stack, patched.top)
+    change, columns = patched.change(stack), patched.columns[stack]
+    rows, titles = point_names(len(change)), _patch_titles(stack, patched.columns)
+    figure = _patch_map(change, rows, labels(columns), titles[1], patched.top)
     table: dict[str, list[Any]] = {"position": numbered(columns)}
     for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
         table[f"{name}: change (nats)"] = [rounded(float(value), 3) for value in values]
         table[f"{name}: likeliest"] = list(instead)
-    return Plot(figure, patched.caption(stack), _TITLES[stack], table)
+    return Plot(figure, patched.caption(stack), titles[0], table)
 
 
 def mean_patch_plot(means: MeanPatches, stack: Stack) -> Plot:
@@ -226,22 +234,22 @@ def mean_patch_plot(means: MeanPatches, stack: Stack) -> Plot:
     places = {place: item for (where, place), item in means.places.items() if where == stack}
     shares = np.stack([item.value for item in places.values()], axis=1)
     rows = point_names(len(shares))
-    figure = _patch_map(shares, rows, list(places), stack, means.top, scale="share")
+    titles = _patch_titles(stack, means.mean_place)
+    figure = _patch_map(shares, rows, list(places), titles[1], means.top, scale="share")
     point, nth = (int(i) for i in np.unravel_index(int(np.abs(shares).argmax()), shares.shape))
     name, item = list(places.items())[nth]
-    value, low, high = (percent(part) for part in item.at(point))
-    caption = f"Largest: {name}, {rows[point]}: {value} of the difference ({low} to {high})."
-    return Plot(figure, caption, _TITLES[stack], {})
+    caption = f"Largest: {name}, {rows[point]}: {item.text(percent, point)} of the difference."
+    return Plot(figure, caption, titles[0], {})
 
 
 def _patch_map(
-    change: Scores, rows: Sequence[str], columns: Sequence[str], stack: Stack, top: float, scale: str = "nats"
+    change: Scores, rows: Sequence[str], columns: Sequence[str], x_title: str, top: float, scale: str = "nats"
 ) -> go.Figure:
     figure = heatmap(
         change,
         x=columns,
         y=rows,
-        x_title="source token (← of the other sentence)" if stack == "encoder" else "decoder has read",
+        x_title=x_title,
         y_title="output of layer",
         span=(-top, top),
         scale_title=scale,

@@ -125,7 +125,7 @@ def _given_pair(loaded: LoadedModel, *texts: str) -> ChangedPair | None:
     src, other = (*translation.source.ids, EOS), (*loaded.source.encode(texts[1]).ids, EOS)
     if len(src) != len(other):
         raise PatchError(f"'{texts[0]}' and '{texts[1]}' have {len(src) - 1} and {len(other) - 1} tokens, not as many.")
-    return pair_of(loaded, src, [other], (SOS, *translation.path[:-1]))
+    return pair_of(loaded, src, [other], (SOS, *translation.path[translation.n_prompt : -1]))
 
 
 def _loaded(model: Model) -> LoadedModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,9 @@ from model.analysis.cross_checks import (
 from model.analysis.recorded_batches import Sample, observe
 from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
-from model.config import AttentionKind
+from model.config import EOS, SOS, AttentionKind
 from model.scoring import evenly_spaced
+from model.trace import VISIBLE
 
 SENTENCES = 50  # of the sample, at most
 DIVIDED = 100  # sentences whose predictions are split into source and prefix, at most
@@ -46,6 +48,8 @@ PUBLISHED = (
 PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
 TITLES = {"weights": "weights", "norms": "norms", "zeroed": "values set to zero"}
 THIRDS = ("first third", "middle third", "last third")
+
+_signed = partial(fixed, decimals=2, signed=True)
 
 Floats = NDArray[np.float64]
 Layer = tuple[AttentionKind, int]
@@ -62,12 +66,14 @@ def sentence_maps(
     maps = attention_maps(translation.trace, kind)
     weights, norm_shares = maps.weights[layer].mean(axis=0), row_shares(norms)
     zeroed = value_zeroing(loaded.transformer, *_read(translation), kind, layer).astype(np.float32)
+    choice = (maps.mask == VISIBLE).sum(axis=1) > 1  # a row that sees one key has none
     by_norms = t(
-        "‖Σ α f(x)‖ of all heads (Kobayashi et al. 2020): {agreement}.", agreement=agreement(weights, norm_shares)
+        "‖Σ α f(x)‖ of all heads (Kobayashi et al. 2020): {agreement}.",
+        agreement=agreement(weights[choice], norm_shares[choice]),
     )
     by_zeroing = t(
         "Change of the layer's output without a key's value (Mohebbi et al. 2023): {agreement}.",
-        agreement=agreement(weights, zeroed),
+        agreement=agreement(weights[choice], zeroed[choice]),
     )
     return (
         (labelled(maps, weights, t("Weights")), t("Mean over the heads of the layer.")),
@@ -77,7 +83,7 @@ def sentence_maps(
 
 
 def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating]) -> str:
-    """State in how many rows two maps [query, key] have their largest value at the same key."""
+    """State in how many rows two maps [query, key] have their largest value at the same key; rows have a choice."""
     same = int((map_a.argmax(axis=1) == map_b.argmax(axis=1)).sum())
     varied = [(a, b) for a, b in zip(map_a, map_b, strict=True) if len(a) > 1 and a.std() > 0 and b.std() > 0]
     rows = [float(np.corrcoef(a, b)[0, 1]) for a, b in varied]
@@ -87,25 +93,44 @@ def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SentenceSources:
-    """By prediction, [tgt]: the share that comes from the source, and the weight of cross-attention on <eos>."""
+    """By prediction, [tgt]: the share that comes from the source, and the weight of cross-attention on <eos>.
+
+    In a decoder alone, the source is the prompt, and `on_end` is None.
+    """
 
     shares: Floats
-    on_end: NDArray[np.float32]
+    on_end: NDArray[np.float32] | None
     words: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """What predictions are made from besides the words before."""
+        return _source(self.on_end)
 
     def caption(self) -> str:
         """State the mean, and the predictions with the largest and the smallest share."""
         least, most = int(self.shares.argmin()), int(self.shares.argmax())
-        return t(
-            "On average, {mean} of a prediction comes from the source: most for {most} ({highest}), least for {least} "
-            "({lowest}). The rest comes from the words before. Beside it: the weight that cross-attention puts on "
-            "<eos>, a mean over its heads. (ALTI+, Ferrando et al. 2022.)",
+        said = t(
+            "On average, {mean} of a prediction comes from {source}: most for {most} ({highest}), least for {least} "
+            "({lowest}). The rest comes from the words before.",
             mean=percent(float(self.shares.mean())),
+            source=self.source,
             most=quoted(self.words[most]),
             highest=percent(float(self.shares[most])),
             least=quoted(self.words[least]),
             lowest=percent(float(self.shares[least])),
         )
+        if self.on_end is None:
+            return f"{said} (ALTI, Ferrando et al. 2022.)"
+        end = t(
+            "Beside it: the weight that cross-attention puts on <eos>, a mean over its heads. (ALTI+, Ferrando et al. "
+            "2022.)"
+        )
+        return f"{said} {end}"
+
+
+def _source(on_end: object | None) -> str:
+    return "the source" if on_end is not None else "the prompt"
 
 
 def sentence_sources(loaded: LoadedModel, translation: Translation) -> SentenceSources:
@@ -115,14 +140,14 @@ def sentence_sources(loaded: LoadedModel, translation: Translation) -> SentenceS
         SourceShareError: the model is a variant whose vectors cannot be split into parts.
     """
     shares = source_shares(loaded.transformer, *_read(translation))
-    return SentenceSources(
-        shares, translation.trace.cross[..., -1].mean(axis=(0, 1)), tuple(translation.trace.predicted_tokens)
-    )
+    trace = translation.trace
+    on_end = trace.cross[..., -1].mean(axis=(0, 1)) if trace.cross.size else None
+    return SentenceSources(shares, on_end, tuple(trace.predicted_tokens[translation.n_prompt :]))
 
 
 def _read(translation: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids that the encoder and the decoder read in a translation."""
-    return translation.src_ids, translation.read_ids
+    """The source ids with <eos> and the target ids after <sos> of a translation."""
+    return (*translation.source.ids, EOS), (SOS, *translation.path[translation.n_prompt : -1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +167,12 @@ class KeptShares:
 
     def caption(self) -> str:
         """State all shares in words."""
-        parts = [f"{_percent(item)} with its row {name}" for name, item in self.shares.items()]
+        parts = [f"{item.text(percent)} with its row {name}" for name, item in self.shares.items()]
         text = (
             f"Of {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {listed(parts)} stay the "
             f"likeliest."
         )
-        changes = [f"{_nats(item)} ({name})" for name, item in self.change.items() if np.isfinite(item.value)]
+        changes = [f"{item.text(_signed)} ({name})" for name, item in self.change.items() if np.isfinite(item.value)]
         if changes:
             depend = any(bool(item.high < 0) for item in self.change.values())
             text += (
@@ -159,7 +184,7 @@ class KeptShares:
             for name in ("function", "content"):
                 shares = self.by_tag[name][1]
                 best = max(COUNTERFACTUALS, key=lambda row: float(shares[row].value))
-                best_rows.append(f"{_percent(shares[best])} of {name} words with their row {best}")
+                best_rows.append(f"{shares[best].text(percent)} of {name} words with their row {best}")
             text += f" At best, {listed(best_rows)} stay. {PUBLISHED}"
         return f"{text} In brackets: 95 % intervals over sentences."
 
@@ -175,16 +200,6 @@ class KeptShares:
         for name, item in self.change.items():
             lines[0] |= _columns(item, f"{name}, change of those that stay (nats)")
         return lines
-
-
-def _percent(item: Estimate) -> str:
-    value, low, high = (percent(part) for part in item.at())
-    return f"{value} ({low} to {high})"
-
-
-def _nats(item: Estimate) -> str:
-    value, low, high = (fixed(part, 2, signed=True) for part in item.at())
-    return f"{value} ({low} to {high})"
 
 
 def _columns(item: Estimate, name: str, prefix: str | None = None) -> dict[str, float | None]:
@@ -262,7 +277,7 @@ class MapAgreement:
             return "No row of the sample depends on a single key: there is nothing to compare."
         order = sorted(comparable, key=lambda at: float(comparable[at].value))
         (least, lowest), (most, highest) = (
-            (f"{at[0]} {short_layer(at[1] + 1)}", _percent(comparable[at])) for at in (order[0], order[-1])
+            (f"{at[0]} {short_layer(at[1] + 1)}", comparable[at].text(percent)) for at in (order[0], order[-1])
         )
         closer = sum(bool(shares[by_norms].low > shares[by_weights].high) for shares in self.same.values())
         return (
@@ -306,12 +321,13 @@ class SourceCounts:
     """The mean share of the source, with intervals over sentences: over all predictions and over groups of them.
 
     `groups` by name: the number of predictions and their mean share. `on_end`: the correlation, over all predictions,
-    of the share with the weight that cross-attention puts on <eos> (mean over heads), with its interval.
+    of the share with the weight that cross-attention puts on <eos> (mean over heads), with its interval; None without
+    cross-attention, where the source is the prompt.
     """
 
     mean: Estimate
     groups: dict[str, tuple[int, Estimate]]
-    on_end: Estimate
+    on_end: Estimate | None
     sentences: int
     words: int
 
@@ -324,19 +340,28 @@ class SourceCounts:
 
     def caption(self) -> str:
         """State the mean, both ends of the sentence, and the correlation with the weight on <eos>."""
-        first, last = (_percent(self.groups[name][1]) for name in (THIRDS[0], THIRDS[-1]))
-        value, low, high = (fixed(part, 2, signed=True) for part in self.on_end.at())
+        thirds = ""  # without a translation of three tokens, none has a last third
+        if THIRDS[-1] in self.groups:
+            first, last = (self.groups[name][1].text(percent) for name in (THIRDS[0], THIRDS[-1]))
+            thirds = f": {first} in the first third of a translation, {last} in the last"
+        return (
+            f"Over {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, "
+            f"{self.mean.text(percent)} of a prediction comes from {_source(self.on_end)} on average{thirds}. "
+            f"{self._end()}In brackets: 95 % intervals over sentences."
+        )
+
+    def _end(self) -> str:
+        """State whether the weight on <eos> goes together with the share; empty without cross-attention."""
+        if self.on_end is None:
+            return ""
         end = (
             f"The more weight on <eos>, the {'less' if self.on_end.value < 0 else 'more'} comes from the source"
             if self.on_end.differs_from_zero()
             else "The weight on <eos> does not go together with this share"
         )
         return (
-            f"Over {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, "
-            f"{_percent(self.mean)} of a prediction comes from the source on average: {first} in the first third of a "
-            f"translation, {last} in the last. "
-            f"{end}: correlation {value} ({low} to {high}). (Ferrando and Costa-jussà, 2021, say that such "
-            f"weight regulates the two.) In brackets: 95 % intervals over sentences."
+            f"{end}: correlation {self.on_end.text(_signed)}. (Ferrando and Costa-jussà, 2021, say that such "
+            f"weight regulates the two.) "
         )
 
 
@@ -349,13 +374,15 @@ def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report:
     part, part_classes = _part(sample, classes, DIVIDED)
     sums: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 2)))
     moments = np.zeros((len(part), 6))
-    ends = {
-        index: weights["cross"][0, ..., -1].mean(axis=(0, 1), dtype=np.float64)  # [tgt], a mean over all heads
-        for index, _, weights in observe([loaded.transformer], part, loaded.source, loaded.target)
-    }
+    has_cross = "cross" in loaded.model_config.kinds
+    ends: dict[int, Floats] = {}  # [tgt] by sentence, a mean over all heads
+    if has_cross:
+        for index, _, weights in observe([loaded.transformer], part, loaded.source, loaded.target):
+            ends[index] = weights["cross"][0, ..., -1].mean(axis=(0, 1), dtype=np.float64)
     for nth, (src, read) in enumerate(read_pairs(part, report, "Dividing predictions")):
         words = len(read) - 1
-        shares, x = source_shares(loaded.transformer, src, read)[:words], ends[nth][:words]
+        shares = source_shares(loaded.transformer, src, read)[:words]
+        x = ends[nth][:words] if has_cross else np.zeros(words)
         moments[nth] = len(x), x.sum(), shares.sum(), (x**2).sum(), (shares**2).sum(), (x * shares).sum()
         for i, share in enumerate(shares):
             names = {"all", THIRDS[3 * i // len(shares)]}
@@ -370,7 +397,8 @@ def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report:
     }
     count, mean = groups.pop("all")
     order = [name for name in THIRDS if name in groups] + sorted(set(groups) - set(THIRDS))
-    return SourceCounts(mean, {name: groups[name] for name in order}, _correlation(moments), len(part), count)
+    on_end = _correlation(moments) if has_cross else None
+    return SourceCounts(mean, {name: groups[name] for name in order}, on_end, len(part), count)
 
 
 def _correlation(moments: Floats) -> Estimate:

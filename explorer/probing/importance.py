@@ -23,12 +23,14 @@ from model.analysis.importance import (
     SentenceLosses,
     ablate_each,
     batches_of,
+    edited_loss,
     gradient_scores,
     heads_of,
     least_first,
     normalised,
     pruning_counts,
     pruning_curve,
+    without,
 )
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
@@ -38,7 +40,7 @@ from model.scoring import scoring_batches
 from model.transformer import Transformer
 
 SENTENCES = 100  # of the sample, at most
-ORDERS = 5  # random ones beside a pruning curve
+ORDERS = 4  # random ones beside a pruning curve
 _STILL_GOOD = 90.0  # percent of the whole model's quality
 
 
@@ -81,7 +83,7 @@ class Importance:
         accuracy = self.ablation.accuracy_interval[kind]
         right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
         return (
-            f"Switched off, the loss goes from {fixed(self.ablation.loss, 3)} to "
+            f"Without this head, the loss goes from {fixed(self.ablation.loss, 3)} to "
             f"{fixed(self.ablation.loss + change, 3)} nats per token, by {self.words(head)}; token accuracy by "
             f"{interval(right, 1, layer, number)} percentage points: rank {order.index(head) + 1} of {len(order)}. "
             f"Gradient score in its layer: {fixed(float(self.by_layer[kind][layer, number]), 2)}. "
@@ -124,13 +126,14 @@ class Importance:
         order = self.least_first()
         least, most = order[0], order[-1]
         better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
+        n_better = plural(better, "head") if better else "no head"
         return (
-            f"Over {plural(self.sentences, 'sentence')}. The loss changes most without {name_of(most)}, "
-            f"by {self.words(most)}, and least without {name_of(least)}, by {self.words(least)}: the extremes of "
-            f"{plural(len(order), 'head')}, likely to be smaller on other sentences. {len(self.unclear())} cannot be "
-            f"distinguished from zero, and without {better} the model is better; if no head mattered, intervals of "
-            f"95 % would say that of about {fixed(len(order) * (1 - LEVEL) / 2, 1)}. In brackets: 95 % intervals over "
-            f"sentences."
+            f"Over {plural(self.sentences, 'sentence')}, the loss is highest without {name_of(most)}, by "
+            f"{self.words(most)} nats per token, and lowest without {name_of(least)}, by {self.words(least)}: the "
+            f"extremes of {plural(len(order), 'head')}, likely to be smaller on other sentences. For "
+            f"{plural(len(self.unclear()), 'head')}, the change cannot be distinguished from zero. Switching off "
+            f"improves the model for {n_better}; if no head mattered, intervals of 95 % would say that of about "
+            f"{fixed(len(order) * (1 - LEVEL) / 2, 1)}. In brackets: 95 % intervals over sentences."
         )
 
 
@@ -244,7 +247,8 @@ def measure_curve(
     target = loaded.target if all(part.references) else None
     counts = pruning_counts(len(order))
     n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if target else 0)
-    n_checks = len(counts) * n_batches + ORDERS * len(counts) * len(batches_of(part.pairs))
+    inner = counts[1:-1]  # every order begins and ends with the same heads
+    n_checks = len(counts) * n_batches + ORDERS * len(inner) * len(batches_of(part.pairs))
     check = progress_check(report, n_checks, "Switching heads off, the least important first")
     losses, exacts, bleus, changes = [], [], [], []
     whole: SentenceLosses | None = None
@@ -257,7 +261,10 @@ def measure_curve(
         bleus.append(bleu)
     generator = random.Random(0)
     orders = [generator.sample(order, len(order)) for _ in range(ORDERS)]
-    by_chance = [[step.scores.loss for step in pruning_curve(model, part.pairs, each, check=check)] for each in orders]
+    by_chance = [
+        [losses[0], *(edited_loss(model, part.pairs, without(each[:n]), check=check).loss for n in inner), losses[-1]]
+        for each in orders
+    ]
     joined = Estimate(*(np.array([part.at()[nth] for part in changes]) for nth in range(3)))
     return PruningCurve(
         tuple(counts),

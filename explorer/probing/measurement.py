@@ -291,6 +291,8 @@ def sentence_scores(
         if name in ("aligned", "aligned_input"):
             suffix = name.removeprefix("aligned")
             values["accuracy" + suffix] = formulas.alignment_accuracy(used, cells)
+            if kind != "cross":  # the rows of a prompt have no alignment, and an error rate counts all
+                continue
             values["error_rate" + suffix] = (
                 formulas.alignment_error_rate(used, cells)
                 if observed.links is None

@@ -52,16 +52,13 @@ class Patched:
     """A grid of patches with the tokens at its positions.
 
     `heads` [layer, head] by kind: the log-probability of the predicted token with the output of one head from the other
-    sentence, at all positions. `tokens` and `other_tokens`: the source tokens of this sentence and of the other one,
-    with <eos>; `read`: the target tokens up to the row that predicts `predicted`. `instead`: the likeliest token after
-    each patch, by stack.
+    sentence, at all positions. `columns`: the labels of the positions by stack, up to the row that predicts
+    `predicted`; both tokens where the sentences differ. `instead`: the likeliest token after each patch, by stack.
     """
 
     grid: PatchGrid
     heads: dict[AttentionKind, Floats]
-    tokens: tuple[str, ...]
-    other_tokens: tuple[str, ...]
-    read: tuple[str, ...]
+    columns: dict[Stack, tuple[str, ...]]
     predicted: str
     instead: dict[Stack, list[list[str]]]
 
@@ -73,13 +70,6 @@ class Patched:
         """[layer, head]: the change of the log-probability of the predicted token, in nats."""
         return self.heads[kind] - self.grid.own
 
-    def columns(self, stack: Stack) -> tuple[str, ...]:
-        """Labels of the positions; in the source, both tokens where they differ."""
-        if stack == "decoder":
-            return self.read
-        pairs = zip(self.tokens, self.other_tokens, strict=True)
-        return tuple(own if own == other else f"{own} ← {other}" for own, other in pairs)
-
     @property
     def top(self) -> float:
         """The end of the colour scale of all maps: the largest effect, at least `FLOOR`, so that noise stays pale."""
@@ -89,10 +79,10 @@ class Patched:
         return max(FLOOR, abs(self.grid.other - self.grid.own), *(float(np.abs(change).max()) for change in changes))
 
     def summary(self) -> str:
-        """State what the whole other source does to the prediction."""
+        """State what the whole other sentence does to the prediction."""
         change = self.grid.other - self.grid.own
         return (
-            f"With all of the other source, {quoted(self.predicted)} has {percent(math.exp(self.grid.other), 1)} "
+            f"With all of the other sentence, {quoted(self.predicted)} has {percent(math.exp(self.grid.other), 1)} "
             f"instead of {percent(math.exp(self.grid.own), 1)} ({fixed(change, 2, signed=True)} nats)."
         )
 
@@ -124,7 +114,7 @@ class Patched:
         outcome = f"{quoted(instead)} becomes likeliest" if instead != self.predicted else "it stays the likeliest"
         return (
             f"{stack.capitalize()}: the largest effect of a single vector is at {position + 1} "
-            f"{quoted(self.columns(stack)[position])}, {where}: {percent(patched, 1)} "
+            f"{quoted(self.columns[stack][position])}, {where}: {percent(patched, 1)} "
             f"({fixed(float(change[point, position]), 2, signed=True)} nats); {outcome}."
         )
 
@@ -135,23 +125,31 @@ def point_names(n_points: int) -> list[str]:
 
 
 def patched(loaded: LoadedModel, translation: Translation, other_text: str, row: int) -> Patched:
-    """Patch another source into a translation, vector by vector, and record the prediction of one row (from 0).
+    """Patch another source into a translation, vector by vector, and record the prediction of one row.
+
+    Rows count from 0 and after the prompt of a decoder alone.
 
     Raises:
         PatchError: the sentences cannot be patched into each other.
     """
     other, label = loaded.source.encode(other_text), loaded.target.label
-    sources, read = ((*translation.source.ids, EOS), (*other.ids, EOS)), (SOS, *translation.path[:row])
-    token = translation.path[row]
+    own, first, trace = translation.source, translation.n_prompt, translation.trace
+    path = translation.path[first:]
+    sources, read, token = ((*own.ids, EOS), (*other.ids, EOS)), (SOS, *path[:row]), path[row]
     grid = patch_grid(loaded.transformer, *sources, read, token=token)
     heads = patch_heads(loaded.transformer, *sources, read, [token])
+    seen = tuple(trace.read_tokens[: first + row + 1])
+    both = tuple(a if a == b else f"{a} ← {b}" for a, b in zip(own.tokens, other.tokens, strict=True))
+    columns: dict[Stack, tuple[str, ...]] = (
+        {"encoder": (*both, label(EOS)), "decoder": seen}
+        if loaded.model_config.has_encoder
+        else {"decoder": (*both, *seen[len(both) :])}
+    )
     return Patched(
         grid,
         {kind: values[..., 0] for kind, values in heads.items()},
-        tuple(translation.trace.src_tokens),
-        (*other.tokens, label(EOS)),
-        tuple(translation.trace.read_tokens[: row + 1]),
-        translation.trace.predicted_tokens[row],
+        columns,
+        trace.predicted_tokens[first + row],
         {stack: [[label(token) for token in line] for line in ids.tolist()] for stack, ids in grid.likeliest.items()},
     )
 
@@ -176,20 +174,20 @@ def suggested_other(loaded: LoadedModel, translation: Translation) -> str:
     others = others_of(loaded, ids)
     if not others:
         return translation.source.text
-    read = (SOS, *translation.path[:-1])
+    read = (SOS, *translation.path[translation.n_prompt : -1])
     rows = changed_rows(loaded.transformer, (*ids, EOS), [(*other, EOS) for other in others], read)
     falls = np.where(rows.answer_changes, rows.fall, -np.inf).max(axis=1)
     return loaded.source.decode(others[int(falls.argmax())]) if np.isfinite(falls.max()) else translation.source.text
 
 
 def row_changes(loaded: LoadedModel, translation: Translation, other_text: str) -> Floats:
-    """[row]: how another source changes the log-probability of each token of a translation, in nats.
+    """[row]: how another source changes the log-probability of each token of a translation after the prompt, in nats.
 
     Raises:
         PatchError: the sentences differ in length.
     """
     src, other = (*translation.source.ids, EOS), (*loaded.source.encode(other_text).ids, EOS)
-    path = translation.path
+    path = translation.path[translation.n_prompt :]
     changes: Floats = -changed_rows(loaded.transformer, src, [other], (SOS, *path[:-1]), path).fall[0]
     return changes
 
@@ -281,17 +279,17 @@ class MeanPatches:
             at = tuple(int(i) for i in np.unravel_index(int(wide.low.argmax()), wide.low.shape))
             if wide.low[at] > best and above[at] >= LEAST_EFFECT:
                 best = float(wide.low[at])
-                value, low, high = (percent(part) for part in item.at(*at))
                 said = (
-                    f"The head that stands out most is {kind} {index_name(*at)}: its output alone carries {value} "
-                    f"({low} to {high}) of the difference, the other {kind} heads "
+                    f"The head that stands out most is {kind} {index_name(*at)}: its output alone carries "
+                    f"{item.text(percent, *at)} of the difference, the other {kind} heads "
                     f"{percent(float(item.value[at] - above[at]))} on average."
                 )
+        brackets = "In brackets: a 95 % interval over pairs. " if said else ""
         return (
             f"Over {plural(self.pairs, 'pair')} of sentences that differ in one token and get another answer. "
-            f"{said or 'No head stands out from the others of its kind beyond chance.'} 0 % is the prediction with the "
-            f"own source, 100 % that with the other one. In brackets: 95 % intervals over pairs; a head stands out if "
-            f"that holds for all {comparisons} at once."
+            f"{said or 'No head stands out from the others of its kind beyond chance.'} 0 % is the prediction for the "
+            f"own sentence, 100 % that for the other one. {brackets}A head stands out if its lead over the "
+            f"others of its kind is beyond chance in all {comparisons} heads at once."
         )
 
 
@@ -316,7 +314,7 @@ def mean_patches(loaded: LoadedModel, pairs: Sequence[ChangedPair], report: Repo
         gaps.append(effects.gap)
         for stack, values in effects.places.items():
             means[stack].append(values.mean(axis=1))
-            for place, columns in _places(stack, pair).items():
+            for place, columns in _places(stack, pair, values.shape[1]).items():
                 chosen = values[:, columns]
                 at_places[stack, place].append(chosen.mean(axis=1) if columns else np.zeros(len(values)))
         for kind, changes in effects.heads.items():
@@ -335,11 +333,14 @@ def mean_patches(loaded: LoadedModel, pairs: Sequence[ChangedPair], report: Repo
     )
 
 
-def _places(stack: Stack, pair: ChangedPair) -> dict[str, list[int]]:
-    """The positions of a pair by what stands there."""
-    if stack == "decoder":
-        last = len(pair.read) - 1
-        return {"the row that predicts": [last], "rows before, mean": list(range(last))}
-    last = len(pair.src) - 1
-    others = [i for i in range(last) if i != pair.place]
-    return {"the changed token": [pair.place], "other tokens, mean": others, "<eos>": [last]}
+def _places(stack: Stack, pair: ChangedPair, n: int) -> dict[str, list[int]]:
+    """The n positions of a pair by what stands there; the source stands before the rows of a decoder alone."""
+    last, end = n - 1, len(pair.src) - 1
+    others = [i for i in range(end) if i not in (pair.place, last)]
+    source = {"the changed token": [pair.place], "other tokens, mean": others}
+    if stack == "encoder":
+        return source | {"<eos>": [last]}
+    rows = {"the row that predicts": [last]}
+    if n == len(pair.read):
+        return rows | {"rows before, mean": list(range(last))}
+    return source | {"rows between, mean": list(range(end, last))} | rows

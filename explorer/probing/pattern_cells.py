@@ -16,6 +16,7 @@ from explorer.decoding.attention_maps import diagonal, mirror
 from model.analysis.recorded_batches import Observed
 from model.analysis.word_alignment import gold_cells
 from model.config import SPECIALS, AttentionKind
+from model.data.task import Alignment
 from model.trace import VISIBLE
 
 Cells = NDArray[np.bool_]
@@ -55,7 +56,7 @@ def patterns(observed: Observed, kind: AttentionKind) -> dict[str, Cells]:
     tokens of this sentence that are rarest in the training data (Voita et al. 2019, §5.3). diagonal, mirror: as far
     along the source as the row is along the target, from its beginning or from its end. aligned, aligned_input: the
     right source tokens, where known, of the token that the row predicts or reads
-    (:func:`model.analysis.word_alignment.gold_cells`).
+    (:func:`model.analysis.word_alignment.gold_cells`); in a decoder alone, these stand in its prompt.
     """
     shape = observed.trace.mask(kind).shape
     cells_by_name = _cross(observed, shape) if kind == "cross" else _self(observed, kind, shape)
@@ -82,6 +83,16 @@ def _self(observed: Observed, kind: AttentionKind, shape: tuple[int, ...]) -> di
     if kind == "encoder":
         cells["end"] = _columns(np.arange(n) == n - 1, n)
         cells["rare"] = _columns(rarest(observed), n)
+    elif not observed.trace.cross.size and observed.alignment is not None:
+        cells |= _aligned(observed.alignment, n, n, first=n - len(observed.alignment) - 1)
+    return cells
+
+
+def _aligned(alignment: Alignment, n_rows: int, n_keys: int, first: int = 0) -> dict[str, Cells]:
+    """The right source tokens of what rows predict and read; row `first` predicts the first target token."""
+    cells = {name: np.zeros((n_rows, n_keys), dtype=np.bool_) for name in ("aligned", "aligned_input")}
+    for name, own in cells.items():
+        own[first:] = gold_cells(alignment, n_rows - first, n_keys, read=name == "aligned_input")
     return cells
 
 
@@ -104,8 +115,7 @@ def _cross(observed: Observed, shape: tuple[int, ...]) -> dict[str, Cells]:
         "rare": _columns(rarest(observed), n_rows),
     }
     if observed.alignment is not None:
-        cells["aligned"] = gold_cells(observed.alignment, n_rows, n_keys)
-        cells["aligned_input"] = gold_cells(observed.alignment, n_rows, n_keys, read=True)
+        cells |= _aligned(observed.alignment, n_rows, n_keys)
     return cells
 
 

@@ -16,13 +16,15 @@ from model.config import ATTENTION_KINDS, ModelConfig
 from model.points import Head
 
 DRAWS = 19  # a set beats all of them by chance in 1 of 20 cases
+_TRIES = 50  # for each draw; where there are fewer sets than draws, so many find all of them
 
 
 @dataclass(frozen=True)
 class RandomHeads:
-    """The change of the loss, in nats per token, without random heads: one value for each draw.
+    """The change of the loss, in nats per token, without random heads: one value for each set of them.
 
-    `noun` says from which heads they are drawn, beside the set that they stand beside.
+    `noun` says from which heads they are drawn, beside the set that they stand beside. Fewer than `DRAWS` are all sets
+    that there are.
     """
 
     changes: tuple[float, ...]
@@ -30,24 +32,29 @@ class RandomHeads:
 
     def beside(self, change: float) -> str:
         """Compare the change without a set with that without as many random heads."""
-        low, high = (fixed(end, 3, signed=True) for end in (min(self.changes), max(self.changes)))
+        n, ends = len(self.changes), [fixed(end, 3, signed=True) for end in (min(self.changes), max(self.changes))]
         if change > max(self.changes):
-            outcome = "less every time"
+            outcome = "less every time" if n > 1 else "less"
         elif change < min(self.changes):
-            outcome = "more every time"
+            outcome = "more every time" if n > 1 else "more"
         else:
             outcome = "so this set does not stand out"
-        return f"as many {self.noun}, drawn {len(self.changes)} times: {low} to {high}, {outcome}"
+        sets = f"random {self.noun}, drawn {n} times" if n >= DRAWS else f"{self.noun}, all {n} sets of them"
+        sets = f"{self.noun}, of which there is one set" if n == 1 else sets
+        return f"as many {sets}: {' to '.join(dict.fromkeys(ends))}, {outcome}"
 
 
 def random_sets(chosen: Sequence[Head], config: ModelConfig, draws: int = DRAWS) -> list[list[Head]]:
-    """Draw sets of as many heads outside `chosen`, always the same ones, with as many of each kind of attention.
+    """Draw different sets of as many heads outside `chosen`, always the same ones, as many of each kind of attention.
 
     Where a kind has too few other heads, other kinds fill up; where there are too few in all, `chosen` does.
     """
-    generator, sets, every = random.Random(0), [], heads_of(config)
+    generator, every = random.Random(0), heads_of(config)
+    sets: dict[frozenset[Head], list[Head]] = {}
     others = [head for head in every if head not in chosen]
-    for _ in range(draws):
+    for _ in range(_TRIES * draws):
+        if len(sets) == draws:
+            break
         drawn: list[Head] = []
         for kind in ATTENTION_KINDS:
             alike = [head for head in others if head[0] == kind]
@@ -55,8 +62,9 @@ def random_sets(chosen: Sequence[Head], config: ModelConfig, draws: int = DRAWS)
         missing = len(chosen) - len(drawn)
         rest = [head for head in others if head not in drawn]
         rest = rest if len(rest) >= missing else [head for head in every if head not in drawn]
-        sets.append([*drawn, *generator.sample(rest, missing)])
-    return sets
+        drawn += generator.sample(rest, missing)
+        sets.setdefault(frozenset(drawn), drawn)
+    return list(sets.values())
 
 
 def measure_random(
@@ -68,6 +76,6 @@ def measure_random(
     check = progress_check(report, (len(sets) + 1) * len(batches_of(pairs)), label)
     whole = edited_loss(model, pairs, None, check=check).loss
     changes = tuple(edited_loss(model, pairs, without(heads), check=check).loss - whole for heads in sets)
-    others = "" if any(set(heads) & set(chosen) for heads in sets) else " other"
+    others = "" if any(set(heads) & set(chosen) for heads in sets) else "other "
     alike = all(Counter(head[0] for head in heads) == Counter(head[0] for head in chosen) for heads in sets)
-    return RandomHeads(changes, f"random{others} heads{' of the same kinds' if alike else ''}")
+    return RandomHeads(changes, f"{others}heads{' of the same kinds' if alike else ''}")

@@ -107,9 +107,7 @@ def _change(before: Quality, after: Quality) -> str:
 
 
 def check_lines(loaded: LoadedModel, sample: Sample) -> tuple[str, ...]:
-    """The captions of all three cross-checks over a sample; a decoder alone has none."""
-    if not loaded.model_config.has_encoder:
-        return ()
+    """The captions of all three cross-checks over a sample."""
     classes = target_classes(loaded.data_config, loaded.target, sample)
     return (
         kept_shares(loaded, sample, classes, unheard).caption(),

@@ -220,7 +220,9 @@ def _interval(name: str, item: Estimate | None, place: tuple[int, int]) -> dict[
 def gold_note(probe: Probe) -> str:
     """Explain which links the alignment error rate counts, or that alignment cannot be tested here."""
     if "cross" not in probe.kinds:
-        return "Without cross-attention there is no alignment to test."
+        if "aligned" in probe.kinds["decoder"].scores:
+            return "Aligned: on the right token of the prompt, in the rows of the continuation alone."
+        return "Without cross-attention or a known alignment, there is no alignment to test."
     if probe.gold in ("words", "scenes"):
         note = (
             "The alignment error rate compares words, by the sure and possible links of the annotation (Och & Ney "

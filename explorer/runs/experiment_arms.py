@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,26 @@ Curves = dict[str, list[tuple[list[float], list[float]]]]
 
 @dataclass(frozen=True)
 class Metric:
-    """The measure that judges a run: its name, column, factor and unit."""
+    """The measure that judges a run: its name, column, factor, unit, and what a difference of 1 is called."""
 
     name: str
     column: str
     factor: float
     unit: str
+    point: str
 
     def text(self, value: float) -> str:
         """A value with its unit."""
         return f"{value:.4g}{self.unit}" if value == round(value) else f"{value:.1f}{self.unit}"
 
+    def margin(self, difference: float) -> str:
+        """A difference with its unit: "1 percentage point"."""
+        return f"{difference:g} {self.point}{'' if difference == 1 else 's'}"
+
 
 METRICS = {
-    "exact_match": Metric("right on test", "right on test (%)", 100.0, " %"),
-    "bleu": Metric("BLEU on test", "BLEU on test", 1.0, ""),
+    "exact_match": Metric("right on test", "right on test (%)", 100.0, " %", "percentage point"),
+    "bleu": Metric("BLEU on test", "BLEU on test", 1.0, "", "BLEU point"),
 }
 
 
@@ -172,6 +178,18 @@ def length_curves(arms: Sequence[ArmRuns]) -> tuple[Curves, float]:
             curves.setdefault(arm.label, []).append((lengths, [shares[length] for length in lengths]))
     tested = [length for arm in arms for run in arm.runs for length in by_length(run, "test")]
     return curves, max(tested, default=0.0)
+
+
+def half_right(curves: Curves) -> dict[str, float]:
+    """The length up to which the mean over the runs of each arm is at least 50 % everywhere; 0 if at no length."""
+    lengths = {}
+    for label, runs in curves.items():
+        at: dict[float, list[float]] = {}
+        for length, share in (point for run in runs for point in zip(*run, strict=True)):
+            at.setdefault(length, []).append(share)
+        means = [(length, statistics.fmean(at[length])) for length in sorted(at)]
+        lengths[label] = max((length for length, _ in takewhile(lambda point: point[1] >= 50, means)), default=0.0)
+    return lengths
 
 
 def sample_rows(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:

@@ -3,8 +3,8 @@
 Each arm is compared with the first one in four ways: by score, by the updates to the target, by the loss, and whether
 the scores are equal within a margin. Each comparison has an exact rank-sum test (:mod:`model.analysis.rank_test`), and
 Holm's correction over all comparisons of the experiment keeps the chance that it claims any false difference below
-`LEVEL`. A difference must also be large enough to matter. Three runs of each of two arms can never claim one: their
-smallest two-sided chance is 1 in 10.
+`LEVEL`. A difference must also be large enough to matter. Three runs of each of two arms can never claim one, since
+their smallest two-sided chance is 1 in 10: such runs cannot tell, which is not the same as no difference.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from math import inf
+from typing import Literal
 
 from explorer.locale.text import listed, plural
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
@@ -21,46 +22,67 @@ from model.analysis.rank_test import holm, rank_sum
 from model.experiments.recipe import Experiment
 
 LEVEL = 0.05
-MARGIN = 1.0  # scores closer than this (in % or BLEU) are called as good as each other
+MARGIN = 1.0  # scores closer than this (percentage or BLEU points) are called as good as each other
 INTERVALS = 2  # evaluations are so far apart that a smaller difference in updates may be one of them
 LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
 COMPARISONS = 4  # of each arm with the first one
 
-_UNDECIDED = "is not told apart from {}"
+_UNDECIDED = "is neither clearly different from {} nor clearly as good, within "
 _PLURAL = {"is": "are", "has": "have", "needs": "need", "failed": "failed"}  # the verbs that phrases begin with
+
+Outcome = Literal["difference", "equal", "undecided", "too few"]
 
 
 @dataclass(frozen=True)
 class Relation:
     """One thing that may be said of an arm beside the first one.
 
-    `phrase` has a gap for the first arm's name; `difference`: whether it says that they differ. `own` and `first`: the
-    numbers that it rests on, None if there are none.
+    `phrase` has a gap for the first arm's name; `outcome`: what it says; "too few" if these runs could say nothing.
+    `own` and `first`: the numbers that it rests on, of this `measure`, None if there are none.
     """
 
     arm: ArmRuns
     phrase: str
-    difference: bool
+    outcome: Outcome
     own: MeanAndRange | None
     first: MeanAndRange | None
     write: Callable[[float], str]
+    measure: str
 
 
 def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
     """State how each arm that has runs differs from the first one, or that these runs cannot tell."""
     first, *others = [arm for arm in arms if arm.runs]
-    by_arm = [_comparisons(first, arm) for arm in others]
-    chances = holm([chance for comparisons in by_arm for chance in comparisons])
+    raw = [chance for arm in others for chance in _comparisons(first, arm)]
+    passed = [chance <= LEVEL for chance in holm(raw)]
     stated = []
     for nth, arm in enumerate(others):
-        score, updates, loss, equal = (chance <= LEVEL for chance in chances[COMPARISONS * nth :][:COMPARISONS])
-        stated += _relations_of(first, arm, score=score, updates=updates, loss=loss, equal=equal)
+        at = COMPARISONS * nth
+        best = _smallest(len(first.runs), len(arm.runs))
+        could = holm([*raw[:at], best, *raw[at + 1 :]])[at] <= LEVEL
+        stated += _relations_of(first, arm, passed[at : at + COMPARISONS], could)
     return stated
+
+
+def _smallest(first: int, other: int) -> float:
+    """The smallest chance that a comparison of so many runs can have: all of one arm lie above all of the other."""
+    return _two_sided([0.0] * first, [1.0] * other)
 
 
 def differs(arms: Sequence[ArmRuns]) -> bool:
     """Whether any arm differs from the first one by more than chance explains."""
-    return any(arm.runs for arm in arms) and any(relation.difference for relation in relations(arms))
+    return _any_runs(arms) and any(relation.outcome == "difference" for relation in relations(arms))
+
+
+def overall(arms: Sequence[ArmRuns]) -> Outcome:
+    """What an experiment with runs shows as a whole: a difference, else that runs are too few, else what is left."""
+    outcomes = [relation.outcome for relation in relations(arms)] if _any_runs(arms) else []
+    order: tuple[Outcome, ...] = ("difference", "too few", "undecided", "equal")
+    return next((outcome for outcome in order if outcome in outcomes), "too few")
+
+
+def _any_runs(arms: Sequence[ArmRuns]) -> bool:
+    return any(arm.runs for arm in arms)
 
 
 def _comparisons(first: ArmRuns, arm: ArmRuns) -> tuple[float, float, float, float]:
@@ -90,34 +112,39 @@ def _two_sided(first: Sequence[float], other: Sequence[float]) -> float:
     return min(1.0, 2 * min(rank_sum(first, other)))
 
 
-def _relations_of(
-    first: ArmRuns, arm: ArmRuns, *, score: bool, updates: bool, loss: bool, equal: bool
-) -> list[Relation]:
-    """The relations of one arm; the arguments say which comparisons are significant."""
+def _relations_of(first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: bool) -> list[Relation]:
+    """The relations of one arm: `passed`: which comparisons are significant, `could`: whether one could have been."""
+    score, updates, loss, equal = passed
     own, base = mean_and_range(arm.scores()), mean_and_range(first.scores())
-    scored = partial(Relation, arm, own=own, first=base, write=lambda value: arm.metric.text(round(value, 1)))
+    scored = partial(
+        Relation,
+        arm,
+        own=own,
+        first=base,
+        write=lambda value: arm.metric.text(round(value, 1)),
+        measure=arm.metric.name,
+    )
     if base is None or own is None:
-        return [
-            scored(
-                "failed in every run" if own is None else "is not comparable with {}, whose runs all failed",
-                difference=False,
-            )
-        ]
+        failed = "failed in every run" if own is None else "is not comparable with {}, whose runs all failed"
+        return [scored(failed, "undecided")]
     found = []
     if score and abs(own.mean - base.mean) >= MARGIN:
-        found.append(scored(f"is {'better' if own.mean > base.mean else 'worse'} than {{}}", difference=True))
+        found.append(scored(f"is {'better' if own.mean > base.mean else 'worse'} than {{}}", "difference"))
     elif equal:
-        found.append(scored(f"is as good as {{}}, within {arm.metric.text(MARGIN)}", difference=False))
+        found.append(scored(f"is as good as {{}}, within {arm.metric.margin(MARGIN)}", "equal"))
     steps, base_steps = mean_and_range(arm.updates()), mean_and_range(first.updates())
     if updates and steps and base_steps and abs(steps.mean - base_steps.mean) >= INTERVALS * _interval(first, arm):
         phrase = f"needs {'fewer' if steps.mean < base_steps.mean else 'more'} updates to {arm.target} than {{}}"
-        found.append(Relation(arm, phrase, True, steps, base_steps, _whole))
+        found.append(Relation(arm, phrase, "difference", steps, base_steps, _whole, "updates"))
     nats, base_nats = mean_and_range(arm.losses()), mean_and_range(first.losses())
     large = nats and base_nats and max(nats.mean, base_nats.mean) >= LOSS_FACTOR * min(nats.mean, base_nats.mean)
     if loss and nats and base_nats and large and not score:
-        phrase = f"has a {'lower' if nats.mean < base_nats.mean else 'higher'} loss in nats than {{}}"
-        found.append(Relation(arm, phrase, True, nats, base_nats, "{:.2g}".format))
-    return found or [scored(_UNDECIDED, difference=False)]
+        phrase = f"has a {'lower' if nats.mean < base_nats.mean else 'higher'} loss than {{}}"
+        found.append(Relation(arm, phrase, "difference", nats, base_nats, "{:.2g}".format, "nats per token on test"))
+    if found:
+        return found
+    undecided: Outcome = "undecided" if could else "too few"
+    return [scored(_UNDECIDED + arm.metric.margin(MARGIN), undecided)]
 
 
 def _interval(*arms: ArmRuns) -> float:
@@ -126,50 +153,65 @@ def _interval(*arms: ArmRuns) -> float:
     return max((later - sooner for each in steps for sooner, later in pairwise(each)), default=0.0)
 
 
-def verdict(arms: Sequence[ArmRuns]) -> str:
-    """State which arms differ from the first one, which are as good, and which these runs cannot tell apart.
+def statements(arms: Sequence[ArmRuns], *, brief: bool = False) -> list[str]:
+    """State which arms differ from the first one, which are as good, and what these runs cannot tell, in this order.
 
-    Each statement has the mean and the range over the runs, and their number.
+    Each statement has the mean and the range over the runs, and their number; with `brief`, not where they cannot tell.
     """
     first, *others = [arm for arm in arms if arm.runs] or arms
     if not others or not first.runs:
-        return "There is nothing to compare yet."
-    if min(len(arm.runs) for arm in (first, *others)) < 2:
-        return f"Not decided: with one run of a variant, {_scored(first)} against {listed(map(_scored, others))}."
-    grouped: dict[str, list[Relation]] = {}
+        return ["There is nothing to compare yet."]
+    grouped: dict[tuple[Outcome, str], list[Relation]] = {}
     for relation in relations(arms):
-        grouped.setdefault(relation.phrase, []).append(relation)
-    order = sorted(grouped, key=lambda phrase: not grouped[phrase][0].difference)
-    return " ".join(_sentence(first, phrase, grouped[phrase], len(others)) for phrase in order)
+        grouped.setdefault((relation.outcome, relation.phrase), []).append(relation)
+    order: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
+    return [
+        _sentence(first, outcome, phrase, grouped[outcome, phrase], len(others), brief=brief)
+        for outcome, phrase in sorted(grouped, key=lambda key: order.index(key[0]))
+    ]
 
 
-def _sentence(first: ArmRuns, phrase: str, stated: Sequence[Relation], n_others: int) -> str:
+def verdict(arms: Sequence[ArmRuns]) -> str:
+    """All statements, those about differences first."""
+    return " ".join(statements(arms))
+
+
+def measure_of(arms: Sequence[ArmRuns]) -> str:
+    """The measure on validation that shows the first difference: "loss", or the one that judges the runs."""
+    first = next((each for each in relations(arms) if each.outcome == "difference"), None)
+    return "loss" if first and first.measure.startswith("nats") else arms[0].recipe.base.metric
+
+
+def _sentence(
+    first: ArmRuns, outcome: Outcome, phrase: str, stated: Sequence[Relation], n_others: int, *, brief: bool
+) -> str:
     names, relation = listed(f"'{each.arm.label}'" for each in stated), stated[0]
     verb, _, rest = phrase.partition(" ")
     said = f"{verb if len(stated) == 1 else _PLURAL[verb]} {rest}".format(f"'{first.label}'")
     if relation.own is None or relation.first is None:
         return f"{names} {said}."
     values = listed(each.own.text(each.write) for each in stated if each.own)
-    counts = {len(each.arm.runs) for each in stated}
+    counts = list(dict.fromkeys(len(each.arm.runs) for each in stated))
     runs = (
         f"{plural(len(first.runs), 'run')} each"
-        if counts == {len(first.runs)}
-        else f"{listed(str(len(each.arm.runs)) for each in stated)} against {plural(len(first.runs), 'run')}"
+        if counts == [len(first.runs)]
+        else f"{listed(str(n) for n in (counts if len(counts) == 1 else [len(each.arm.runs) for each in stated]))} "
+        f"against {plural(len(first.runs), 'run')}"
     )
-    text = f"{names} {said}: {values} against {relation.first.text(relation.write)}"
-    cannot = relation.phrase == _UNDECIDED and _too_few(first, [each.arm for each in stated], n_others)
-    return f"{text}, {runs}{', too few to tell any difference' if cannot else ''}."
+    numbers = f"{values} against {relation.first.text(relation.write)} {relation.measure}, {runs}"
+    if outcome == "too few":
+        seen, enough = (
+            "" if brief else f": {numbers}",
+            f"{_enough(len(first.runs), n_others)} runs of each variant could",
+        )
+        return f"These runs are too few to tell {names} from '{first.label}'{seen}; {enough}."
+    return f"{names} {said}: {numbers}."
 
 
-def _too_few(first: ArmRuns, arms: Sequence[ArmRuns], n_others: int) -> bool:
-    """Whether even arms without any overlap could not be told from the first of `n_others` + 1 arms."""
-    apart = [_two_sided([0.0] * len(first.runs), [1.0] * len(arm.runs)) for arm in arms]
-    return bool(apart) and COMPARISONS * n_others * min(apart) > LEVEL
-
-
-def _scored(arm: ArmRuns) -> str:
-    scores = mean_and_range(arm.scores())
-    return f"'{arm.label}' {arm.metric.text(round(scores.mean, 1)) if scores else '(no score)'}"
+def _enough(first: int, n_others: int) -> int:
+    """The smallest number of runs of each arm, if the first has at least `first`, with which a difference can show."""
+    tried = (n for n in count(1) if COMPARISONS * n_others * _smallest(max(n, first), n) <= LEVEL)
+    return next(tried)
 
 
 def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
@@ -207,32 +249,32 @@ def _procedure(arms: Sequence[ArmRuns]) -> list[str]:
     """State how differences are told from chance, over which comparisons."""
     if len(arms) < 2:
         return []
-    if min(len(arm.runs) for arm in arms) == 1:
-        return ["One run of a variant cannot tell a difference from chance: another seed could reverse it."]
     first, *others = arms
     comparisons = COMPARISONS * len(others)
     few = (
         " With so few runs, that cannot happen: all of one variant lie above all of the other too often by chance."
-        if _too_few(first, others, len(others))
+        if all(relation.outcome == "too few" for relation in relations(arms))
         else ""
     )
     return [
         f"Each variant is compared with '{first.label}' by score, updates to {first.target} and loss, and by whether "
-        f"scores are equal within {first.metric.text(MARGIN)}: {comparisons} comparisons. Something is claimed if it "
+        f"scores are equal within {first.metric.margin(MARGIN)}: {comparisons} comparisons. Something is claimed if it "
         f"passes an exact rank-sum test with Holm's correction over these {comparisons}, so that an experiment whose "
         f"variants do not differ claims a difference in at most {100 * LEVEL:.0f} % of cases. It must also be large "
-        f"enough: {first.metric.text(MARGIN)} of the score, {INTERVALS} evaluations of the updates, or a loss smaller "
-        f"by a factor of {LOSS_FACTOR:g}.{few} Other sizes and tasks may give other results."
+        f"enough: {first.metric.margin(MARGIN)} of the score, {INTERVALS} evaluations of the updates, or a loss "
+        f"smaller by a factor of {LOSS_FACTOR:g}.{few} Other sizes and tasks may give other results."
     ]
 
 
 def duration_sentence(arm: ArmRuns) -> str:
-    """State machine, version of PyTorch and seconds per run of an arm that has runs."""
+    """State day, machine, version of PyTorch and seconds per run of an arm that has runs."""
     run, seconds = arm.runs[0], [run.seconds for run in arm.runs]
     duration = f"{min(seconds):,.0f}" if len(seconds) == 1 else f"{min(seconds):,.0f} to {max(seconds):,.0f}"
     start = ", without what they start from" if arm.recipe.from_chain else ""
+    days = sorted({run.day for run in arm.runs if run.day})
+    when = f"{days[0]}: on" if len(days) == 1 else f"{days[0]} to {days[-1]}: on" if days else "On"
     return (
-        f"On {run.machine}, PyTorch {run.torch}: {duration} seconds per run, including scoring and whatever else "
+        f"{when} {run.machine}, PyTorch {run.torch}: {duration} seconds per run, including scoring and whatever else "
         f"the machine was doing{start}."
     )
 

@@ -17,7 +17,7 @@ from model.presets import PRESETS
 
 # Settings that are not compared: how often something is written, and the seed, which is stored separately.
 _NOT_COMPARED = frozenset((*SPARING, "log_every", "snapshot_megabytes", "seed"))
-_LOSS = Metric("loss", "loss", 1.0, "")
+_LOSS = Metric("loss", "loss", 1.0, " nats per token", "nat")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -30,6 +31,10 @@ class Estimate:
     def at(self, *place: int) -> tuple[float, float, float]:
         """Value, low and high at one place."""
         return float(self.value[place]), float(self.low[place]), float(self.high[place])
+
+    def text(self, write: Callable[[float], str], *place: int) -> str:
+        """Write the value at one place with the ends of its interval: "0.12 (0.10 to 0.15)"."""
+        return "{} ({} to {})".format(*map(write, self.at(*place)))
 
 
 def widened(item: Estimate, comparisons: int) -> Estimate:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from model.analysis.decomposition import RecordedRun
 from model.analysis.importance import LayerInputs
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import AttentionKind
 from model.decoding.search import output_rules, target_log_probs
 from model.edits import patch
 from model.points import attention_scope
@@ -43,10 +43,10 @@ class Counterfactuals:
 
 @torch.inference_mode()
 def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[int]) -> Counterfactuals:
-    """Replace the cross-attention of all heads in one row of the target at a time.
+    """Replace the cross-attention of all heads in one row of the target at a time; of a decoder alone, its attention.
 
-    uniform: the same weight on every source token. shuffled: the row's weights in an order drawn for each head. largest
-    removed: the largest weight is distributed to the others in proportion (Moradi et al. 2019, §3).
+    uniform: the same weight on every token that the row sees. shuffled: the row's weights in an order drawn for each
+    head. largest removed: the largest weight is distributed to the others in proportion (Moradi et al. 2019, §3).
 
     Shapes: src: ids with <eos>; read: target ids, <sos> first. A prediction stays if the likeliest token is the same;
     it may have become less likely all the same.
@@ -58,11 +58,14 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
 
     before = target_log_probs(model(source, target)[0], rules)
     predicted = before.argmax(dim=-1)
+    kind: AttentionKind = "cross" if config.has_encoder else "decoder"
     stays, change = {}, {}
     for name in COUNTERFACTUALS:
         generator = torch.Generator().manual_seed(0)
         changes = {
-            f"{attention_scope('cross', layer)}.weights": _row_each(name, rows, generator)
+            f"{attention_scope(kind, layer)}.weights": _row_each(
+                name, rows, generator, causal=kind == "decoder" and config.causal
+            )
             for layer in range(config.n_decoder_layers)
         }
         n = len(rows)  # row t is changed in sentence t of the batch
@@ -73,15 +76,24 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
     return Counterfactuals(predicted.numpy(), stays, change)
 
 
-def _row_each(name: Counterfactual, rows: Tensor, generator: torch.Generator) -> Callable[[Tensor], Tensor]:
-    """A function that changes row t of sentence t of weights [sentence, head, query, key]."""
+def _row_each(
+    name: Counterfactual, rows: Tensor, generator: torch.Generator, *, causal: bool = False
+) -> Callable[[Tensor], Tensor]:
+    """A function that changes row t of sentence t of weights [sentence, head, query, key], counted from its last rows.
+
+    With `causal`, a row keeps its weights on later keys, which are 0.
+    """
 
     def changed(weights: Tensor) -> Tensor:
-        original = weights[rows, :, rows]  # [row, head, key]
+        n_keys = weights.size(-1)
+        queries = rows + weights.size(-2) - len(rows)
+        original = weights[rows, :, queries]  # [row, head, key]
+        seen = (torch.arange(n_keys) <= queries[:, None])[:, None] if causal else torch.ones(1, dtype=torch.bool)
         if name == "uniform":
-            replacement = torch.full_like(original, 1 / original.size(-1))
+            replacement = torch.where(seen, 1 / seen.expand(len(rows), 1, n_keys).sum(dim=-1, keepdim=True), 0.0)
+            replacement = replacement.expand_as(original)
         elif name == "shuffled":
-            order = torch.rand(original.shape, generator=generator).argsort(dim=-1)
+            order = torch.rand(original.shape, generator=generator).masked_fill(~seen, 2.0).argsort(dim=-1)
             replacement = original.gather(-1, order)
         else:
             others = original.scatter(-1, original.argmax(dim=-1, keepdim=True), 0.0)
@@ -89,7 +101,7 @@ def _row_each(name: Counterfactual, rows: Tensor, generator: torch.Generator) ->
             # A single token keeps its weight.
             replacement = torch.where(total > 0, others / total.clamp_min(1e-12), original)
         copy = weights.clone()
-        copy[rows, :, rows] = replacement
+        copy[rows, :, queries] = replacement
         return copy
 
     return changed
@@ -129,7 +141,7 @@ def layer_maps(
     """The three maps of every layer, by kind and layer (from 0), of one pair. Shapes: as :func:`value_zeroing`."""
     run, layers = RecordedRun(model, src, read), LayerInputs(model, *_pair(src, read))
     maps = {}
-    for kind in ATTENTION_KINDS:
+    for kind in model.config.kinds:
         for layer in range(model.config.n_layers(kind)):
             scope = attention_scope(kind, layer)
             weights, norms = run.tensors[f"{scope}.weights"].mean(dim=0), run.written(scope).norm(dim=-1)

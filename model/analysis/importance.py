@@ -28,7 +28,7 @@ from model.tap import Tap, tapped
 from model.text.tokenizer import Tokenizer
 from model.transformer import Transformer
 
-BATCH_TOKENS = 2048
+BATCH_TOKENS = 512  # of sentences of like length: larger batches are padded more, and no quicker on a CPU
 
 ByKind = dict[AttentionKind, NDArray[np.float64]]
 

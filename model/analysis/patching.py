@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import ATTENTION_KINDS, SPECIALS, AttentionKind, ModelConfig
+from model.config import SPECIALS, AttentionKind, ModelConfig
 from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
 from model.edits import patch
 from model.plurals import plural
@@ -28,7 +28,6 @@ from model.user_error import UserError
 
 Floats = NDArray[np.float64]
 Stack = Literal["encoder", "decoder"]
-STACKS: tuple[Stack, ...] = get_args(Stack)
 
 
 class PatchError(UserError):
@@ -41,7 +40,8 @@ class PatchGrid:
 
     Shapes: log_probs by stack, [point, position]: the log-probability of the predicted token, in nats, with the vector
     at this point and position replaced; point 0 is the embedding, point l the output of layer l. The decoder's
-    positions are those that the row sees. likeliest, of the same shapes: the likeliest token with the patch.
+    positions are those that the row sees, in a decoder alone with the prompt. likeliest, of the same shapes: the
+    likeliest token with the patch.
     `own` and `other`: the log-probability without a patch, and with the whole source of the other sentence.
     """
 
@@ -49,6 +49,11 @@ class PatchGrid:
     other: float
     log_probs: dict[Stack, Floats]
     likeliest: dict[Stack, NDArray[np.int64]]
+
+
+def stacks_of(config: ModelConfig) -> tuple[Stack, ...]:
+    """The stacks of a model; a model without an encoder has one."""
+    return ("encoder", "decoder") if config.has_encoder else ("decoder",)
 
 
 def patched_points(config: ModelConfig, stack: Stack) -> tuple[str, ...]:
@@ -106,7 +111,8 @@ def changed_rows(
 def neighbours(model: Transformer, ids: Sequence[int], count: int) -> NDArray[np.int64]:
     """The source tokens whose embeddings are closest to those of `ids` (cosine): [id, count], no specials."""
     with torch.inference_mode():
-        vectors = torch.nn.functional.normalize(model.src_embedding.weight.float(), dim=-1)
+        embedding = model.src_embedding if model.config.has_encoder else model.tgt_embedding
+        vectors = torch.nn.functional.normalize(embedding.weight.float(), dim=-1)
         similar = vectors[list(ids)] @ vectors.T
         similar[:, : len(SPECIALS)] = -torch.inf
         similar[torch.arange(len(ids)), list(ids)] = -torch.inf
@@ -143,13 +149,13 @@ def patch_effects(
         difference: Floats = (log_probs[:, token] - log_probs[:, instead]).numpy()
         return difference
 
-    points = {stack: patched_points(config, stack) for stack in STACKS}
+    points = {stack: patched_points(config, stack) for stack in stacks_of(config)}
     donor = PointRecorder([name for names in points.values() for name in names])
     theirs = contrast(other, tap=donor)
     own = contrast(src)[0]
     places = {}
     for stack, names in points.items():
-        n = len(src) if stack == "encoder" else len(read)
+        n = donor.tensors[names[0]].size(1)
         taps = (patch(config, {name: _on_diagonal(donor.tensors[name][0])}) for name in names)
         places[stack] = np.stack([own - contrast(src, n, tap) for tap in taps])
     by_head = patch_heads(model, src, other, read, (token, instead))
@@ -172,7 +178,7 @@ def patch_heads(
     config, rules, tgt = model.config, output_rules(model.config), torch.tensor([list(read)])
     outputs = {
         kind: [f"{attention_scope(kind, layer)}.output" for layer in range(config.n_layers(kind))]
-        for kind in ATTENTION_KINDS
+        for kind in config.kinds
     }
     donor = PointRecorder([point for points in outputs.values() for point in points])
     model(torch.tensor([list(other)]), tgt, tap=donor)
@@ -194,7 +200,7 @@ def patch_grid(
     read: Sequence[int],
     token: int,
 ) -> PatchGrid:
-    """Replace every vector of both stacks, one at a time, by that from a run on another source.
+    """Replace every vector of the stacks, one at a time, by that from a run on another source.
 
     Both runs read the same target, so their positions correspond; only the source differs.
 
@@ -216,13 +222,13 @@ def patch_grid(
         logits = model(torch.tensor([list(source)]).expand(rows, -1), tgt.expand(rows, -1), tap=tap)
         return target_log_probs(logits, rules)[:, -1]
 
-    points = {stack: patched_points(config, stack) for stack in STACKS}
+    points = {stack: patched_points(config, stack) for stack in stacks_of(config)}
     donor = PointRecorder([point for names in points.values() for point in names])
     other_log_probs = run(other, tap=donor)
     own_log_probs = run(src)
     grid = PatchGrid(float(own_log_probs[0, token]), float(other_log_probs[0, token]), {}, {})
     for stack, names in points.items():
-        n = len(src) if stack == "encoder" else len(read)
+        n = donor.tensors[names[0]].size(1)
         patches = (patch(config, {point: _on_diagonal(donor.tensors[point][0])}) for point in names)
         runs = torch.stack([run(src, n, tap) for tap in patches])
         grid.log_probs[stack] = runs[..., token].double().numpy()

@@ -59,22 +59,31 @@ class Sublayer:
 def source_shares(model: Transformer, src: Sequence[int], read: Sequence[int]) -> Floats:
     """The share of each prediction that comes from the source; the rest comes from the target words read: [tgt].
 
+    In a decoder alone, the source is the prompt, and the shares are followed through self-attention (ALTI, Ferrando,
+    Gállego & Costa-jussà 2022).
+
     Shapes: src: ids with <eos>; read: target ids, <sos> first.
 
     Raises:
         SourceShareError: the model is a variant whose sublayers cannot be decomposed.
     """
-    share = np.zeros(len(read))  # of the source in each position's vector, before the first layer
-    for attention, cross in sublayers(model, src, read):
-        share = attention.shares() @ share
-        cross_shares = cross.shares()
-        share = cross_shares[:, :-1].sum(axis=1) + cross_shares[:, -1] * share
-    return share
+    share = np.zeros(0)  # of the source in each position's vector
+    for attention, *cross in sublayers(model, src, read):
+        by_position = attention.shares()
+        if not share.size:  # before the first layer
+            share = np.zeros(len(by_position))
+            last = not model.config.has_encoder and not model.config.separator  # `read` begins with the prompt's last
+            share[: len(share) - len(read) + last] = 1.0
+        share = by_position @ share
+        for sublayer in cross:
+            cross_shares = sublayer.shares()
+            share = cross_shares[:, :-1].sum(axis=1) + cross_shares[:, -1] * share
+    return share[-len(read) :]
 
 
 @torch.inference_mode()
-def sublayers(model: Transformer, src: Sequence[int], read: Sequence[int]) -> list[tuple[Sublayer, Sublayer]]:
-    """Decompose self-attention and cross-attention of every decoder layer.
+def sublayers(model: Transformer, src: Sequence[int], read: Sequence[int]) -> list[tuple[Sublayer, ...]]:
+    """Decompose self-attention and, where there is any, cross-attention of every decoder layer.
 
     Raises:
         SourceShareError: the model is a variant whose sublayers cannot be decomposed.
@@ -87,7 +96,7 @@ def sublayers(model: Transformer, src: Sequence[int], read: Sequence[int]) -> li
         )
     run = RecordedRun(model, src, read)
     return [
-        (_sublayer(run, attention_scope("decoder", layer)), _sublayer(run, attention_scope("cross", layer)))
+        tuple(_sublayer(run, attention_scope(kind, layer)) for kind in config.kinds if kind != "encoder")
         for layer in range(config.n_decoder_layers)
     ]
 

@@ -187,8 +187,8 @@ def _contradictory(examples: Sequence[Example]) -> _Found:
     rows = [row for row, pair in enumerate(examples) if pair.source in best and best[pair.source] != pair.target]
     return rows, (
         f"{plural(len(best), 'source')} {'has' if len(best) == 1 else 'have'} several answers: at most "
-        f"{_at_most(len(examples) - len(rows), len(examples))} of the pairs can be answered as they stand. "
-        f"{plural(len(rows), 'pair')} {_have(rows)} an answer other than the most frequent one."
+        f"{len(examples) - len(rows):,} of {len(examples):,} pairs can be answered as they stand. "
+        f"{plural(len(rows), 'pair')} {_have(rows)} an answer that is less frequent, or as frequent but later."
     )
 
 
@@ -264,7 +264,7 @@ def _ceiling(splits: Splits) -> list[Finding]:
         return []
     right = round(best * len(valid))
     sentence = (
-        f"Of the {len(valid):,} held-out pairs, at most {right:,} ({_at_most(right, len(valid))}) can be exactly "
+        f"Of the {len(valid):,} held-out pairs, at most {right:,} can be exactly "
         f"right, since the same source has several answers."
     )
     return [Finding("best score", sentence, len(valid) - right, len(valid))]
@@ -285,10 +285,6 @@ def _few(splits: Splits) -> list[Finding]:
         f"{plural(valid, 'held-out pair')} can hardly show whether one was learned. Some hundreds are needed."
     )
     return [Finding("few", sentence, train + valid, train + valid)]
-
-
-def _at_most(part: int, whole: int) -> str:
-    return f"{min(math.floor(100 * part / whole), 99)} %"
 
 
 @cache

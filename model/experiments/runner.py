@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,7 @@ def make(job: Job, data_dir: Path | None = None, made_in: Path | None = None) ->
         train=_columns(train, TRAIN),
         valid=_columns(evals, (*VALID, BLEU) if recipe.base.metric == BLEU else VALID),
         error=error,
+        day=datetime.now(UTC).date().isoformat(),
         **scores,
     )
 

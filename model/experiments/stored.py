@@ -45,6 +45,7 @@ class StoredRun:
     group) are by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` is per
     second of CPU time on one core, 0 if the run failed; `seconds` is the wall-clock time of the run with all scoring.
     `rests` is the result of :mod:`model.analysis.attention_rests`; empty if it was not measured.
+    `day`: when it ended, as 2026-11-26; of older runs, when it was stored; empty if neither is known.
     `error` says why a run failed; such a run has no scores.
     """
 
@@ -62,6 +63,7 @@ class StoredRun:
     samples: tuple[tuple[str, str, str], ...] = ()
     rests: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     error: str = ""
+    day: str = ""
 
     @property
     def typed_command(self) -> str:

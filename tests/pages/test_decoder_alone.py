@@ -25,7 +25,7 @@ from model.analysis.recorded_batches import Sample, observe
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig
 from model.trace import kinds_of
-from tests.pages.page import press, tables, visit, words
+from tests.pages.page import assert_says, plotted, press, tables, visit, words
 from tests.tiny import tiny_config
 
 pytestmark = pytest.mark.usefixtures("toys")
@@ -119,15 +119,27 @@ def test_a_given_continuation_is_read_after_the_prompt(name: str) -> None:
     assert given.trace.predicted_tokens[given.n_prompt :] == (*"bca", *ending)
 
 
-@pytest.mark.parametrize("tab", ["All heads", "One head", "Surgery", "Importance", "Search", "Take away"])
+@pytest.mark.parametrize(
+    "tab", ["All heads", "One head", "Surgery", "Patching", "Importance", "Cross-checks", "Search", "Take away"]
+)
 def test_every_tab_of_probe_measures_a_decoder_alone(tab: str) -> None:
     at = visit("probe", model="alone", text=TEXT, sample="task.30", probe_tab=tab)
     if tab == "Importance":
         at = press(at, "Switch off all 8 heads, one by one")
+    if tab == "Cross-checks":
+        for label in ("Put other rows", "Set values to zero", "Divide predictions"):
+            press(at, label)
+        assert_says(at, "of a prediction comes from the prompt on average", "missed most in ", "with its row uniform")
+        assert "source" not in words(at).replace("Source", "")
+    if tab == "Patching":
+        assert [len(figure["data"][0]["z"]) for figure in plotted(at)] == [3, 2], "one stack, one kind of heads"
+        press(at, "Average over 30 sentences")
+        places = set(next(table for table in tables(at) if "baseline" in table.columns)["place"])
+        assert {"the changed token", "rows between, mean", "the row that predicts", "all"} <= places
     assert FAULT not in words(at)
     if tab == "All heads":
         assert set(tables(at)[0]["kind"]) == {"decoder"}
-        assert "there is no alignment to test" in words(at)
+        assert "Aligned: on the right token of the prompt" in words(at), "letters in another order are aligned"
         assert "probe_align" not in {button.key for button in at.button}
 
 
@@ -152,6 +164,34 @@ def test_planted_heads_of_a_text_without_source_are_named() -> None:
     assert set(measured.kinds) == {"decoder"}
     names = [role_of(measured.kinds["decoder"], 0, head).name for head in range(5)]
     assert names == ["previous token", "induction", "duplicate token", "sink: first token", NO_ROLE]
+
+
+def test_the_right_copy_in_the_prompt_is_an_alignment_and_any_copy_a_duplicate() -> None:
+    loaded = load_model(runtime.CHECKPOINTS / "alone")
+    texts = ["abcabdefghij"[n : n + 6] for n in range(2)] * (MIN_SENTENCES // 2 + 1)
+    encoded = tuple(loaded.source.encode(text) for text in texts)
+    alignment = tuple((place,) for place in reversed(range(6)))
+    targets = tuple(source.ids[::-1] for source in encoded)
+    sample = Sample(encoded, targets, (alignment,) * len(texts), (None,) * len(texts))
+    tally = Tally()
+    for index, observed, _ in observe([loaded.transformer], sample, loaded.source, loaded.target):
+        ids, first = observed.read_ids, 7  # the row that reads <sos>
+        n = len(ids)
+        planted = np.zeros((2, 1, 3, n, n), dtype=np.float32)
+        planted[:] = np.tri(n) / np.arange(1, n + 1)[:, None]
+        for row in range(first, n):
+            written = row - first
+            for head, place in enumerate((5 - written, 6 - written)):
+                if 0 <= place < 6:
+                    planted[0, 0, head, row] = np.eye(n)[place]
+        for row in range(1, n):
+            copies = ids[:row] == ids[row]
+            if copies.any():
+                planted[0, 0, 2, row] = 0
+                planted[0, 0, 2, row, :row] = copies / copies.sum()
+        tally.add(index, observed, {"decoder": planted})
+    names = [role_of(tally.result().kinds["decoder"], 0, head).name for head in range(3)]
+    assert names == ["alignment (predicts)", "alignment (just read)", "duplicate token"]
 
 
 @pytest.mark.parametrize("name", ["alone", "continues"])

@@ -226,7 +226,7 @@ def test_importance() -> None:
     press(at, "Measure the pruning curve")
     assert len(plotted(at)) == 7
     rows = tables(at)[0]
-    assert f"The loss changes most without {rows['kind'][0]} {rows['head'][0]}, by +" in words(at)
+    assert f"the loss is highest without {rows['kind'][0]} {rows['head'][0]}, by +" in words(at)
     assert rows["loss change (nats)"].is_monotonic_decreasing
     assert "of 12 heads switched off" in words(at)
 
@@ -363,6 +363,9 @@ def test_without_its_aligned_heads_reverse_fails_and_the_next_change_begins_anew
     assert (steps["KL (nats)"] > 0).all()
     assert log["before"].tolist() == ["thgildaeh"]
     assert log["after"][0] != "thgildaeh"
+    assert_says(
+        at, "The change holds on Translate, Attention and Inside, too, until it is cleared; all else that Probe"
+    )
     assert log["exact match change (points)"][0] < -80
     press(at, "Compare with as many random heads")
     assert_says(at, "The change of the loss with as many random", "less every time")

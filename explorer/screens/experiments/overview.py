@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import defaultdict
 from collections.abc import Sequence
 
 import streamlit as st
@@ -28,7 +28,7 @@ _ACROSS = 2
 
 
 def draw_overview() -> None:
-    """Draw a card for each experiment whose variants differ, then the list of the others, then what has no runs."""
+    """Draw a card for each experiment whose variants differ, then lists of the others by what their runs show."""
     stored: dict[str, tuple[ArmRuns, ...]] = {}
     for name, experiment in EXPERIMENTS.items():
         try:
@@ -36,12 +36,16 @@ def draw_overview() -> None:
         except ResultError as damaged:
             st.error(plain(str(damaged)))
     run = {name: arms for name, arms in stored.items() if any(arm.runs for arm in arms)}
-    different = [name for name, arms in run.items() if results.differs(arms)]
+    shows: dict[results.Outcome, dict[str, tuple[ArmRuns, ...]]] = defaultdict(dict)
+    for name, arms in run.items():
+        shows[results.overall(arms)][name] = arms
     columns = st.columns(_ACROSS)
-    for nth, name in enumerate(different):
+    for nth, (name, arms) in enumerate(shows["difference"].items()):
         with columns[nth % _ACROSS]:
-            _draw_card(EXPERIMENTS[name], run[name])
-    _draw_list(t("No difference that these runs can tell"), {n: run[n] for n in run if n not in different})
+            _draw_card(EXPERIMENTS[name], arms)
+    _draw_list(t("As good as each other"), shows["equal"])
+    _draw_list(t("Neither a difference nor equality shows"), shows["undecided"])
+    _draw_list(t("Too few runs to tell"), shows["too few"])
     _draw_list(t("Not run yet"), {name: arms for name, arms in stored.items() if name not in run})
 
 
@@ -49,9 +53,8 @@ def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the title, which opens the experiment, the first sentence of its verdict, and its curves."""
     with st.container(border=True):
         _draw_title(experiment)
-        sentence = first_difference(results.verdict(arms))
-        st.markdown(plain(sentence))
-        measure = "loss" if "loss" in sentence else experiment.base.metric
+        st.markdown(plain(results.statements(arms)[0]))
+        measure = results.measure_of(arms)
         _, title, unit = MEASURES[measure]
         top = 100.0 if measure == "exact_match" else None
         curves = validation_curves(arms, measure)
@@ -66,7 +69,8 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
         left, right = st.columns([2, 3], vertical_alignment="center")
         with left:
             _draw_title(EXPERIMENTS[name])
-        right.caption(plain(results.verdict(arms) if any(arm.runs for arm in arms) else EXPERIMENTS[name].question))
+        has_runs = any(arm.runs for arm in arms)
+        right.caption(plain(" ".join(results.statements(arms, brief=True)) if has_runs else EXPERIMENTS[name].question))
 
 
 def _draw_title(experiment: Experiment) -> None:
@@ -76,11 +80,3 @@ def _draw_title(experiment: Experiment) -> None:
 
 def _open(name: str) -> None:
     st.session_state[EXPERIMENT] = name
-
-
-def first_difference(verdict: str) -> str:
-    """The first statement of a verdict that names a difference; numbers in it may have points."""
-    statements = re.split(r"[.;] ", verdict)
-    undecided = ("not told apart", "no difference", ", within")
-    chosen = next((each for each in statements if not any(words in each for words in undecided)), statements[0])
-    return chosen.rstrip(".") + "."

@@ -10,12 +10,13 @@ import streamlit as st
 from explorer.charts.experiment_bands import SHAPES, band_figure, wide
 from explorer.charts.rests import rests_plot
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import listed, plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import (
     ArmRuns,
     Curves,
     arm_runs,
+    half_right,
     length_curves,
     sample_rows,
     table,
@@ -98,7 +99,8 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    st.markdown(f"**{plain(results.verdict(arms))}**")
+    first, *others = results.statements(arms)
+    st.markdown(f"**{plain(first)}** {plain(' '.join(others))}")
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):
         _numbers(experiment, arms)
@@ -182,7 +184,12 @@ def _by_length(curves: Curves, longest: float) -> None:
     title = t("Right by length, in %")
     figure = band_figure(curves, x_title="letters", title=title, unit=" %", top=100.0, mark=longest + 0.5)
     draw_figure(figure)
-    sentence = t("The dashed line marks the longest strings in training: {n:.0f} letters.", n=longest)
+    sentence = t(
+        "The dashed line marks the longest strings in training: {n:.0f} letters. On average over the runs, at least "
+        "half are right up to these lengths: {lengths}.",
+        n=longest,
+        lengths=listed(f"'{label}' {length:.0f}" for label, length in half_right(curves).items()),
+    )
     st.caption(plain(sentence))
     with st.expander(t("By length as a table")):
         draw_table(wide(figure.data), figure.caption, file="by-length")

@@ -137,6 +137,8 @@ def draw_pair_tab() -> None:
         )
         st.info(plain(message))
         return
+    pair = t("{one} was trained with the mask, {other} without it; all else is the same.", one=WITH, other=WITHOUT)
+    st.caption(plain(pair))
     runs = Runs(runtime.CHECKPOINTS)
     metrics = {
         label: metrics_of(runs, name)

@@ -33,7 +33,6 @@ from explorer.web.figures import draw_map, draw_table
 from model.analysis.recorded_batches import Sample
 from model.analysis.source_share import SourceShareError
 from model.checkpoint import LoadedModel
-from model.config import ATTENTION_KINDS, AttentionKind
 
 
 def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
@@ -43,7 +42,12 @@ def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
         return
     st.markdown(t("##### One sentence: what is looked at, what arrives, what is missed"))
     _draw_maps(subject, translation)
-    st.markdown(t("##### One sentence: from the source, or from the words before?"))
+    has_encoder = subject.model.model_config.has_encoder
+    st.markdown(
+        t("##### One sentence: from the source, or from the words before?")
+        if has_encoder
+        else t("##### One sentence: from the prompt, or from the words since?")
+    )
     try:
         sources = subject.compute(
             f"source shares {translation.seq}", lambda loaded: sentence_sources(loaded, translation)
@@ -59,8 +63,9 @@ def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
 
 def _draw_maps(subject: Subject, translation: Translation) -> None:
     left, right = st.columns(2)
-    kind: AttentionKind = left.segmented_control(
-        t("Kind"), list(ATTENTION_KINDS), default=session.selection().kind, required=True, key="checks_kind"
+    kinds, kind = subject.model.model_config.kinds, session.selection().kind
+    kind = left.segmented_control(
+        t("Kind"), list(kinds), default=kind if kind in kinds else kinds[-1], required=True, key="checks_kind"
     )
     layers = range(subject.model.model_config.n_layers(kind))
     layer = right.selectbox(t("Layer"), layers, format_func=lambda i: f"L{i + 1}", key=f"checks_layer_{kind}")
@@ -88,16 +93,18 @@ class _Check(NamedTuple):
     work: Callable[[LoadedModel, Sample, Classes, Report], Count]
 
 
-def _checks(size: int) -> tuple[_Check, ...]:
+def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
     """The three counts over a sample of `size` sentences."""
+    where = t("In every head of cross-attention") if has_encoder else t("In every head")
     return (
         _Check(
             "counterfactual rows",
             t("Does the word need this row?"),
             t(
-                "In every head of cross-attention, the row of one prediction is replaced: by equal weights, by its own "
-                "weights on other words, or without its largest weight. A word that stays the likeliest may have "
-                "become less likely all the same, so the change of its log-probability is counted as well."
+                "{where}, the row of one prediction is replaced: by equal weights, by its own weights on other words, "
+                "or without its largest weight. A word that stays the likeliest may have become less likely all the "
+                "same, so the change of its log-probability is counted as well.",
+                where=where,
             ),
             t("Put other rows in place in {n} sentences", n=min(SENTENCES, size)),
             kept_shares,
@@ -114,10 +121,10 @@ def _checks(size: int) -> tuple[_Check, ...]:
         ),
         _Check(
             "source shares",
-            t("Source or prefix?"),
+            t("Source or prefix?") if has_encoder else t("Prompt or continuation?"),
             t(
                 "Each layer's attention is split exactly into the contributions of its inputs, which are followed from "
-                "layer to layer (ALTI+, Ferrando et al. 2022)."
+                "layer to layer (ALTI and ALTI+, Ferrando et al. 2022)."
             ),
             t("Divide predictions in {n} sentences", n=min(DIVIDED, size)),
             source_counts,
@@ -128,10 +135,11 @@ def _checks(size: int) -> tuple[_Check, ...]:
 def _draw_counts(subject: Subject, measured: Measured) -> None:
     """Draw the counts over the sample, each once its button has been pressed."""
     data, sample = subject.model.data_config, measured.sample
-    parsed = grammar_of(subject, measured, "target")
+    has_encoder = subject.model.model_config.has_encoder
+    parsed = grammar_of(subject, measured, "target") if has_encoder else None
     classes = [sentence.tags for sentence in parsed] if parsed else target_classes(data, subject.model.target, sample)
     st.markdown(t("##### Over the sample"))
-    if data.tokenizer != "characters" and classes is None:
+    if has_encoder and data.tokenizer != "characters" and classes is None:
         st.caption(
             plain(
                 t(
@@ -142,7 +150,7 @@ def _draw_counts(subject: Subject, measured: Measured) -> None:
                 )
             )
         )
-    for check in _checks(len(sample)):
+    for check in _checks(len(sample), has_encoder=has_encoder):
         st.markdown(f"###### {check.title}")
         st.caption(check.explanation)
         if subject.asked(check.what, check.ask):
@@ -165,5 +173,6 @@ def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classe
 
 def measured_checks(subject: Subject, measured: Measured) -> list[Section]:
     """The counts that have been made on this sample, for the report."""
-    counts = [(check.title, subject.find(check.what)) for check in _checks(len(measured.sample))]
+    checks = _checks(len(measured.sample), has_encoder=subject.model.model_config.has_encoder)
+    counts = [(check.title, subject.find(check.what)) for check in checks]
     return [Section(title, count.rows(), count.caption()) for title, count in counts if count is not None]

@@ -50,7 +50,9 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
             return
     loss, top = importance.ablation.loss, importance.largest_change
     st.markdown(t("##### Loss without the head, minus that of the whole model ({loss:.3f} nats)", loss=loss))
-    _draw_maps(importance.ablation.loss_change, t("change of the loss"), (-top, top), "loss", 3, importance.clear)
+    _draw_maps(
+        importance.ablation.loss_change, t("change of the loss in nats"), (-top, top), "loss", 3, importance.clear
+    )
     st.markdown(t("##### Gradient score (Michel et al. 2019), each layer's squares sum to 1"))
     _draw_maps(importance.by_layer, t("gradient score"), (0.0, 1.0), "gradient", 2, {})
     draw_table(importance.rows(), t("Importance of every head"), file="importance", height=250)

@@ -114,15 +114,13 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
     def of_sample(draw: Callable[[Subject, Measured], None]) -> Callable[[], None]:
         return _nothing if measured is None else partial(draw, subject, measured)
 
-    has_encoder = subject.model.model_config.has_encoder  # two parts are about a source and its translation
-
     def draw_effect() -> None:
-        parts: dict[str, Callable[[], None]] = {SURGERY: partial(draw_surgery, subject, measured)}
-        if has_encoder:
-            parts["Patching"] = partial(draw_patching, subject, measured)
-        parts["Importance"] = of_sample(draw_importance)
-        if has_encoder:
-            parts["Cross-checks"] = partial(draw_cross_checks, subject, measured)
+        parts: dict[str, Callable[[], None]] = {
+            SURGERY: partial(draw_surgery, subject, measured),
+            "Patching": partial(draw_patching, subject, measured),
+            "Importance": of_sample(draw_importance),
+            "Cross-checks": partial(draw_cross_checks, subject, measured),
+        }
         parts[choose_one(t("Part"), list(parts), key=EFFECT_PART, bind=page_parts.URL)]()
 
     page_parts.draw_tabs(

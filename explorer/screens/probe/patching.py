@@ -24,8 +24,7 @@ from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.surgery import EFFECT_PART, SURGERY
 from explorer.web import changes_in_force, page_parts
 from explorer.web.figures import draw_table
-from model.analysis.patching import STACKS, PatchError
-from model.config import ATTENTION_KINDS
+from model.analysis.patching import PatchError
 
 _OTHER, _PROPOSED = "patching_other", "patching_proposed"
 
@@ -88,16 +87,17 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
         changes = subject.compute(
             f"patched rows {other} {translation.seq}", lambda loaded: row_changes(loaded, translation, other)
         )
-        most = int(abs(changes).argmax())
+        most, first = int(abs(changes).argmax()), translation.n_prompt
         row: int = st.selectbox(
             t("The prediction to watch"),
-            range(len(translation.path)),
+            range(len(changes)),
             index=most,
             format_func=lambda row: (
-                f"{row + 1} {translation.trace.predicted_tokens[row]} ({fixed(float(changes[row]), 2, signed=True)})"
+                f"{first + row + 1} {translation.trace.predicted_tokens[first + row]} "
+                f"({fixed(float(changes[row]), 2, signed=True)})"
             ),
             key=f"patching_row_{translation.seq}_{other}",
-            help=t("In brackets: the change of its log-probability with all of the other source, in nats."),
+            help=t("In brackets: the change of its log-probability with all of the other sentence, in nats."),
         )
         grids = subject.compute(
             f"patching {row} {other} {translation.seq}",
@@ -107,12 +107,12 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
         st.info(plain(str(unfit)))
         return
     st.markdown(f"**{plain(grids.summary())}**")
-    for stack, column in zip(STACKS, st.columns(len(STACKS)), strict=True):
+    for stack, column in zip(grids.columns, st.columns(len(grids.columns)), strict=True):
         with column:
             page_parts.draw_plot(patch_plot(grids, stack), f"patching_{stack}")
     st.markdown(t("##### The output of one head from the other sentence, at all positions"))
     st.caption(plain(grids.heads_summary()))
-    for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
+    for kind, column in zip(grids.heads, st.columns(len(grids.heads)), strict=True):
         with column:
             title, span = t("change in nats"), (-grids.top, grids.top)
             page_parts.draw_plot(
@@ -122,7 +122,7 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
 
 def _draw_means(means: MeanPatches) -> None:
     st.markdown(f"**{plain(means.caption())}**")
-    for stack, column in zip(STACKS, st.columns(len(STACKS)), strict=True):
+    for stack, column in zip(means.mean_place, st.columns(len(means.mean_place)), strict=True):
         with column:
             page_parts.draw_plot(mean_patch_plot(means, stack), f"patching_mean_{stack}", numbers=False)
     for (kind, item), column in zip(means.heads.items(), st.columns(len(means.heads)), strict=True):
@@ -135,7 +135,7 @@ def _draw_means(means: MeanPatches) -> None:
 
 
 def _draw_put_in(subject: Subject, other: str) -> None:
-    """Draw the change of one head to its pattern or output in the other sentence, which then holds on every page."""
+    """Draw the change of one head to its pattern or output in the other sentence, which then is in force."""
     kind, layer, head = choose_head(subject.model.model_config, "patching_head")
     op: Kind = st.segmented_control(
         t("Take its"),

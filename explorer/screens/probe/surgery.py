@@ -139,10 +139,12 @@ def _draw_translations(effect: Effect) -> None:
     steps = t(
         "Over its {n} step the distribution of the next token changes by {mean:.3f} nats on average (KL divergence), "
         "most where the model predicts {predicts} after {reads} ({most:.3f}). Words that differ are struck through "
-        "above and bold below. The change holds on every page until it is cleared.",
+        "above and bold below. The change holds on Translate, Attention and Inside, too, until it is cleared; all else "
+        "that Probe measures is of the unchanged model.",
         "Over its {n:,} steps the distribution of the next token changes by {mean:.3f} nats on average (KL "
         "divergence), most where the model predicts {predicts} after {reads} ({most:.3f}). Words that differ are "
-        "struck through above and bold below. The change holds on every page until it is cleared.",
+        "struck through above and bold below. The change holds on Translate, Attention and Inside, too, until it is "
+        "cleared; all else that Probe measures is of the unchanged model.",
         n=len(effect.steps),
         mean=effect.divergence,
         predicts=quoted(worst.predicts),

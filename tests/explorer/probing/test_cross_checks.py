@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from explorer.decoding.translator import Translator
 from explorer.probing.cross_checks import (
     SENTENCES,
     THIRDS,
@@ -16,6 +17,7 @@ from explorer.probing.cross_checks import (
     agreement,
     kept_shares,
     map_agreement,
+    sentence_maps,
     source_counts,
 )
 from explorer.probing.measured import Measured
@@ -25,7 +27,7 @@ from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, va
 from model.analysis.recorded_batches import Sample
 from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
-from model.config import ATTENTION_KINDS, EOS, SOS
+from model.config import ATTENTION_KINDS, EOS, SOS, DecodeConfig
 from model.recording import AttentionRecorder
 from model.scoring import evenly_spaced
 from model.transformer import Transformer
@@ -95,6 +97,14 @@ def test_agreement_of_two_maps() -> None:
     one = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
     assert agreement(one, one) == "the largest key is the same in 3 of 3 rows; mean correlation of a row +1.00"
     assert agreement(one, one[:, ::-1]).startswith("the largest key is the same in 1 of 3 rows; mean correlation")
+
+
+def test_a_row_that_sees_one_key_agrees_with_nothing(reverse: LoadedModel) -> None:
+    translation = Translator(reverse).translate("abc", DecodeConfig())
+    norms = np.ones((4, 4), np.float32)
+    for kind, rows in (("decoder", 3), ("encoder", 4)):
+        _, (_, by_norms), _ = sentence_maps(reverse, translation, kind, 0, norms)
+        assert f" of {rows} rows" in by_norms
 
 
 def test_maps_are_compared_row_by_row(measured: Measured, reverse: LoadedModel) -> None:

@@ -24,7 +24,7 @@ def measured(name: str) -> tuple[LoadedModel, Measured]:
     return loaded, measure(SampleChoice(), loaded, quiet)
 
 
-NAMES = ("reverse", "adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de")
+NAMES = ("reverse", "reverse-decoder", "adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de")
 
 
 @pytest.mark.slow

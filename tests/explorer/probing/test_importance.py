@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from explorer.charts.measured_heads import layer_head_map
 from explorer.probing.importance import Importance, PruningCurve
 from explorer.probing.random_heads import DRAWS, RandomHeads, random_sets
 from explorer.probing.reporting import progress_check
@@ -48,14 +49,20 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
 def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
     summary, one = importance.summary(), importance.sentence_about(("encoder", 0, 0))
     for said, numbers in (
-        (summary, "most without cross L1 H1, by +2.000 (+1.950 to +2.050)"),
-        (summary, "least without encoder L1 H2, by 0.000 (-0.050 to +0.050, not distinguishable from zero)"),
-        (summary, "the extremes of 4 heads, likely to be smaller on other sentences. 1 cannot be distinguished from"),
-        (summary, "without 0 the model is better; if no head mattered, intervals of 95 % would say that of about 0.1."),
+        (summary, "the loss is highest without cross L1 H1, by +2.000 (+1.950 to +2.050) nats per token"),
+        (summary, "lowest without encoder L1 H2, by 0.000 (-0.050 to +0.050, not distinguishable from zero)"),
+        (summary, "likely to be smaller on other sentences. For 1 head, the change cannot be distinguished"),
+        (
+            summary,
+            "improves the model for no head; if no head mattered, intervals of 95 % would say that of about 0.1.",
+        ),
         (one, "from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)"),
         (one, "by -5.0 (-6.0 to -4.0) percentage points: rank 2 of 4."),
     ):
         assert numbers in said
+    for clear, bracket in ((np.array([[True, False]]), True), (np.array([[True, True]]), False), (None, False)):
+        plot = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), clear=clear)
+        assert ("In brackets: not distinguishable from zero." in plot.caption) is bracket
 
 
 NOTHING = (None, None, None)
@@ -101,16 +108,17 @@ def test_an_order_is_compared_with_random_ones(
 
 def test_a_set_stands_out_beside_random_ones_in_one_of_twenty_cases() -> None:
     values = [round(0.1 * nth, 1) for nth in range(DRAWS + 1)]
-    said = [
-        RandomHeads(tuple({*values} - {value}), "random other heads of the same kinds").beside(value)
-        for value in values
-    ]
+    said = [RandomHeads(tuple({*values} - {value}), "other heads of the same kinds").beside(value) for value in values]
     claims = [words.rpartition(", ")[2] for words in said]
     assert len(values) == 20
     assert claims[0] == "more every time", "a head that matters less than all of the random ones"
     assert claims[-1] == "less every time"
     assert set(claims[1:-1]) == {"so this set does not stand out"}
     assert said[-1] == "as many random other heads of the same kinds, drawn 19 times: 0.000 to +1.800, less every time"
+    every = RandomHeads((0.1, 0.2), "other heads")
+    assert every.beside(0.3) == "as many other heads, all 2 sets of them: +0.100 to +0.200, less every time"
+    one = RandomHeads((0.8,), "other heads").beside(0.3)
+    assert one == "as many other heads, of which there is one set: +0.800, more"
 
 
 def test_random_sets_have_as_many_heads_of_each_kind() -> None:
@@ -118,7 +126,9 @@ def test_random_sets_have_as_many_heads_of_each_kind() -> None:
     chosen: list[Head] = [("encoder", 0, 0), ("encoder", 0, 1), ("cross", 0, 1), ("cross", 2, 3)]
     sets = random_sets(chosen, config)
     assert sets == random_sets(chosen, config)
-    assert len({tuple(heads) for heads in sets}) > DRAWS // 2
+    assert len({frozenset(heads) for heads in sets}) == DRAWS, "no set comes twice"
+    alone = random_sets(chosen[:1], config)
+    assert sorted(alone) == [[("encoder", layer, head)] for layer in range(2) for head in range(2)][1:], "all there are"
     for heads in sets:
         assert Counter(kind for kind, *_ in heads) == {"encoder": 2, "cross": 2}
         assert not set(heads) & set(chosen)

@@ -57,8 +57,6 @@ def test_findings_state_what_the_runs_show_and_no_more() -> None:
         "The target is 99 % right on test: 'one' reaches it in 2 of 2 runs; on validation it first reached that "
         "after 25 (20 to 30) updates."
     )
-    *_, chance = findings(PLANTED, planted(GOOD[:1], BAD[:1]))
-    assert chance == "One run of a variant cannot tell a difference from chance: another seed could reverse it."
     assert all(findings(experiment, arm_runs(experiment)) for experiment in EXPERIMENTS.values())
 
 
@@ -101,9 +99,17 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     figure = band_figure(ways, x_title="updates", title="Right", unit=" %", top=100.0, mark=15)
     assert "one 100 % (100 to 100, 1 run) at 30 updates; two 1 % (1 to 1, 1 run) at 10 updates." in figure.caption
     assert set(figure.data["mark"]) == {15}
-    bare = {"x_title": "updates", "title": "", "unit": ""}
+    bare = {"x_title": "letters", "title": "", "unit": " %"}
+    assert "dashed" not in band_figure(ways, **bare).caption
+    marked = band_figure({"one": ways["one"]}, **bare, mark=15).caption
+    assert marked.startswith(
+        "Left of the dashed line (letters 10), mean and range over the runs, highest first: one 60"
+    )
+    assert marked.endswith(
+        "At the right end (letters 30), mean and range over the runs, highest first: one 100 % (100 to 100, 1 run)."
+    )
     alike = band_figure({"one": ways["one"][:1], "two": ways["one"][:1]}, **bare)
-    assert alike.caption.startswith("At the right end (updates 20), mean and range over the runs, highest first: one 9")
+    assert alike.caption.startswith("At the right end (letters 20), mean and range over the runs, highest first: one 9")
     assert "Nothing to draw yet" in band_figure({}, **bare).caption
 
 
@@ -131,7 +137,9 @@ def test_what_the_page_draws_from() -> None:
     rows = experiment_arms.sample_rows(arms)
     assert [row["source"] for row in rows] == [source for source, _, _ in GOOD[0].samples]
     assert all(row["right"] is (row["its answer"] == row["right answer"]) for row in rows)
-    assert " seconds per run, including scoring" in duration_sentence(arms[0])
+    assert "On m, PyTorch t: 2 to 2 seconds per run, including scoring" in duration_sentence(arms[0])
+    dated = tuple(replace(each, day=day) for each, day in zip(GOOD, ("2026-11-21", "2026-11-25"), strict=True))
+    assert duration_sentence(planted(dated, ())[0]).startswith("2026-11-21 to 2026-11-25: on m")
     chained = replace(PLANTED.recipe(PLANTED.arms[0]), base=replace(PLANTED.base, chain="last", start="first"))
     assert duration_sentence(replace(arms[0], recipe=chained)).endswith(", without what they start from.")
     # Curves by length go beyond the test split.
@@ -141,6 +149,8 @@ def test_what_the_page_draws_from() -> None:
     assert by_length(lengths, "valid") == by_length(GOOD[0], "test") == {}
     curves_by_length = {"one": [([1.0, 2.0, 12.0], [50.0, 100.0, 25.0])]}
     assert experiment_arms.length_curves(planted((lengths,), ())) == (curves_by_length, 2.0)
+    up = {"a": [([1, 2, 3, 4], [100, 50, 49, 99])], "b": [([1, 2], [0, 99])], "c": [([1], [20]), ([1], [90])]}
+    assert experiment_arms.half_right(up) == {"a": 2, "b": 0, "c": 1}
 
 
 ENCODER = {"first": [0.2, 0.7], "last": [0.25, 0.1], "uniform": [0.2, 0.2], "largest": [4.0, 30.0]}

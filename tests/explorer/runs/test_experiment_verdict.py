@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.runs.experiment_arms import ArmRuns, arm_runs
-from explorer.runs.experiment_findings import LEVEL, differs, findings, verdict
+from explorer.runs.experiment_findings import LEVEL, differs, findings, measure_of, overall, statements, verdict
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm
 from model.experiments.stored import StoredRun
@@ -25,7 +25,7 @@ def ten(score: float = 0.9, *, loss: float = 0.3, late: int = 2, width: float = 
 
 
 FAILED = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
-NUMBERS = "90.2 % (90 % to 90.4 %) against 90.2 % (90 % to 90.4 %), 10 runs each"
+NUMBERS = "90.2 % (90 % to 90.4 %) against 90.2 % (90 % to 90.4 %) right on test, 10 runs each"
 
 
 @pytest.mark.parametrize(
@@ -34,46 +34,64 @@ NUMBERS = "90.2 % (90 % to 90.4 %) against 90.2 % (90 % to 90.4 %), 10 runs each
         (
             ten(),
             ten(0.6),
-            "'two' is worse than 'one': 60.2 % (60 % to 60.4 %) against 90.2 % (90 % to 90.4 %), 10 runs each.",
+            "'two' is worse than 'one': 60.2 % (60 % to 60.4 %) against 90.2 % (90 % to 90.4 %) right on test, 10 runs "
+            "each.",
         ),
         (
             ten(0.6),
             ten(),
-            "'two' is better than 'one': 90.2 % (90 % to 90.4 %) against 60.2 % (60 % to 60.4 %), 10 runs each.",
+            "'two' is better than 'one': 90.2 % (90 % to 90.4 %) against 60.2 % (60 % to 60.4 %) right on test, "
+            "10 runs each.",
         ),
-        (ten(), ten(), f"'two' is as good as 'one', within 1 %: {NUMBERS}."),
+        (ten(), ten(), f"'two' is as good as 'one', within 1 percentage point: {NUMBERS}."),
         # Two evaluations (at every tenth update) make a run sooner; one does not.
-        (ten(late=5), ten(), "'two' needs fewer updates to 99 % than 'one': 20 against 50, 10 runs each. "),
-        (ten(), ten(late=5), "'two' needs more updates to 99 % than 'one': 50 against 20, 10 runs each. "),
-        (ten(), ten(late=3), f"'two' is as good as 'one', within 1 %: {NUMBERS}."),
-        (ten(), ten(loss=0.9), "'two' has a higher loss in nats than 'one': 0.98 (0.9 to 1.1) against 0.33"),
-        (ten(), ten(loss=0.5), f"'two' is as good as 'one', within 1 %: {NUMBERS}."),
+        (ten(late=5), ten(), "'two' needs fewer updates to 99 % than 'one': 20 against 50 updates, 10 runs each. "),
+        (ten(), ten(late=5), "'two' needs more updates to 99 % than 'one': 50 against 20 updates, 10 runs each. "),
+        (ten(), ten(late=3), f"'two' is as good as 'one', within 1 percentage point: {NUMBERS}."),
+        (
+            ten(),
+            ten(loss=0.9),
+            "'two' has a higher loss than 'one': 0.98 (0.9 to 1.1) against 0.33 (0.3 to 0.35) nats per token on test",
+        ),
+        (ten(), ten(loss=0.5), f"'two' is as good as 'one', within 1 percentage point: {NUMBERS}."),
         # Less than a point is no difference, however sure; runs that overlap decide nothing.
-        (ten(width=0.001), ten(0.905, width=0.001), "'two' is as good as 'one', within 1 %: 90.5 % ("),
+        (ten(width=0.001), ten(0.905, width=0.001), "'two' is as good as 'one', within 1 percentage point: 90.5 % ("),
         (
             ten(width=0.2),
             ten(0.93, width=0.2),
-            "'two' is not told apart from 'one': 103 % (93 % to 113 %) against 100 % (90 % to 110 %), 10 runs each.",
+            "'two' is neither clearly different from 'one' nor clearly as good, within 1 percentage point: 103 % "
+            "(93 % to 113 %) against 100 % (90 % to 110 %) right on test, 10 runs each.",
         ),
-        # Three runs cannot tell even what has no overlap, and the line says so.
+        # Three runs cannot tell even what has no overlap, and the line says so, and how many could.
         (
             ten()[:3],
             ten(0.6)[:3],
-            "'two' is not told apart from 'one': 60.1 % (60 % to 60.2 %) against 90.1 % (90 % to 90.2 %), 3 runs "
-            "each, too few to tell any difference.",
+            "These runs are too few to tell 'two' from 'one': 60.1 % (60 % to 60.2 %) against 90.1 % (90 % to 90.2 %) "
+            "right on test, 3 runs each; 5 runs of each variant could.",
         ),
-        (ten()[:3], ten()[:3], "3 runs each, too few to tell any difference."),
-        (ten(), ten(0.6)[:2], "2 against 10 runs, too few to tell any difference."),
+        (ten()[:3], ten()[:3], "These runs are too few to tell 'two' from 'one'"),
+        (ten(), ten(0.6)[:2], "2 against 10 runs; 3 runs of each variant could."),
+        (ten(), ten(0.6)[:3], "'two' is worse than 'one'"),
+        (ten()[:5], ten(0.6)[:5], "'two' is worse than 'one'"),
         (GOOD, FAILED, "'two' failed in every run."),
         (FAILED, GOOD, "'two' is not comparable with 'one', whose runs all failed."),
-        (GOOD[:1], BAD[:1], "Not decided: with one run of a variant, 'one' 100 % against 'two' 50 %."),
+        (
+            GOOD[:1],
+            BAD[:1],
+            "tell 'two' from 'one': 50 % against 100 % right on test, 1 run each; 5 runs of each variant could.",
+        ),
         (GOOD, (), "There is nothing to compare yet."),
     ],
 )
 def test_what_is_said(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], said: str) -> None:
-    assert said in verdict(planted(one, two))
+    arms = planted(one, two)
+    assert said in verdict(arms)
+    brief = " ".join(statements(arms, brief=True))
+    assert (brief == verdict(arms)) == ("too few" not in verdict(arms))
+    assert ("too few" in verdict(arms)) == (overall(arms) == "too few" and all(arm.runs for arm in arms))
     claims = ("is better", "is worse", "needs fewer", "needs more", "has a higher")
-    assert differs(planted(one, two)) == any(claim in said for claim in claims)
+    assert differs(arms) == any(claim in said for claim in claims)
+    assert measure_of(arms) == ("loss" if "has a higher" in said else "exact_match")
 
 
 def arms_of(groups: Sequence[Sequence[StoredRun]]) -> tuple[ArmRuns, ...]:
@@ -111,7 +129,11 @@ def test_shuffled_runs_are_called_different_no_more_often_than_stated() -> None:
 
 def test_the_procedure_is_stated() -> None:
     *_, procedure = findings(PLANTED, planted(ten(), ten()))
-    for words in ("equal within 1 %: 4 comparisons", "Holm's correction over these 4", "at most 5 % of cases"):
+    for words in (
+        "equal within 1 percentage point: 4 comparisons",
+        "Holm's correction over these 4",
+        "at most 5 % of cases",
+    ):
         assert words in procedure
     assert "cannot happen" not in procedure
     *_, procedure = findings(PLANTED, planted(ten()[:3], ten()[:3]))
@@ -121,5 +143,6 @@ def test_the_procedure_is_stated() -> None:
 def test_stored_experiments_have_a_verdict() -> None:
     for experiment in EXPERIMENTS.values():
         arms = arm_runs(experiment)
-        assert verdict(arms).endswith(".")
+        assert all(each.endswith(".") for each in statements(arms))
         assert not differs(arms) or max(len(arm.runs) for arm in arms) > 3
+        assert "no difference" not in verdict(arms)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -12,9 +14,11 @@ from model.analysis.head_details import head_details
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs, output_rules
 from model.edits import HeadEdit, HeadEdits, patch
+from model.points import attention_scope
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
 from tests.explorer.decoding.test_aggregates import PATH, encoding
+from tests.model.test_decoder_only import CONTINUES, PREFIX_MODEL
 from tests.tiny import random_ids, tiny_model
 
 SRC = [*random_ids(5, seed=3).tolist(), EOS]
@@ -25,19 +29,26 @@ def best(logits: torch.Tensor, config: object) -> int:
     return int(allowed_log_probs(logits, output_rules(config)).argmax())
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(seed: int) -> None:
+@pytest.mark.parametrize("changes", [{}, {"seed": 1}, {"seed": 2}, PREFIX_MODEL, CONTINUES])
+def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(changes: dict[str, Any]) -> None:
     """The rows of the untouched model, changed by hand layer by layer, since each layer sees the change below it."""
-    model = tiny_model(seed=seed)
+    model = tiny_model(**changes)
+    kind, n = (
+        ("decoder", model.joined(torch.tensor([SRC]), torch.tensor([READ])).size(1))
+        if changes.get("architecture")
+        else ("cross", len(SRC))
+    )
+    before_rows = n - len(READ) if kind == "decoder" else 0
     src, read = torch.tensor([SRC]), torch.tensor([READ])
     found = counterfactual_rows(model, SRC, READ)
     with torch.inference_mode():
         plain = model(src, read)[0]
         assert found.predicted.tolist() == [best(row, model.config) for row in plain]
         for row in range(len(READ)):
+            at = before_rows + row
             uniform = HeadEdits(
                 tuple(
-                    HeadEdit("cross", layer, head, "row", row=row, values=np.ones(len(SRC), np.float32))
+                    HeadEdit(kind, layer, head, "row", row=at, values=np.ones(n, np.float32))
                     for layer in range(3)
                     for head in range(4)
                 )
@@ -50,15 +61,15 @@ def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(seed: int) ->
             )
             assert found.change["uniform"][row] == pytest.approx(float(after - before), abs=1e-5)
 
-            def removed(weights: torch.Tensor, row: int = row) -> torch.Tensor:
+            def removed(weights: torch.Tensor, at: int = at) -> torch.Tensor:
                 copy = weights.clone()
                 for head in range(4):
-                    own = copy[0, head, row]
+                    own = copy[0, head, at]
                     own[int(own.argmax())] = 0
                     own /= own.sum()
                 return copy
 
-            names = [f"decoder.{layer}.cross_attn.weights" for layer in range(3)]
+            names = [f"{attention_scope(kind, layer)}.weights" for layer in range(3)]
             logits = model(src, read, tap=patch(model.config, dict.fromkeys(names, removed)))[0, row]
             assert found.stays["largest removed"][row] == (best(logits, model.config) == found.predicted[row])
     assert set(found.stays) == set(COUNTERFACTUALS)
@@ -83,6 +94,23 @@ def test_row_t_of_sentence_t_is_changed_and_nothing_else(name: str) -> None:
             else:
                 kept = torch.where(old == old.max(dim=-1, keepdim=True).values, 0, old)
                 assert torch.allclose(new, kept / kept.sum(dim=-1, keepdim=True))
+
+
+@pytest.mark.parametrize("name", COUNTERFACTUALS)
+def test_later_keys_of_a_causal_row_stay_at_zero(name: str) -> None:
+    """Four rows after two of a prompt."""
+    scores = torch.rand(4, 3, 6, 6, generator=torch.Generator().manual_seed(1))
+    weights = scores.masked_fill(torch.ones(6, 6).triu(1).bool(), -torch.inf).softmax(dim=-1)
+    changed = _row_each(name, torch.arange(4), torch.Generator().manual_seed(2), causal=True)(weights)
+    for row in range(4):
+        new = changed[row, :, row + 2]
+        assert not new[:, row + 3 :].any()
+        assert torch.allclose(new.sum(dim=-1), torch.ones(3))
+        assert not torch.equal(new, weights[row, :, row + 2])
+        if name == "uniform":
+            assert torch.allclose(new[:, : row + 3], torch.tensor(1 / (row + 3)))
+        changed[row, :, row + 2] = weights[row, :, row + 2]
+    assert torch.equal(changed, weights), "no other row changes"
 
 
 def test_uniform_attention_does_not_mind_being_uniform() -> None:
@@ -128,13 +156,13 @@ def test_value_zeroing_compares_the_layers_output_key_by_key(kind: str, layer: i
         assert np.allclose(np.triu(found, 1), 0), "a key that a row may not see cannot matter"
 
 
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_the_maps_of_all_layers_are_weights_norms_and_zeroed_values(norm_first: bool) -> None:
+@pytest.mark.parametrize("changes", [{"norm_first": True}, {"norm_first": False}, PREFIX_MODEL])
+def test_the_maps_of_all_layers_are_weights_norms_and_zeroed_values(changes: dict[str, Any]) -> None:
     """The norms by another path: head by head from the vectors of a recorded decoding (Kobayashi 2020, eq. 6)."""
-    model, source = tiny_model(norm_first=norm_first), encoding()
+    model, source = tiny_model(**changes), encoding()
     src, read = (*source.ids, EOS), (SOS, *PATH[:-1])
     maps = layer_maps(model, src, read)
-    assert set(maps) == {(k, layer) for k, n in (("encoder", 2), ("decoder", 3), ("cross", 3)) for layer in range(n)}
+    assert set(maps) == {(kind, i) for kind in model.config.kinds for i in range(model.config.n_layers(kind))}
     for (kind, layer), found in maps.items():
         heads = [(kind, layer, head) for head in range(model.config.n_heads(kind))]
         details = head_details(model, (*source.ids, EOS), (SOS, *PATH[:-1]), heads)

@@ -72,7 +72,7 @@ def test_contradictions_bound_the_score() -> None:
     rows = [(f"word {n}", f"Wort {n}") for n in range(60)] + [(f"word {n}", f"anders {n}") for n in range(60)]
     checked = check(pairs_of(*rows, *[(f"more {n}", f"mehr {n}") for n in range(60)], clean=0))
     finding = found(checked)["contradictory"]
-    assert finding.sentence.startswith("60 sources have several answers: at most 66 % of the pairs can be answered")
+    assert finding.sentence.startswith("60 sources have several answers: at most 120 of 180 pairs can be answered")
     assert finding.count == 60
     valid = checked.splits["valid"]
     best = found(checked)["best score"]
