@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from tests import harness, lines, quick
+from tests import harness, quick
 
 if TYPE_CHECKING:
     from model.data.task import Splits, Task
-
-_LINES = lines.start()
 
 # Runs that tests start would otherwise have lower priority than the tests of other processes.
 os.environ.setdefault("HEADLIGHT_NICE", "0")
@@ -45,8 +43,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if _LINES is not None:
-        config.pluginmanager.register(_LINES)
     if _is_whole(config) and not config.option.slow and not config.option.markexpr:
         config.option.markexpr = "not slow"
 
