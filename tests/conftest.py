@@ -39,12 +39,13 @@ hypothesis.settings.load_profile("headlight")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="the whole suite, including the tests marked slow")
+    parser.addoption("--nightly", action="store_true", help="the same, including those marked nightly")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if _is_whole(config) and not config.option.slow and not config.option.markexpr:
-        config.option.markexpr = "not slow"
+    if _is_whole(config) and not (config.option.nightly or config.option.markexpr):
+        config.option.markexpr = "not nightly" if config.option.slow else "not nightly and not slow"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -13,15 +13,6 @@ def test_everything_listed_exists() -> None:
     assert all((quick.TESTS / name).is_file() for name in (*quick.FILES, *quick.LONG, *quick.BY_MARK))
 
 
-def test_what_is_quick() -> None:
-    assert quick.is_quick_throughout(quick.TESTS / "model" / "test_masks.py")
-    assert quick.is_quick(quick.TESTS / "pages" / "test_every_page.py")
-    assert not quick.is_quick_throughout(quick.TESTS / "pages" / "test_every_page.py")
-    assert not quick.is_quick(quick.TESTS / "model" / "test_cli.py")
-    assert not quick.is_quick(quick.TESTS / "e2e" / "test_translate.py")
-    assert not quick.is_quick(quick.TESTS.parent / "model" / "masks.py")
-
-
 def test_chance_follows_its_names_and_the_seed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

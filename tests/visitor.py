@@ -60,10 +60,12 @@ class Connection:
         await self.socket.close()
 
     async def ask(self, message: BackMsg) -> None:
-        """Send a request and read until the script run that it starts has finished."""
+        """Send a request and read until the script run that it starts has finished, or the last that it asks for."""
         await self.socket.send(message.SerializeToString())
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while (answer := await self.next()).WhichOneof("type") != "script_finished":
+            while (answer := await self.next()).script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN or (
+                answer.WhichOneof("type") != "script_finished"
+            ):
                 self.read(answer)
                 if answer.WhichOneof("type") == "delta" and answer.delta.WhichOneof("type") == "new_element":
                     self.element(answer.delta.new_element, answer.delta.fragment_id)

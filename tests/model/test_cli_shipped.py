@@ -26,6 +26,8 @@ UNMASKED = "adjective-swap-unmasked"  # shipped to show what goes wrong
 TRANSLATORS = tuple(name for name in SHIPPED if name.startswith("multi30k"))
 CORPUS = CHECKPOINTS.parents[1] / "shared" / "multi30k"
 WHERE = ["--checkpoints", str(CHECKPOINTS)]
+MANY = {*TRANSLATORS, "dates", "reverse-decoder", "reverse-lstm"}  # sentences to translate
+NIGHTLY = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -51,7 +53,7 @@ def test_each_is_small_whole_and_says_where_it_comes_from(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=NIGHTLY if name in MANY else ()) for name in SHIPPED])
 def test_the_card_has_the_numbers_that_evaluate_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     config = read_json(CHECKPOINTS / name / "config.json")
     if name in TRANSLATORS and not CORPUS.is_dir():

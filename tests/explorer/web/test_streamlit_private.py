@@ -12,8 +12,7 @@ import pytest
 from streamlit.runtime import Runtime
 
 from explorer.web import streamlit_private
-from tests import loop
-from tests.benchmarks import freed
+from tests import loop, uploader
 from tests.benchmarks.load import megabytes
 from tests.browser import serve
 from tests.paths import ROOT
@@ -81,11 +80,11 @@ def test_a_session_whose_browser_has_left_for_good_is_ended(monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_uploads_of_sessions_that_have_ended_are_freed() -> None:
-    content = freed.upload_of(freed.FULL_SIZE, constant=False)
+    content = uploader.upload_of(uploader.FULL_SIZE)
     with serve({"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "2"}) as server:
-        loop.run(freed.warm_up(server))
+        loop.run(uploader.warm_up(server))
         before = megabytes(server)
-        full, after = loop.run(freed.uploads(server, content, sessions=2, wait=5.0))
+        full, after = loop.run(uploader.uploads(server, content, sessions=2, wait=5.0))
     assert full - before > 2 * len(content) / 1e6
     assert after - before < 0.6 * (full - before)
 
