@@ -86,6 +86,8 @@ def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(
 
 def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
     own = words.translate("I read red books", GREEDY)
+    assert own.path[-1] != EOS
+    assert "The model did not end the sentence within 6 tokens" in own.notes[-1]
     other = int(own.trace.top_ids[1][3])
     forked = words.translate("I read red books", GREEDY, prefix=(own.path[0], other))
     assert forked.path[:2] == (own.path[0], other)
