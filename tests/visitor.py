@@ -103,7 +103,7 @@ class Visitor(Connection):
     _at: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    async def arrive(cls, port: int, query: str) -> Visitor:
+    async def arrive(cls, port: int, query: str) -> Self:
         """Open the page, with `query` after the question mark of its address."""
         visitor = await cls.to(port, query=query)
         await visitor._run(BackMsg())
