@@ -84,12 +84,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Files with slow tests come first, so that no process is left with a long one at the end; browser files alternate.
+    """Files with slow tests come first, then pages, so that no process ends with a long one; browser files alternate.
 
     Browser tests mostly wait. Alternating them with others leaves CPU time for the browsers and servers.
     """
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
-    files.sort(key=lambda file: not any(item.get_closest_marker("slow") for item in file))
+    files.sort(
+        key=lambda file: (not any(item.get_closest_marker("slow") for item in file), "pages" not in file[0].path.parts)
+    )
     browser = [file for file in files if "e2e" in file[0].path.parts]
     others = [file for file in files if "e2e" not in file[0].path.parts]
     return list(chain.from_iterable(chain.from_iterable(zip_longest(browser, others, fillvalue=()))))
