@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from tests import harness, lines, quick
+from tests import harness, quick
 
 if TYPE_CHECKING:
     from model.data.task import Splits, Task
-
-_LINES = lines.start()
 
 # Runs that tests start would otherwise have lower priority than the tests of other processes.
 os.environ.setdefault("HEADLIGHT_NICE", "0")
@@ -41,14 +39,13 @@ hypothesis.settings.load_profile("headlight")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="the whole suite, including the tests marked slow")
+    parser.addoption("--nightly", action="store_true", help="the same, including those marked nightly")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if _LINES is not None:
-        config.pluginmanager.register(_LINES)
-    if _is_whole(config) and not config.option.slow and not config.option.markexpr:
-        config.option.markexpr = "not slow"
+    if _is_whole(config) and not (config.option.nightly or config.option.markexpr):
+        config.option.markexpr = "not nightly" if config.option.slow else "not nightly and not slow"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -87,12 +84,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Files with slow tests come first, so that no process is left with a long one at the end; browser files alternate.
+    """Files with slow tests come first, then pages, so that no process ends with a long one; browser files alternate.
 
     Browser tests mostly wait. Alternating them with others leaves CPU time for the browsers and servers.
     """
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
-    files.sort(key=lambda file: not any(item.get_closest_marker("slow") for item in file))
+    files.sort(
+        key=lambda file: (not any(item.get_closest_marker("slow") for item in file), "pages" not in file[0].path.parts)
+    )
     browser = [file for file in files if "e2e" in file[0].path.parts]
     others = [file for file in files if "e2e" not in file[0].path.parts]
     return list(chain.from_iterable(chain.from_iterable(zip_longest(browser, others, fillvalue=()))))

@@ -112,6 +112,7 @@ def test_the_devcontainer_installs_as_the_readme_says() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="these are commands for a POSIX shell")
 def test_the_commands_of_the_image(tmp_path: Path) -> None:
     """Each RUN line, the server and its health check, with folders of the image moved into a temporary one.

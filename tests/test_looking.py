@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.asyncio.client import ClientConnection, connect
 
 from explorer.web.faults import FAULT
 from model.data import TASKS
@@ -26,6 +25,7 @@ from tests.browser import Server, progress, serve
 from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS
 from tests.test_model_gateway import VISITS
+from tests.visitor import Connection
 
 RECORDER = """
 import os, socket, sys
@@ -54,10 +54,9 @@ MORE: dict[str, list[dict[str, str]]] = {"train": [{}], "runs": [{}], "experimen
 
 
 @dataclass
-class Looker:
+class Looker(Connection):
     """One tab that goes from page to page; `said` and `code` hold the notices and the code of the last run."""
 
-    socket: ClientConnection
     said: list[str] = field(default_factory=list)
     code: str = ""
     boxes: dict[str, list[str]] = field(default_factory=dict)  # the id of a selectbox → its options
@@ -75,23 +74,10 @@ class Looker:
             widget = run.widget_states.widgets.add()
             widget.id, widget.string_value = next(box for box in self.boxes if box.endswith(f"-{key}")), option
         self.said, self.code, self.elements = [], "", 0
-        await self.socket.send(message.SerializeToString())
-        again = True
-        while again:
-            answer = ForwardMsg()
-            answer.ParseFromString(await asyncio.wait_for(self.socket.recv(), 120))
-            what = answer.WhichOneof("type")
-            if what == "delta" and answer.delta.WhichOneof("type") == "new_element":
-                self._element(answer)
-            # After st.rerun(), the run of the whole page follows.
-            again = what != "script_finished" or answer.script_finished not in (
-                ForwardMsg.FINISHED_SUCCESSFULLY,
-                ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
-            )
+        await self.ask(message)
         progress()
 
-    def _element(self, answer: ForwardMsg) -> None:
-        element = answer.delta.new_element
+    def element(self, element: Any, fragment: str) -> None:
         what = element.WhichOneof("type")
         self.elements += 1
         if what == "exception":
@@ -103,7 +89,7 @@ class Looker:
         if what == "selectbox":
             self.boxes[element.selectbox.id] = list(element.selectbox.options)
         if what == "bidi_component":
-            self.fragments[element.bidi_component.component_name] = answer.delta.fragment_id
+            self.fragments[element.bidi_component.component_name] = fragment
 
 
 @contextmanager
@@ -118,41 +104,33 @@ def recorded(folder: Path, **environment: str) -> Iterator[tuple[Server, Path]]:
         yield server, calls
 
 
-def tab_of(port: int) -> connect:
-    """A connection as a browser's tab makes it."""
-    return connect(f"ws://localhost:{port}/_stcore/stream", max_size=None, subprotocols=["streamlit"])  # type: ignore[list-item]
-
-
 async def visit(port: int, visits: list[tuple[str, dict[str, str]]], *, may_train: bool) -> None:
     """One visitor to all of these pages, then to each task on Train; each draws something, and none meets a fault."""
-    async with tab_of(port) as socket:
-        looker = Looker(socket)
-        for page, query in visits:
-            await looker.go(page, query)
-            assert looker.elements > 3, (page, query)
-            assert FAULT not in looker.said, (page, query)
-        await looker.go("train", {})
-        boxes = [options for box, options in looker.boxes.items() if box.endswith("-train_task")]
-        if not may_train:
-            assert not boxes
-            return
-        (tasks,) = boxes
-        commands = set()
-        for task in tasks:
-            await looker.go("train", {}, train_task=task)
-            assert FAULT not in looker.said, task
-            commands.add(looker.code)
-        assert len(commands) == len(tasks) == len(TASKS) + 1
+    looker = await Looker.to(port)
+    for page, query in visits:
+        await looker.go(page, query)
+        assert looker.elements > 3, (page, query)
+        assert FAULT not in looker.said, (page, query)
+    await looker.go("train", {})
+    boxes = [options for box, options in looker.boxes.items() if box.endswith("-train_task")]
+    assert bool(boxes) == may_train
+    commands = set()
+    for task in boxes[0] if may_train else ():
+        await looker.go("train", {}, train_task=task)
+        assert FAULT not in looker.said, task
+        commands.add(looker.code)
+    assert len(commands) == (len(TASKS) + 1 if may_train else 0)
+    await looker.leave()
 
 
-def visits_of(models: tuple[str, ...], *, all_tabs: bool) -> list[tuple[str, dict[str, str]]]:
-    """Every tab with the first model, and all or those that differ with each of the others."""
-    found = []
-    for number, model in enumerate(models):
-        pages = VISITS | MORE if all_tabs or not number else BY_MODEL
-        for page, queries in pages.items():
-            found += [(page, {"model": model, "entry": model} | query) for query in queries]
-    return found
+def visits_of(models: tuple[str, ...]) -> list[tuple[str, dict[str, str]]]:
+    """Every tab with the first model, and those that differ with each of the others."""
+    return [
+        (page, {"model": model, "entry": model} | query)
+        for number, model in enumerate(models)
+        for page, queries in (BY_MODEL if number else VISITS | MORE).items()
+        for query in queries
+    ]
 
 
 def checkpoints_of(folder: Path) -> Path:
@@ -172,13 +150,13 @@ def checkpoints_of(folder: Path) -> Path:
     ],
 )
 def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str) -> None:
-    """Every tab with every model; with a corpus, all tabs of the first and what differs with others."""
+    """All tabs with the first model, and what differs with the others."""
     environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints_of(tmp_path)), "HEADLIGHT_VIEWER": viewing}
     environment |= {"HEADLIGHT_DATA": str(tmp_path / "corpus") if data else "", "HOME": str(tmp_path)}
     (tmp_path / "corpus").mkdir()
     order = ("multi30k-en-de", *SHIPPED)  # a model that reads the corpus comes first
     with recorded(tmp_path, **environment) as (server, calls):
-        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order)), all_tabs=not data), may_train=not viewing))
+        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order))), may_train=not viewing))
         assert "Traceback" not in server.output()
         lines = calls.read_text(encoding="utf-8").splitlines()
     assert any(line.startswith("here ") for line in lines), "the recorder recorded nothing"
@@ -192,20 +170,20 @@ def test_a_model_that_is_deleted_while_it_is_shown_gets_its_sentence_at_the_next
 
     async def click(port: int) -> None:
         query = {"model": "mine", "text": "abc"}
-        async with tab_of(port) as socket:
-            looker = Looker(socket)
-            for page, component in (("translate", "headlight_stepper"), ("attention", "headlight_heads")):
-                save_toy(checkpoints / "mine", "reverse")
-                await asyncio.sleep(1.1)  # the list of models is a second old at most
-                await looker.go(page, query)
-                assert not looker.said
-                fragment = looker.fragments[component]
-                shutil.rmtree(checkpoints / "mine")
-                await asyncio.sleep(1.1)
-                await looker.go(page, query, fragment)
-                assert any("There is no model" in said for said in looker.said), (page, looker.said)
-                await looker.go(page, {"model": "other", "text": "abc"})
-                assert not looker.said
+        looker = await Looker.to(port)
+        for page, component in (("translate", "headlight_stepper"), ("attention", "headlight_heads")):
+            save_toy(checkpoints / "mine", "reverse")
+            await asyncio.sleep(1.1)  # the list of models is a second old at most
+            await looker.go(page, query)
+            assert not looker.said
+            fragment = looker.fragments[component]
+            shutil.rmtree(checkpoints / "mine")
+            await asyncio.sleep(1.1)
+            await looker.go(page, query, fragment)
+            assert any("There is no model" in said for said in looker.said), (page, looker.said)
+            await looker.go(page, {"model": "other", "text": "abc"})
+            assert not looker.said
+        await looker.leave()
 
     with serve({"HEADLIGHT_CHECKPOINTS": str(checkpoints)}) as server:
         loop.run(click(server.port))

@@ -1,4 +1,4 @@
-"""Stored benchmark results and the table made from them."""
+"""Stored benchmark results and the page made from them."""
 
 from __future__ import annotations
 
@@ -27,20 +27,6 @@ def line(when: str, ours: float, other: float | None = 50.0, **more: Any) -> res
     return {**about, **row.to_dict(), "when": when, **more}
 
 
-def test_the_table_has_the_oldest_and_the_newest_figure() -> None:
-    """Lines may be in any order; peer and ratio belong to the newest."""
-    text = results.table(sorted([line("2026-02", 9.0), line("2026-01", 20.0)], key=lambda one: one["when"]))
-    row = next(found for found in text.splitlines() if found.startswith("| step"))
-    cells = [cell.strip() for cell in row.replace("\\|", "/").strip("|").split("|")]
-    assert cells == ["step", "a step", "20 ms", "9 ms", "a peer / by name: 50 ms", "0.18", "met: ≤ 10 ms"]
-    assert "- 2026-01, abc: `python -m tests.benchmarks step` (processor small, cores 2, load 0.5)" in text
-
-
-def test_a_single_figure_has_no_before_and_a_miss_is_said() -> None:
-    text = results.table([line("2026-01", 20.0, other=None)])
-    assert "| step | a step |  | 20 ms |  |  | **not met**: ≤ 10 ms |" in text
-
-
 def test_kept_lines_come_back_by_day(tmp_path: Path) -> None:
     lines = [line("2026-01-02T10:00", 1.0), line("2026-01-03T09:00", 2.0), line("2026-01-02T11:00", 3.0)]
     results.keep(lines[1:], tmp_path)
@@ -59,11 +45,6 @@ def test_growth_has_a_curve_for_ours_and_each_peer(tmp_path: Path) -> None:
     }
     results.draw(curves, tmp_path / "growth.svg")
     assert "<svg" in (tmp_path / "growth.svg").read_text(encoding="utf-8")
-
-
-@pytest.mark.skipif(not results.TABLE.exists(), reason="no results are kept yet")
-def test_results_md_is_what_the_kept_lines_say() -> None:
-    assert results.TABLE.read_text(encoding="utf-8") == results.table(results.read())
 
 
 def test_the_page_shows_the_slowest_of_the_newest_figures() -> None:

@@ -60,18 +60,19 @@ class Connection:
         await self.socket.close()
 
     async def ask(self, message: BackMsg) -> None:
-        """Send a request and read until the script run that it starts has finished."""
+        """Send a request and read until the script run that it starts has finished, or the last that it asks for."""
         await self.socket.send(message.SerializeToString())
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while (answer := await self.next()).WhichOneof("type") != "script_finished":
-                self.read(answer)
-                if answer.WhichOneof("type") == "delta" and answer.delta.WhichOneof("type") == "new_element":
-                    self.element(answer.delta.new_element, answer.delta.fragment_id)
+        while (answer := await self.next()).script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN or (
+            answer.WhichOneof("type") != "script_finished"
+        ):
+            self.read(answer)
+            if answer.WhichOneof("type") == "delta" and answer.delta.WhichOneof("type") == "new_element":
+                self.element(answer.delta.new_element, answer.delta.fragment_id)
 
     async def next(self) -> ForwardMsg:
-        """The next message of the server."""
+        """The next message of the server; a run that goes on, however slowly, is waited for."""
         message = ForwardMsg()
-        message.ParseFromString(await self.socket.recv())
+        message.ParseFromString(await asyncio.wait_for(self.socket.recv(), PATIENCE_SECONDS))
         return message
 
     def read(self, message: ForwardMsg) -> None:
@@ -101,7 +102,7 @@ class Visitor(Connection):
     _at: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    async def arrive(cls, port: int, query: str) -> Visitor:
+    async def arrive(cls, port: int, query: str) -> Self:
         """Open the page, with `query` after the question mark of its address."""
         visitor = await cls.to(port, query=query)
         await visitor._run(BackMsg())

@@ -53,9 +53,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)} (default: all)")
     kept = parser.add_mutually_exclusive_group()
-    kept.add_argument(
-        "--write", action="store_true", help="store the rows in results/, and renew RESULTS.md and docs/performance.md"
-    )
+    kept.add_argument("--write", action="store_true", help="store the rows in results/, and renew docs/performance.md")
     kept.add_argument(
         "--short", action="store_true", help="a few repetitions, to see whether it works: the figures mean nothing"
     )

@@ -1,8 +1,7 @@
 """The site, whose pages compute: what a visitor waits for on one core and on a quarter of one, beside the app; sizes.
 
-A web server that has only files and the browser share one core. For a quarter of it, the browser's processes are in a
-cgroup with a quota, or else are stopped three quarters of the time: the browser's own throttling leaves out workers.
-Needs Linux.
+A web server that has only files and the browser share one core. For a quarter of it, the browser is stopped three
+quarters of the time: its own throttling leaves out workers. Needs Linux.
 """
 
 from __future__ import annotations
@@ -37,9 +36,8 @@ from tests.browser import FLAGS, SCREEN, find_chromium, free_port, serve, settle
 
 MODEL, OTHER = "multi30k-en-de", "dates"
 N_VISITS, N_SENTENCES, N_FORKS, WARM_UP = 5, 12, 9, 3
-QUARTER, PERIOD = 0.25, 0.02  # seconds
+QUARTER, PERIOD = 0.25, 0.1  # seconds
 REST_MS = 1000  # in which memory is given back
-CGROUP = Path("/sys/fs/cgroup/cpu")
 
 WHERE = ("through the deep snow", "across the green field", "along the sandy beach", "down the busy street")
 WHO = ("A brown dog", "A young man", "An old woman", "A little girl", "A tall boy", "The black horse")
@@ -89,7 +87,6 @@ class Core:
     site: Path  # the folder that the server has
     log: Path  # of the web server
     first: Path  # has the id of the browser's first process
-    group: Path | None  # the cgroup of its processes
 
     def asked(self) -> list[str]:
         """The addresses of the files that the server was asked for, in order."""
@@ -105,24 +102,17 @@ class Core:
         """Hold the browser to a share of the core inside the block."""
         ended = Event()
         thread = Thread(target=self._stop_and_continue, args=(share, ended))
-        if self.group:
-            (self.group / "cpu.cfs_period_us").write_text(f"{PERIOD * 1e6:.0f}")
-            (self.group / "cpu.cfs_quota_us").write_text(f"{share * PERIOD * 1e6:.0f}")
-        else:
-            thread.start()
+        thread.start()
         try:
             yield
         finally:
-            if self.group:
-                (self.group / "cpu.cfs_quota_us").write_text("-1")
-            else:
-                ended.set()
-                thread.join()
+            ended.set()
+            thread.join()
 
     def _stop_and_continue(self, share: float, ended: Event) -> None:
-        while not ended.wait(share * 5 * PERIOD):
+        while not ended.wait(share * PERIOD):
             processes = self.processes()
-            for sent, pause in ((signal.SIGSTOP, (1 - share) * 5 * PERIOD), (signal.SIGCONT, 0)):
+            for sent, pause in ((signal.SIGSTOP, (1 - share) * PERIOD), (signal.SIGCONT, 0)):
                 for process in processes:
                     if process.is_running():
                         process.send_signal(sent)
@@ -141,16 +131,9 @@ def core(folder: Path, site: Path) -> Iterator[Core]:
     if program is None:
         raise RuntimeError("no Chromium found; install it, or name it in HEADLIGHT_BROWSER")
     first, starter, log = folder / "first", folder / "browser", folder / "server.log"
-    group: Path | None = CGROUP / f"headlight-{os.getpid()}"
     with ExitStack() as stack:
-        try:
-            group.mkdir()
-            stack.callback(group.rmdir)
-        except OSError:
-            group = None
-        notes = [first, *([group / "cgroup.procs"] if group else [])]
-        lines = ["#!/bin/sh", *(f"echo $$ > {shlex.quote(str(note))}" for note in notes)]
-        starter.write_text("\n".join([*lines, f'exec {shlex.join([*pinned, program])} "$@"\n']))
+        lines = ["#!/bin/sh", f"echo $$ > {shlex.quote(str(first))}", f'exec {shlex.join([*pinned, program])} "$@"\n']
+        starter.write_text("\n".join(lines))
         starter.chmod(0o755)
         chromium = stack.enter_context(sync_playwright()).chromium
         browser = chromium.launch(executable_path=starter, args=list(FLAGS))
@@ -164,7 +147,7 @@ def core(folder: Path, site: Path) -> Iterator[Core]:
         url = f"http://localhost:{port}/"
         while not _answers(url):
             time.sleep(0.05)
-        yield Core(browser, url, site, log, first, group)
+        yield Core(browser, url, site, log, first)
 
 
 def _answers(url: str) -> bool:
@@ -339,8 +322,7 @@ def measure(lab: Lab) -> list[Row]:
             quarter = times(on, app.url, supply, *counts)
         at_once, in_use = memory(on, supply)
         everything, code = sizes(site)
-        how = "in a cgroup with a quota" if on.group else "stopped three quarters of the time"
-    held = f"the browser's processes {how}"
+    held = "the browser's processes stopped three quarters of the time"
 
     def row(measure: str, ours: list[float], most: float, slow: list[float], other: list[float] | None = None) -> Row:
         return Row(

@@ -56,6 +56,14 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
             "opening a file, to painted",
         ),
     ),
+    "A site whose pages compute, with no server": (
+        Entry("First visit: address to a translation on screen, one core", "live", "multi30k-en-de: a first visit, to"),
+        Entry("A new sentence of 12 words, one core", "live", "multi30k-en-de: twelve words", "one core"),
+        Entry("The same on a quarter of a core", "live", "multi30k-en-de: twelve words", "quarter of a core"),
+        Entry("Another word picked: click to screen", "live", "multi30k-en-de: a fork"),
+        Entry("Memory of the page and its worker", "live", "multi30k-en-de: memory"),
+        Entry("Program of the first screen, compressed", "live", "code of the first screen"),
+    ),
     "A class of 30": (
         Entry("A request, sent to answered (median)", "load", "30 visitors, no training"),
         Entry("The same beside a training run (median)", "load", "30 visitors, beside a training run"),

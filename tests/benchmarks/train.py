@@ -32,7 +32,7 @@ from tests.benchmarks.timing import median, seconds
 
 THREADS, N_UPDATES, N_WARM_UP = 2, 12, 2
 Batch = tuple[Tensor, Tensor, Tensor]
-PEER, NAIVE = "torch.nn.Transformer", "naive"
+PEER = "torch.nn.Transformer"
 VOCAB, N_PAIRS, MEAN_LENGTH, LONGEST = 6000, 6000, 13.7, 40  # lengths as in Multi30k's subwords
 
 MODEL = ModelConfig(
@@ -103,15 +103,6 @@ def padded_batch(corpus: Corpus, chosen: Sequence[int]) -> Batch:
     """Sources, decoder inputs and labels of these sentences, right-padded."""
     batch = collate(corpus.pairs, chosen)
     return batch.src, batch.tgt_in, batch.labels
-
-
-def naive_batch(corpus: Corpus, n_sentences: int, step: int) -> tuple[Batch, int]:
-    """Sentences drawn without regard to length, all padded to the longest of the corpus; and their tokens."""
-    chosen = np.random.default_rng(step).choice(len(corpus.lengths), n_sentences, replace=False).tolist()
-    width = max(max(pair) for pair in corpus.lengths)
-    batch = padded_batch(corpus, chosen)
-    src, tgt, labels = (F.pad(tensor, (0, width - tensor.size(1)), value=PAD) for tensor in batch)
-    return (src, tgt, labels), sum(sum(corpus.lengths[i]) for i in chosen)
 
 
 def random_corpus() -> Corpus:
@@ -194,11 +185,9 @@ def measure(lab: Lab) -> Iterator[Row]:
     peer = Peer().train()
     optimizer = torch.optim.Adam(peer.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
 
-    def works(batch: Batch, naive: Batch) -> dict[str, Callable[[], None]]:
-        return {name: trainer.update for name, trainer in trainers.items()} | {
-            PEER: lambda: peer_update(peer, optimizer, batch),
-            NAIVE: lambda: peer_update(peer, optimizer, naive),
-        }
+    def works(batch: Batch) -> dict[str, Callable[[], None]]:
+        ours = {name: trainer.update for name, trainer in trainers.items()}
+        return ours | {PEER: lambda: peer_update(peer, optimizer, batch)}
 
     yield from rows_of(take_turns(corpus, works, updates), "")
     if keep_memory():
@@ -206,18 +195,16 @@ def measure(lab: Lab) -> Iterator[Row]:
 
 
 def take_turns(
-    corpus: Corpus, works: Callable[[Batch, Batch], dict[str, Callable[[], None]]], updates: int
+    corpus: Corpus, works: Callable[[Batch], dict[str, Callable[[], None]]], updates: int
 ) -> dict[str, list[float]]:
     """Tokens per second of each work at each update, and the share of the matmul peak that one floating-point op makes.
 
-    `works` makes them from the update's batch and a naive one of as many sentences. The entries "flops" (per token)
-    and "peak" describe the same updates.
+    `works` makes them from the update's batch. The entries "flops" (per token) and "peak" describe the same updates.
     """
     found: dict[str, list[float]] = {"flops": [], "peak": []}
     for step, update in enumerate(corpus.updates(0)[: N_WARM_UP + updates]):
         [batch] = update.shares[0]
-        naive, naive_tokens = naive_batch(corpus, len(batch.indices), step)
-        now = works(padded_batch(corpus, batch.indices), naive)
+        now = works(padded_batch(corpus, batch.indices))
         order = list(now) if step % 2 else list(reversed(now))
         times = {name: seconds(now[name]) for name in order}
         if step < N_WARM_UP:
@@ -225,15 +212,15 @@ def take_turns(
         found["peak"].append(matmul_peak())
         found["flops"].append(flops_of([corpus.lengths[i] for i in batch.indices]) / update.tokens)
         for name, time in times.items():
-            found.setdefault(name, []).append((naive_tokens if name == NAIVE else update.tokens) / time)
+            found.setdefault(name, []).append(update.tokens / time)
     return found
 
 
 def rows_of(found: dict[str, list[float]], memory: str) -> Iterator[Row]:
-    """A row for each of our trainers beside the plain loop, and one beside the naive one."""
+    """A row for each of our trainers beside the plain loop."""
     peak = max(found["peak"])
     sizes = f"training, d_model 128, 4+4 layers, vocabulary {VOCAB}, 4096 tokens a batch, 2 threads"
-    ours = {name: median(speeds) for name, speeds in found.items() if name not in ("flops", "peak", PEER, NAIVE)}
+    ours = {name: median(speeds) for name, speeds in found.items() if name not in ("flops", "peak", PEER)}
     for name, speed in ours.items():
         asked = 3 if "bf16" in name else 2.7
         yield Row(
@@ -249,6 +236,3 @@ def rows_of(found: dict[str, list[float]], memory: str) -> Iterator[Row]:
                 f"({peak / 1e9:.0f} GFLOP/s); median of {len(found[PEER])} updates, source and target tokens counted"
             ),
         )
-    name, speed = max(ours.items(), key=lambda item: item[1])
-    naive = f"the same loop with as many sentences in any order, padded to the longest of all{memory}"
-    yield Row(f"{sizes}, {name}", speed, "tokens/s", median(found[NAIVE]), naive)

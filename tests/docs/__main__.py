@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tests.docs.drawing import ARCHITECTURE, architecture
 from tests.docs.generated import documents, renewed
 
 
@@ -15,7 +14,6 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.docs", description="Renew the documentation.")
     parser.add_argument("--pictures", action="store_true", help="take the pictures of the app again, in a browser")
     options = parser.parse_args(arguments)
-    ARCHITECTURE.write_text(architecture(), encoding="utf-8")
     for path in documents():
         text = path.read_text(encoding="utf-8")
         if (new := renewed(text)) != text:

@@ -12,7 +12,6 @@ import yaml
 from PIL import Image
 
 from tests.docs import markdown
-from tests.docs.drawing import ARCHITECTURE, architecture
 from tests.docs.generated import PARTS, documents, renewed
 from tests.docs.pictures import MOVING
 from tests.paths import ROOT
@@ -68,10 +67,6 @@ def test_generated_parts_are_up_to_date(path: Path) -> None:
 def test_every_generated_part_is_in_a_document() -> None:
     named = re.findall(r"<!-- generated: (.+?) -->", "".join(map(text_of, DOCUMENTS)))
     assert sorted(named) == sorted(PARTS)
-
-
-def test_the_drawing_is_up_to_date() -> None:
-    assert text_of(ARCHITECTURE) == architecture(), "renew it: python -m tests.docs"
 
 
 def test_the_readme_is_short() -> None:

@@ -21,18 +21,11 @@ from tests.paths import ROOT
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("address", "text"),
-    [
-        ("/?model=adjective-swap&text=We+eat+green+apples", "nous mangeons pommes vert"),
-        ("/probe?model=reverse&text=headlight&edit=cross.1.1.zero~cross.1.2.zero", "The translation changes."),
-    ],
-)
-def test_a_deep_link_as_the_very_first_request(page: Page, address: str, text: str) -> None:
+def test_a_deep_link_as_the_very_first_request(page: Page) -> None:
     """Streamlit knows of st.navigation only after app.py ran once: the page must not run without its frame."""
     with serve() as server:
-        page.goto(server.url + address)
-        expect(page.get_by_text(text).first).to_be_visible()
+        page.goto(f"{server.url}/probe?model=reverse&text=headlight&edit=cross.1.1.zero~cross.1.2.zero")
+        expect(page.get_by_text("The translation changes.").first).to_be_visible()
         settle(page)
         assert page.locator('[data-testid="stSidebar"]').is_visible()
         assert page.locator('[data-testid="stException"]').count() == 0
@@ -46,7 +39,7 @@ from explorer.web import frame as shell
 
 st.set_page_config(menu_items={"About": "A small app."})
 home = st.Page(lambda: st.write("home"), url_path="home", default=True)
-page = st.navigation([home, st.Page("pages/part.py", url_path="part")])
+page = st.navigation([home, *(st.Page(f"pages/{name}.py", url_path=name) for name in ("slow", "live"))])
 shell.style()
 shell.enter_shell()
 page.run()
@@ -94,38 +87,25 @@ new MutationObserver(() => {
 """
 
 
-@pytest.fixture
-def small_app(tmp_path: Path) -> Callable[[str], str]:
-    """`small_app(code)`: write an app of one page inside our frame; returns the path of its app.py."""
-
-    def write(code: str) -> str:
-        for name, content in (("pages/part.py", code), ("app.py", SMALL_APP)):
-            path = tmp_path / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(content, encoding="utf-8")
-        shutil.copytree(ROOT / "explorer", tmp_path / "explorer")
-        return str(tmp_path / "app.py")
-
-    return write
-
-
 @pytest.mark.slow
-def test_a_click_during_the_first_run_is_not_lost(page: Page, small_app: Callable) -> None:
-    """The first run of a fresh server, started by a link, ends differently from all others."""
-    with serve(app=small_app(SLOW_PAGE)) as server:
-        page.goto(f"{server.url}/part")
+def test_no_click_is_lost_and_the_running_indicator_does_not_flicker(new_page: Page, tmp_path: Path) -> None:
+    """An app of two pages inside our frame, of which a link to the first starts a fresh server.
+
+    That run ends differently from all others, and a click during it counts. A page that polls every second would show
+    the indicator every second; a run that takes long still shows it.
+    """
+    (tmp_path / "pages").mkdir()
+    for name, content in (("app", SMALL_APP), ("pages/slow", SLOW_PAGE), ("pages/live", LIVE_PAGE)):
+        (tmp_path / f"{name}.py").write_text(content, encoding="utf-8")
+    shutil.copytree(ROOT / "explorer", tmp_path / "explorer")
+    page = new_page
+    with serve(app=str(tmp_path / "app.py")) as server:
+        page.goto(f"{server.url}/slow")
         page.get_by_role("button", name="Count").click()
         page.get_by_text("clicked 1 times").wait_for()
         assert "Traceback" not in server.output()
-
-
-@pytest.mark.slow
-def test_the_running_indicator_does_not_flicker(new_page: Page, small_app: Callable) -> None:
-    """A page that polls every second would show it every second; a run that takes long still shows it."""
-    page = new_page
-    page.add_init_script(NOTE_THE_SIGN)
-    with serve(app=small_app(LIVE_PAGE)) as server:
-        page.goto(f"{server.url}/part")
+        page.add_init_script(NOTE_THE_SIGN)
+        page.goto(f"{server.url}/live")
         page.wait_for_function("() => window.signs.filter(sign => sign === 'hidden').length >= 3")
         assert "visible" not in page.evaluate("window.signs")
         page.get_by_role("button", name="Work").click()
@@ -174,8 +154,8 @@ ATTACK = """async (host) => {
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}, {"STREAMLIT_BROWSER_SERVER_ADDRESS": REBOUND}],
-    ids=["alone", "class", "named"],
+    [{"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}, {"STREAMLIT_BROWSER_SERVER_ADDRESS": REBOUND}],
+    ids=["class", "named"],
 )
 def test_a_name_that_was_turned_to_this_machine_reaches_nothing(browser: Browser, options: dict[str, str]) -> None:
     """DNS rebinding: to the browser, a foreign site's page and the server have the same host and port.

@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -57,24 +56,6 @@ def test_a_line_that_cannot_be_read_is_answered_with_an_empty_line(
     long, wrong = printed.err.splitlines()
     assert long.startswith(f"the sentence that begins with '{'f' * 40}' has 3000 tokens")
     assert wrong == "line 3 of standard input is not UTF-8 text."
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (FileExistsError(17, "File exists", "/a/file"), "/a/file cannot be read or written: File exists."),
-        (PermissionError(13, "Permission denied", "/a"), "/a cannot be read or written: Permission denied."),
-        (OSError(5, "Input/output error"), "a file cannot be read or written: Input/output error."),
-        (OSError(28, "No space left on device"), "a file cannot be written: the disk is full, or your share of it."),
-    ],
-)
-def test_an_error_of_the_file_system_is_a_sentence(
-    error: OSError, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def command(arguments: Sequence[str]) -> int:
-        raise error
-
-    assert failure(command, [], capsys).startswith(said)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")

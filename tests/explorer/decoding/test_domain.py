@@ -101,6 +101,7 @@ def test_confidence_is_the_geometric_mean_of_the_likeliest_in_the_answer(name: s
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name.startswith("multi30k")])
 def test_nearly_all_validation_sentences_are_above_the_usual_confidence(name: str) -> None:
     if not CORPUS.is_dir():

@@ -73,11 +73,3 @@ def test_the_tree_names_every_path_where_it_ends(reverse: Translator, own: Trans
     assert {branch.path for branch in branches_of(own.beam, label)} <= {node.path for node in tree.nodes}
     probabilities = [tree[own.path[:end]].probability for end in range(1, len(own.path) + 1)]
     assert probabilities == pytest.approx(own.trace.probabilities.tolist(), rel=1e-4)
-
-
-def test_a_tree_without_a_search_has_only_whole_paths(reverse: Translator, own: Translation) -> None:
-    translation, _ = forked(reverse, own, 2)
-    tree = tree_of(own, translation, [translation], None, reverse.loaded.target.label)
-    ends = {own.path, translation.path}
-    assert {node.path for node in tree.nodes} == {path[:end] for path in ends for end in range(len(path) + 1)}
-    assert tree[translation.path].names == ("on screen", "path 1 you chose")

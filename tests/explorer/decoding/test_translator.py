@@ -9,8 +9,6 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import torch
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from explorer.decoding import translator as module
 from explorer.decoding.translator import InputError, Translator
@@ -52,17 +50,6 @@ def test_no_text_and_a_path_of_another_model_get_a_message(
         words.translate(text, GREEDY, prefix=prefix)
 
 
-def test_rows_are_labelled_with_what_they_read_and_predict(words: Translator) -> None:
-    shown = words.translate("I read red books", GREEDY)
-    trace = shown.trace
-    assert trace.src_tokens == ("i", "read", "red", "books", "<eos>")
-    assert trace.read_tokens[0] == "<sos>"
-    assert trace.read_tokens[1:] == trace.predicted_tokens[:-1]
-    assert trace.encoder.shape == (1, 2, 5, 5)
-    assert trace.cross.shape == (2, 4, len(shown.path), 5)
-    assert shown.notes[-1].startswith("The model did not end") == (shown.path[-1] != EOS)
-
-
 def test_unknown_words_are_named(words: Translator) -> None:
     some = words.translate("I read purple books", GREEDY)
     assert some.source.unknown == (False, False, True, False)
@@ -99,6 +86,8 @@ def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(
 
 def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
     own = words.translate("I read red books", GREEDY)
+    assert own.path[-1] != EOS
+    assert "The model did not end the sentence within 6 tokens" in own.notes[-1]
     other = int(own.trace.top_ids[1][3])
     forked = words.translate("I read red books", GREEDY, prefix=(own.path[0], other))
     assert forked.path[:2] == (own.path[0], other)
@@ -106,39 +95,6 @@ def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
     np.testing.assert_array_equal(forked.trace.cross[:, :, 0], own.trace.cross[:, :, 0])
     again = words.translate("I read red books", DecodeConfig(), prefix=forked.path)
     assert again.path[: len(forked.path)] == forked.path
-
-
-def test_the_same_seed_draws_the_same_sentence(words: Translator) -> None:
-    paths = [words.translate("I read", DecodeConfig(method="sample", seed=s, max_length=6)).path for s in (1, 1, 2)]
-    assert paths[0] == paths[1] != paths[2]
-
-
-@given(st.text(min_size=1, max_size=80))
-@example("🏳️‍🌈 👨‍👩‍👧")
-@example("مرحبا بالعالم")
-@example("你好世界")
-@example("</script><img src=x onerror=alert(1)>")
-@example("\x00\x07\x1b[31m")
-@example("\ud800")
-@example("e\u0301" * 10)
-def test_any_text_is_translated_and_any_target_forced_or_refused_with_a_message(
-    words: Translator, letters: Translator, text: str
-) -> None:
-    for model in (words, letters):
-        for translate, tokenizer in (
-            (lambda model=model: model.translate(text, GREEDY), model.loaded.source),
-            (lambda model=model: model.force("abc", text), model.loaded.target),
-        ):
-            try:
-                trace = translate().trace
-            except InputError:
-                assert not tokenizer.encode(text).ids or not text.strip()
-                continue
-            assert trace.src_tokens[-1] == "<eos>"
-            assert all(trace.src_tokens)
-            assert np.isfinite(trace.probabilities).all()
-            for weights in (trace.encoder, trace.decoder, trace.cross):
-                np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5)
 
 
 def test_a_typed_target_is_forced_with_its_probabilities(words: Translator) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import random
 import signal
 import time
 from collections.abc import Callable
@@ -19,7 +20,6 @@ from explorer.runs.lifecycle import Runs
 from explorer.runs.uploads import store
 from model.checkpoint import load_model
 from model.folder import list_models, read_json, write_json
-from tests.chance import chance
 from tests.explorer.toy_runs import save_run
 
 UPLOAD = ("pairs.tsv", b"a\tb\n" * 200_000)
@@ -58,7 +58,7 @@ def test_a_file_an_import_and_an_upload_are_whole_whenever_their_writer_is_kille
         (lambda: import_zip(io.BytesIO(content), checkpoints, f"take-{next(count)}"), 0.02, 0.3),
         (lambda: store(*UPLOAD, tmp_path / "uploads").unlink(), 0.005, 0.05),
     ):
-        killed_while(work, chance("a kill", number, most).uniform(least, most))
+        killed_while(work, random.Random(f"{number} {most}").uniform(least, most))
     assert set(read_json(path)["text"]) == {"x"}
     for summary in list_models(checkpoints):
         assert summary["error"] is None

@@ -35,8 +35,8 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
 
 def start(runs: Runs, name: str, max_steps: int) -> None:
     settings = {**TINY, "max_steps": max_steps, "eval_every": max_steps, "save_every": max_steps, "log_every": 1}
-    changes = tuple((key, str(value)) for key, value in settings.items())
-    order = TrainingOrder(name, "reverse", "tiny", changes, device="cpu", precision="fp32")
+    changes = (("tokenizer", "whitespace"), *((key, str(value)) for key, value in settings.items()))
+    order = TrainingOrder(name, "adjective-swap", "tiny", changes, device="cpu", precision="fp32")
     runs.start(name, order.command(runs.checkpoints))
 
 

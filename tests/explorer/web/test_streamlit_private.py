@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import os
 import platform
+import urllib.request
+import uuid
 from types import SimpleNamespace
 
 import psutil
 import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import Runtime
 
 from explorer.web import streamlit_private
 from tests import loop
-from tests.benchmarks import freed
 from tests.benchmarks.load import megabytes
-from tests.browser import serve
+from tests.browser import Server, serve
 from tests.paths import ROOT
+from tests.visitor import Visitor
 
 HOME = "explorer/web/streamlit_private.py"
 INSIDES = ("streamlit.runtime", "streamlit.web", "streamlit.proto", "streamlit.elements")
@@ -79,14 +83,46 @@ def test_a_session_whose_browser_has_left_for_good_is_ended(monkeypatch: pytest.
     assert callable(Runtime.close_session)
 
 
+class Uploader(Visitor):
+    """A visitor who uploads a file."""
+
+    session = ""
+
+    def read(self, message: ForwardMsg) -> None:
+        super().read(message)
+        if message.WhichOneof("type") == "new_session":
+            self.session = message.new_session.initialize.session_id or self.session
+
+    def upload(self, content: bytes) -> None:
+        url = f"http://localhost:{self.port}/_stcore"
+        with urllib.request.urlopen(f"{url}/health") as answer:
+            cookie = (answer.headers["set-cookie"] or "").partition(";")[0]
+        head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="large.npz"\r\n\r\n'
+        headers = {"Content-Type": "multipart/form-data; boundary=edge", "Cookie": cookie}
+        headers["X-Xsrftoken"] = cookie.partition("=")[2]
+        address, body = f"{url}/upload_file/{self.session}/{uuid.uuid4()}", head + content + b"\r\n--edge--\r\n"
+        urllib.request.urlopen(urllib.request.Request(address, body, headers, method="PUT")).close()
+
+
+async def used(server: Server, contents: list[bytes]) -> tuple[float, float]:
+    """Megabytes with a tab for each of these files, and after all tabs were closed and their sessions have expired."""
+    visitors = [await Uploader.arrive(server.port, "model=reverse&text=abc") for _ in contents]
+    for visitor, content in zip(visitors, contents, strict=True):
+        await asyncio.to_thread(visitor.upload, content)
+    full = megabytes(server)
+    for visitor in visitors:
+        await visitor.leave()
+    await asyncio.sleep(6)
+    return full, megabytes(server)
+
+
 @pytest.mark.slow
 def test_uploads_of_sessions_that_have_ended_are_freed() -> None:
-    content = freed.upload_of(freed.FULL_SIZE, constant=False)
+    size = 40_000_000
     with serve({"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "2"}) as server:
-        loop.run(freed.warm_up(server))
-        before = megabytes(server)
-        full, after = loop.run(freed.uploads(server, content, sessions=2, wait=5.0))
-    assert full - before > 2 * len(content) / 1e6
+        _, before = loop.run(used(server, [b"x"]))
+        full, after = loop.run(used(server, [os.urandom(size) for _ in range(2)]))
+    assert full - before > 2 * size / 1e6
     assert after - before < 0.6 * (full - before)
 
 

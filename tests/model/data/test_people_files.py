@@ -67,11 +67,6 @@ def test_text_files_are_read_as_pasted_lines(tmp_path: Path, line: str) -> None:
         read(saved(tmp_path, "b.txt", "one\ntwo\nthree\n"))
 
 
-def test_a_german_heading_is_recognised(tmp_path: Path) -> None:
-    rows = "Wort,Mehrzahl\n" + "".join(f"Haus{n},Häuser{n}\n" for n in "abcdef")
-    assert len(read(saved(tmp_path, "a.csv", rows))) == 6
-
-
 # Spreadsheets
 
 

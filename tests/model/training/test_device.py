@@ -74,11 +74,11 @@ def test_a_thread_for_so_many_operations_of_a_batch(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 def test_the_same_command_gives_the_same_weights_whatever_else_runs(tmp_path: Path) -> None:
-    """Twice on a machine left alone, as far as the tests leave it alone, and twice beside a process on each core."""
+    """On a machine left alone, as far as the tests leave it alone, and beside a process on each core."""
     sizes = ["d_model=64", "d_ff=128", "max_steps=6", "eval_every=3", "eval_sentences=4", "snapshots=0", "dropout=0.1"]
     weights, runtimes = [], []
-    for number in range(4):
-        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)] if number > 1 else []
+    for number in range(2):
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * number)]
         try:
             command = [*pairs_file(tmp_path), "--name", f"run{number}", "--checkpoints", str(tmp_path)]
             command += ["--device", "cpu", "--set", *sizes, "tokenizer=characters"]
@@ -92,7 +92,7 @@ def test_the_same_command_gives_the_same_weights_whatever_else_runs(tmp_path: Pa
         weights.append((tmp_path / f"run{number}" / WEIGHTS).read_bytes())
         runtimes.append(read_config(tmp_path / f"run{number}")["runtime"])
     assert len(set(weights)) == 1
-    assert all(runtime == runtimes[0] for runtime in runtimes)
+    assert runtimes[0] == runtimes[1]
     card = (tmp_path / "run0" / "README.md").read_text(encoding="utf-8")
     runtime = runtimes[0]
     assert f"--device cpu --precision {runtime['precision']} --threads {runtime['threads']} " in card

@@ -14,7 +14,7 @@ import safetensors.torch
 import torch
 
 from model.checkpoint import load_model
-from model.folder import METRICS, STATUS, WEIGHTS, read_json
+from model.folder import METRICS, STATUS, read_json
 from model.training.distributed import World
 from model.training.runfolder import read_metrics
 from tests.forked import Forked
@@ -93,20 +93,11 @@ def test_processes_share_tensors_and_stop_at_the_same_batch(shared: list[dict[st
         assert result["stop.questions"].tolist() == [1, 3, 5, 6]
 
 
-def test_the_command_runs_under_torchrun_and_gives_the_same_weights_beside_other_work(tmp_path: Path) -> None:
-    """Twice the same command: once on a machine left alone, and once beside a busy process on each of two cores."""
+def test_the_command_runs_under_torchrun(tmp_path: Path) -> None:
     settings = [*SMALL, "n_encoder_layers=1", "n_decoder_layers=1", "tokenizer=whitespace", "max_tokens=64"]
     settings += ["max_steps=6", "eval_every=3", "save_every=3", "average_checkpoints=2", "dropout=0.1"]
     command = [*pairs_file(tmp_path), "--checkpoints", str(tmp_path), "--precision", "fp32", "--set", *settings]
     torchrun("-m", "model.train", "--name", "two", *command)
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
-    try:
-        torchrun("-m", "model.train", "--name", "again", *command)
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
-    assert (tmp_path / "two" / WEIGHTS).read_bytes() == (tmp_path / "again" / WEIGHTS).read_bytes()
     status = read_json(tmp_path / "two" / STATUS)
     assert (status["state"], status["step"]) == ("finished", 6)
     assert [line["step"] for line in read_metrics(tmp_path / "two" / METRICS)] == [2, 3, 4, 6, 6]

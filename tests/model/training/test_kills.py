@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import time
 from functools import partial
@@ -13,7 +14,6 @@ import pytest
 from model.checkpoint import load_model
 from model.folder import CONFIG, STATUS, TOKENIZER, WEIGHTS, list_models, read_json
 from model.training.runfolder import read_metrics
-from tests.chance import chance
 from tests.model.engine import run, string_setup
 from tests.model.training.test_resume import assert_same_run
 
@@ -53,7 +53,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
 def test_killed_at_a_random_moment(tmp_path: Path, whole: tuple[Path, float], number: int) -> None:
     """One kill in each twentieth of a run, so that preparation, training and scoring are all covered."""
     folder, seconds = tmp_path / "run", whole[1]
-    moment = (number + chance("kills", number).random()) / KILLS * seconds
+    moment = (number + random.Random(number).random()) / KILLS * seconds
     trained_apart(tmp_path, moment)
     if not (folder / CONFIG).exists():
         # Killed before there was a run: nothing is listed, and the same command starts it.
