@@ -67,7 +67,7 @@ def padded_batch(
     return (theirs[0], theirs[1]), (ours[0], ours[1])
 
 
-def assert_computes_the_same(theirs: Any, ours: Transformer, batch: Batch, columns: Sequence[int]) -> None:
+def assert_computes_the_same(theirs: Any, ours: Transformer, batch: Batch, columns: list[int]) -> None:
     """Logits and the weights of all kinds agree within 1e-5 at every row that is no padding.
 
     `columns` are our ids in the order of theirs.
