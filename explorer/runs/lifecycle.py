@@ -81,8 +81,9 @@ class Entry:
 
     @property
     def date(self) -> float:
-        """When it last changed, in seconds since 1970."""
-        return max(float(self.summary.get("modified") or 0.0), self.status.updated if self.status else 0.0)
+        """When it last changed, in seconds since 1970; 0 if unknown: shipped files are as new as the installation."""
+        copied = 0.0 if self.bundled else float(self.summary.get("modified") or 0.0)
+        return max(copied, self.status.updated if self.status else 0.0)
 
 
 def _turn(status: RunStatus) -> tuple[bool, bool, float]:
@@ -146,7 +147,7 @@ class Runs:
 
     def _sort_key(self, entry: Entry) -> tuple[bool, bool, bool, float]:
         has_snapshots = entry.bundled and any((self.folder(entry.name) / SNAPSHOTS).glob("*.safetensors"))
-        return (not entry.busy, entry.bundled, not has_snapshots, 0.0 if entry.bundled else -entry.date)
+        return (not entry.busy, entry.bundled, not has_snapshots, -entry.date)
 
     def entry(self, name: str) -> Entry | None:
         """The entry of this name; None if there is none."""

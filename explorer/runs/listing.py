@@ -21,8 +21,8 @@ _YEAR_9999 = 253_370_000_000.0  # seconds since 1970
 
 
 VERDICTS: Mapping[Verdict, str] = {
-    "early": "too early to say",
-    "few": "too few pairs to say",
+    "early": "too early",
+    "few": "too few pairs",
     "learning": "still learning",
     "learned": "learned",
     "levelled": "levelled off",
@@ -56,8 +56,8 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
         "±": apart,
         "data": summary.get("own_file") or _task_title(summary.get("task")),
         "when": _moment(entry.date),
-        "took (min)": None if seconds is None else seconds / 60,
         "note": _first_line(entry.note),
+        "took (min)": None if seconds is None else seconds / 60,
         "held out": sentences if apart is not None else None,
         "parameters": summary.get("parameters"),
         "loss": scores.get("loss"),

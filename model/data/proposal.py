@@ -174,20 +174,20 @@ def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float)
     words, characters = kinds.get("words"), kinds["characters"]
     if words is not None and words.unspellable <= UNSPELLABLE and words.unread <= UNREAD:
         return "words", (
-            f"Whole words: the {words.tgt_vocab_size:,} tokens of the training answers spell "
-            f"{'every' if not words.unspellable else 'nearly every'} validation answer, and words are the easiest to "
+            f"Whole words, because the {words.tgt_vocab_size:,} tokens of the training answers spell "
+            f"{'every' if not words.unspellable else 'nearly every'} validation answer; they are also the easiest to "
             f"read in a picture of attention."
         )
     problem = "this language has no rules for words here" if words is None else _problem(words)
     if not sentences and mean_length <= SHORT and characters.longest <= LONGEST_CHARACTERS:
         return "characters", (
-            f"Single characters: {problem}, and these texts are short enough to be written letter by letter."
+            f"Single characters, because {problem}, and these texts are short enough to be written letter by letter."
         )
     if "subwords" in kinds:
         return "subwords", (
-            f"Pieces of words: {problem}; pieces can write any text in fewer tokens than characters need."
+            f"Pieces of words, because {problem}; pieces can write any text in fewer tokens than characters need."
         )
-    return "characters", f"Single characters: {problem}, and subwords need such rules, too."
+    return "characters", f"Single characters, because {problem}, and subwords need such rules, too."
 
 
 def _problem(words: TokenKind) -> str:

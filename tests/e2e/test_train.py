@@ -254,6 +254,10 @@ def test_the_pages_fit_the_screen(page: Page, server: Server) -> None:
     for address, sign in (("/train", "Start training"), ("/runs?entry=toy", "Watch heads form")):
         page.goto(server.url + address)
         page.get_by_text(sign).first.wait_for()
+        if address == "/train":
+            last = box_of(page.get_by_text("paper-base", exact=True))
+            edge = box_of(page.get_by_role("button", name="Start training"))
+            assert last["x"] + last["width"] < edge["x"] + edge["width"], "every preset can be seen"
         box = box_of(page.get_by_text(sign).first)
         assert box["y"] + box["height"] < 768
         assert page.evaluate("document.documentElement.scrollWidth") <= 1366

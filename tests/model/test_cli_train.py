@@ -117,7 +117,7 @@ def test_the_tokens_of_own_data_follow_from_them(tmp_path: Path, capsys: pytest.
     where = ["--checkpoints", str(tmp_path / "models")]
     own = ["--task", "files", "--name", "mine", "--data", str(data), *where]
     assert train.main([*own, "--valid-share", "0.2", "--set", *SMALL, "max_steps=2"]) == 0
-    assert "Single characters: every held-out answer has a word that never occurs" in capsys.readouterr().err
+    assert "Single characters, because every held-out answer has a word that never occurs" in capsys.readouterr().err
     config = read_json(tmp_path / "models" / "mine" / "config.json")
     assert (config["data"]["tokenizer"], config["model"]["positions"]) == ("characters", "rope")
     assert config["set"]["tokenizer"] == "characters", "the same tokens when it is trained again"

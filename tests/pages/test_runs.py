@@ -149,7 +149,7 @@ def test_a_damaged_note_concerns_itself_only(two: AppTest, checkpoints: Path) ->
     (folder / NOTE).write_text('{"text": 5}', encoding="utf-8")
     at = run(two)
     assert "mine/note.json" in words(at)
-    assert tables(at)[0].set_index("name").loc["mine", "verdict"] == "too few pairs to say"
+    assert tables(at)[0].set_index("name").loc["mine", "verdict"] == "too few pairs"
     with pytest.raises(CheckpointError, match=r"note\.json"):
         import_zip(io.BytesIO(export(folder).read_bytes()), checkpoints, "copy")
     note(at, "mended")

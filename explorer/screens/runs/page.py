@@ -29,6 +29,8 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 
 _MOST_ROWS = 8  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
+# With the longest title of a built-in task, the table fits a laptop's screen from the name to the moment.
+_PIXELS = {"name": 218, "verdict": 130, "data": 312}
 
 
 def draw() -> None:
@@ -46,7 +48,7 @@ def draw() -> None:
     if len(several) > 1:
         draw_several(runs, several)
     by_name = {entry.name: entry for entry in entries}
-    box, links = st.columns([1, 2], vertical_alignment="center")
+    box, links = st.columns([1, 1], vertical_alignment="center")
     with box:
         name = run_box(ENTRY, t("Run or model"), list(by_name))
     with outcome:
@@ -95,8 +97,7 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
         selection_mode="multi-row",
         on_select=partial(_open_marked, key, by_row),
         column_config={
-            "name": text(pinned=True),
-            "data": text(width="medium"),
+            **{name: text(width=pixels) for name, pixels in _PIXELS.items()},
             "right (%)": number(format="%.1f", help=t("Share of held-out sentences that are exactly right.")),
             "BLEU": number(format="%.1f", help=t("Where answers are sentences.")),
             "±": number(
@@ -106,7 +107,7 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
                     "from the number of sentences held out."
                 ),
             ),
-            "when": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+            "when": st.column_config.DatetimeColumn(format="D MMM HH:mm"),
             "took (min)": number(format="%.1f", help=t("Training without evaluations.")),
             "note": text(width="medium"),
             "parameters": number(format="compact"),

@@ -291,11 +291,10 @@ def _choose_files(checkpoints: Path) -> tuple[Path, ...]:
 def _one_table() -> Sequence[tuple[str, bytes]]:
     """Draw the file upload and the box to paste into; an uploaded file takes precedence."""
     file = st.file_uploader(
-        t("A file with a pair in each row: a table, spreadsheet, translation memory or message catalogue"),
+        t("A table, spreadsheet, translation memory or message catalogue"),
         type=list(TABLES),
         max_upload_size=upload_megabytes(),
         key="train_files_one",
-        label_visibility="collapsed",
     )
     if file is not None:
         return [(file.name, file.getvalue())]

@@ -56,7 +56,7 @@ def draw() -> None:
     """Draw the form for a new run, or the run that is being watched."""
     runs = Runs(runtime.CHECKPOINTS)
     states = {status.name: status for status in runs.statuses()}
-    title, box = st.columns([3, 1], vertical_alignment="center")
+    title, box = st.columns([3, 2], vertical_alignment="center")
     with box:
         name = run_box(RUN, t("Run"), [NEW, *states], lambda name: name or t("A new run"))
     watching = t("Watch it learn") if name in states and states[name].busy else t("How it learned")
@@ -76,7 +76,7 @@ def _draw_form(runs: Runs) -> None:
     made_pairs = MadePairs(runs.checkpoints)
     making = st.container()  # used if the panel that makes pairs is not on the page
     origin = st.container()
-    left, right = st.columns([6, 5], gap="large")
+    left, right = st.columns(2, gap="large")  # on a laptop, the right half shows every preset
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:

@@ -108,7 +108,6 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     """Draw state, progress, numbers and buttons, and one sentence on how the run is going."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(status.state, color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
-        st.markdown(f"**{plain(status.name)}**", width="stretch")
         _buttons(runs, status)
     st.progress(status.share, text=plain(progress(status)))
     draw_refused(_RUN)

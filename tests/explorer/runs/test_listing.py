@@ -22,6 +22,9 @@ def test_columns_without_a_value_are_left_out() -> None:
     assert first == {"name": "a", "right (%)": 25.0, "verdict": "untrained", "parameters": 5}
     assert second == {"name": "b", "right (%)": None, "verdict": "untrained", "parameters": None}
     assert rows([]) == []
+    own, shipped = rows([entry("a", modified=1000.0), entry(SHIPPED[0], modified=1000.0)])
+    assert own["when"], "and of a shipped model, a clone's files say when it was cloned"
+    assert shipped["when"] is None
     data = {"step": [20.0, 10.0, 10.0], "value": [0.5, 1.0, 2.00004], "curve": ["a", "a", "b"]}
     assert curve_rows(data) == [{"step": 10, "a": 1.0, "b": 2.0}, {"step": 20, "a": 0.5}]
 
@@ -51,7 +54,7 @@ def test_a_score_has_its_margin(results: object, exact: float | None, bleu: floa
         (entry("a", "queued"), "queued", ""),
         (entry("a", trained=True, modified=1000.0), "diverged", "Changed 3 days ago."),
         (entry("a", "finished"), "diverged", ""),
-        (entry(SHIPPED[0], trained=True), "diverged", "neither renamed nor deleted"),
+        (entry(SHIPPED[0], trained=True, modified=1000.0), "diverged", "neither renamed nor deleted"),
         (entry("a", error="no weights"), "cannot be opened", ""),
     ],
 )

@@ -54,12 +54,12 @@ def bart(*, generation: dict[str, Any] | None = None, **changes: Any) -> Any:
         "attn_implementation": "eager",
     }
     model = transformers.BartForConditionalGeneration(transformers.BartConfig(**(settings | changes)))
-    randomize(model)
+    randomize(model, end=7.0)
     never = [1, *range(model.config.vocab_size - _MADE_UP, model.config.vocab_size)]  # <pad>, and rows of no entry
     own = {"num_beams": 4, "max_length": 40, "length_penalty": 1.0, "renormalize_logits": True}
     for name, value in (own | {"bad_words_ids": [[i] for i in never]} | (generation or {})).items():
         setattr(model.generation_config, name, value)
-    return model.eval()
+    return model
 
 
 def save(

@@ -7,9 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from tests.model.importing.peer import TEXT, require
+from tests.model.importing.peer import TEXT, randomize, require
 
 END = "<|endoftext|>"
 _CLASSES = {
@@ -87,17 +85,8 @@ def model(family: str, *, seed: int = 0, **changes: Any) -> Any:
         settings |= {"word_embed_proj_dim": changes.get("hidden_size", 32)} if family == "opt" else {}
     config, kind = (getattr(transformers, name) for name in _CLASSES[family])
     peer = kind(config(**(settings | changes)))
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, parameter in peer.named_parameters():
-            is_norm = "norm" in name or "ln_" in name
-            scale = 0.3 if is_norm or name.endswith("bias") else 1.5 * parameter.shape[-1] ** -0.5
-            if family == "gpt_neo" and "q_proj" in name:  # it does not divide scores by √d_head
-                scale *= 0.3
-            parameter.copy_(scale * torch.randn(parameter.shape, generator=generator))
-            if is_norm and name.endswith("weight"):
-                parameter.add_(1.0)
-    return peer.eval()
+    # GPT-Neo does not divide scores by √d_head, so its queries are smaller.
+    return randomize(peer, seed, factor=lambda name: 0.3 if family == "gpt_neo" and "q_proj" in name else 1.0)
 
 
 def save(family: str, folder: Path, **changes: Any) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tests.model.importing.peer import TEXT, require
+from tests.model.importing.peer import TEXT, randomize, require
 
 LANGUAGES = {
     "m2m100": ("en", "de", "__en__", "__de__"),
@@ -84,21 +84,10 @@ def model(family: str, n_entries: int, *, untied: bool = False, seed: int = 0, *
     peer = kind(config(**(settings | changes)))
     if untied:
         peer.lm_head.weight = torch.nn.Parameter(peer.lm_head.weight.clone())
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, parameter in peer.named_parameters():
-            if "embed_positions" in name and not parameter.requires_grad:
-                continue
-            is_norm = "norm" in name
-            scale = 0.3 if is_norm or name.endswith("bias") else 1.5 * parameter.shape[-1] ** -0.5
-            if name.endswith("Attention.q.weight"):  # T5 does not divide scores by √d_head, so its queries are smaller
-                scale *= peer.config.d_kv**-0.5
-            parameter.copy_(scale * torch.randn(parameter.shape, generator=generator))
-            if is_norm and name.endswith("weight"):
-                parameter.add_(1.0)
-        if hasattr(peer, "final_logits_bias"):
-            peer.final_logits_bias.copy_(torch.randn(peer.final_logits_bias.shape, generator=generator))
-    return peer.eval()
+    # T5 does not divide scores by √d_head, so its queries are smaller.
+    return randomize(
+        peer, seed, factor=lambda name: peer.config.d_kv**-0.5 if name.endswith("Attention.q.weight") else 1.0
+    )
 
 
 def save(family: str, folder: Path, **changes: Any) -> Path:

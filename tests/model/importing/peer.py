@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.config import ATTENTION_KINDS, PAD
+from model.config import ATTENTION_KINDS, PAD, SOS, UNK
 from model.recording import AttentionRecorder
+from model.transformer import Transformer
 
 TEXT = {
     "en": [
@@ -42,8 +44,49 @@ def require(name: str) -> Any:
     return pytest.importorskip(name, reason=f"needs {name}: pip install -r tests/requirements.txt")
 
 
-def assert_weights_agree(recorder: AttentionRecorder, expected: Any, src: Tensor, tgt: Tensor) -> None:
-    """The recorded weights of all kinds are those of `transformers` within 1e-5, at every row that is no padding."""
+Lengths = Sequence[tuple[int, int]]  # of source and target
+Batch = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+def padded_batch(
+    lengths: Lengths, sides: Sequence[Mapping[int, int]], pads: Sequence[int], first: Sequence[int | None]
+) -> Batch:
+    """Random sources and targets, in their ids and in ours; `sides` are our ids by theirs, `first` begin each row."""
+    generator = torch.Generator().manual_seed(7)
+    theirs, ours = [], []
+    for n, (ids, pad, begin) in enumerate(zip(sides, pads, first, strict=True)):
+        ordinary = torch.tensor([i for i, own in ids.items() if own > UNK])
+        rows = torch.full((len(lengths), max(length[n] for length in lengths)), pad)
+        for row, length in zip(rows, lengths, strict=True):
+            row[: length[n]] = ordinary[torch.randint(len(ordinary), (length[n],), generator=generator)]
+        if begin is not None:
+            rows[:, 0] = begin
+        theirs.append(rows)
+        ours.append(torch.tensor([[ids[i] for i in row] for row in rows.tolist()]))
+    ours[1][:, 0] = SOS
+    return (theirs[0], theirs[1]), (ours[0], ours[1])
+
+
+def assert_computes_the_same(theirs: Any, ours: Transformer, batch: Batch, columns: list[int]) -> None:
+    """Logits and the weights of all kinds agree within 1e-5 at every row that is no padding.
+
+    `columns` are our ids in the order of theirs.
+    """
+    (their_src, their_tgt), (src, tgt) = batch
+    real = tgt != PAD
+    expected = theirs(
+        input_ids=their_src,
+        attention_mask=(src != PAD).long(),
+        decoder_input_ids=their_tgt,
+        decoder_attention_mask=real.long(),
+        output_attentions=True,
+    )
+    recorder = AttentionRecorder()
+    logits = ours(src, tgt, tap=recorder)[..., columns]
+    assert expected.logits.std() > 0.1, "a test at tiny scale would be blind"
+    largest = max(1.0, float(expected.logits.abs().max()))
+    torch.testing.assert_close(logits[real], expected.logits[real], rtol=0, atol=1e-5 * largest)
+    assert torch.equal(ours(src, tgt)[..., columns], logits), "recording changes nothing"
     for kind in ATTENTION_KINDS:
         rows = (src if kind == "encoder" else tgt) != PAD
         for layer, weights in enumerate(expected[f"{kind}_attentions"]):
@@ -97,18 +140,25 @@ def vocabularies(*, separate: bool, labels: tuple[str, ...] = ()) -> list[dict[s
     return found
 
 
-def randomize(peer: Any, seed: int = 0) -> None:
-    """Random numbers in everything that is learned or added: biases, norms and the row of padding too."""
+def randomize(peer: Any, seed: int = 0, *, factor: Callable[[str], float] = lambda name: 1.0, end: float = 0.0) -> Any:
+    """Random numbers in everything that is learned or added: biases, norms and the row of padding too.
+
+    They are multiplied by a `factor` of the parameter's name; `end` makes the end of a sentence likelier. Returns the
+    model in evaluation mode.
+    """
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in peer.named_parameters():
             if "embed_positions" in name and not parameter.requires_grad:
                 continue
-            scale = 0.3 if "norm" in name or name.endswith("bias") else 1.5 * parameter.shape[-1] ** -0.5
-            shift = 1.0 if "norm" in name and name.endswith("weight") else 0.0
-            parameter.copy_(shift + scale * torch.randn(parameter.shape, generator=generator))
-        peer.final_logits_bias.copy_(torch.randn(peer.final_logits_bias.shape, generator=generator))
-        peer.final_logits_bias[..., peer.config.eos_token_id] += 7.0  # so that sentences end
+            is_norm = "norm" in name or "ln_" in name
+            scale = 0.3 if is_norm or name.endswith("bias") else 1.5 * parameter.shape[-1] ** -0.5
+            shift = 1.0 if is_norm and name.endswith("weight") else 0.0
+            parameter.copy_(shift + scale * factor(name) * torch.randn(parameter.shape, generator=generator))
+        if hasattr(peer, "final_logits_bias"):
+            peer.final_logits_bias.copy_(torch.randn(peer.final_logits_bias.shape, generator=generator))
+            peer.final_logits_bias[..., peer.config.eos_token_id] += end
+    return peer.eval()
 
 
 def marian(
@@ -139,12 +189,12 @@ def marian(
         "attn_implementation": "eager",
     }
     peer = transformers.MarianMTModel(transformers.MarianConfig(**(settings | changes)))
-    randomize(peer)
+    randomize(peer, end=7.0)
     bans = [[target["<pad>"]]]
     own = {"num_beams": 4, "bad_words_ids": bans, "renormalize_logits": True, "max_length": 40, "length_penalty": 1.0}
     for name, value in (own | (generation or {})).items():
         setattr(peer.generation_config, name, value)
-    return peer.eval()
+    return peer
 
 
 def save(

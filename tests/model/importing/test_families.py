@@ -8,17 +8,15 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from model.checkpoint import load_model
-from model.config import EOS, PAD, SOS, UNK, DecodeConfig
+from model.config import EOS, PAD, UNK, DecodeConfig
 from model.decoding.decode import decode_batch
 from model.fast.decoding import fast_decoder
 from model.importing.import_folder import import_folder
 from model.importing.languages import Languages
-from model.recording import AttentionRecorder
 from tests.model.importing import family_peers as peers
-from tests.model.importing.peer import SENTENCES, assert_weights_agree
+from tests.model.importing.peer import SENTENCES, Batch, assert_computes_the_same, padded_batch
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
 
@@ -84,9 +82,8 @@ class Pair:
             config.decoder_start_token_id = 2
         self.theirs.generation_config.decoder_start_token_id = config.decoder_start_token_id
         self.theirs.save_pretrained(theirs)
-        self.start = config.decoder_start_token_id
         pad, eos, unk = (getattr(self.tokenizer, f"{each}_token_id") for each in ("pad", "eos", "unk"))
-        self.pad, self.eos = pad, eos
+        self.pad = pad
         ends = {"source": codes[0] if name == "mbart" else eos, "target": eos}
         self.ids = {}
         for side, end in ends.items():
@@ -97,24 +94,10 @@ class Pair:
         self.found = import_folder(theirs, folder / "ours", languages=Languages(*asked[:2]))
         self.ours = load_model(folder / "ours")
 
-    def batch(self, *lengths: tuple[int, int]) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Random sources and targets of these lengths, padded, in their ids and in ours."""
-        generator = torch.Generator().manual_seed(7)
-        theirs, ours = [], []
-        for n, side in enumerate(("source", "target")):
-            ids = self.ids[side]
-            ordinary = torch.tensor([i for i, own in ids.items() if own > UNK])
-            rows = torch.full((len(lengths), max(length[n] for length in lengths)), self.pad)
-            for row, length in zip(rows, lengths, strict=True):
-                row[: length[n]] = ordinary[torch.randint(len(ordinary), (length[n],), generator=generator)]
-            if n:
-                rows[:, 0] = self.start
-            mapped = torch.tensor([[ids[i] for i in row] for row in rows.tolist()])
-            if n:
-                mapped[:, 0] = SOS
-            theirs.append(rows)
-            ours.append(mapped)
-        return (theirs[0], theirs[1]), (ours[0], ours[1])
+    def batch(self, *lengths: tuple[int, int]) -> Batch:
+        """Random sources and targets of these lengths."""
+        sides = self.ids["source"], self.ids["target"]
+        return padded_batch(lengths, sides, (self.pad, self.pad), (None, self.theirs.config.decoder_start_token_id))
 
 
 @pytest.fixture(
@@ -140,24 +123,8 @@ def test_ids_and_text_are_the_same(pair: Pair) -> None:
 
 
 def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
-    theirs, (src, tgt) = pair.batch((12, 7), (4, 9), (2, 5))
-    real = tgt != PAD
-    expected = pair.theirs(
-        input_ids=theirs[0],
-        attention_mask=(src != PAD).long(),
-        decoder_input_ids=theirs[1],
-        decoder_attention_mask=real.long(),
-        output_attentions=True,
-    )
-    recorder = AttentionRecorder()
-    logits = pair.ours.transformer(src, tgt, tap=recorder)[
-        ..., [pair.ids["target"][i] for i in sorted(pair.ids["target"])]
-    ]
-    largest = max(1.0, float(expected.logits.abs().max()))
-    assert expected.logits.std() > 0.1, "a test at tiny scale would be blind"
-    torch.testing.assert_close(logits[real], expected.logits[real], rtol=0, atol=1e-5 * largest)
-    assert_weights_agree(recorder, expected, src, tgt)
-    assert torch.equal(pair.ours.transformer(src, tgt), pair.ours.transformer(src, tgt, tap=AttentionRecorder()))
+    batch = pair.batch((12, 7), (4, 9), (2, 5))
+    assert_computes_the_same(pair.theirs, pair.ours.transformer, batch, pair.columns)
 
 
 def test_greedy_continuations_are_the_same_ids(pair: Pair) -> None:
