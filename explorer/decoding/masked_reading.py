@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,7 +146,7 @@ def companions_of(sentence: Sentence, tokenizer: Tokenizer, summary: dict[str, A
     return companions_among(sentence.text, len(sentence.ids), examples)
 
 
-def companions_among(text: str, length: int, examples: Mapping[str, int]) -> tuple[str, ...]:
+def companions_among(text: str, length: int, examples: dict[str, int]) -> tuple[str, ...]:
     """Choose sentences to read beside `text`: the next longer ones and the shortest, one of each length.
 
     `length` and the values of `examples` count tokens without <eos>. None has more than twice as many tokens, so that

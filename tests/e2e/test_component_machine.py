@@ -124,14 +124,14 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
     # A token is followed: from what is open on, by the keys; each stop opens its box and shows the token's numbers.
     token = machine.get_by_role("combobox", name="Follow")
     token.select_option("target 2")
-    title = machine.locator(".panel h3")
-    expect(title).to_have_text("Cross-attention, decoder layer 2 › head 3 › Softmax")
+    heading = machine.locator(".panel h3")
+    expect(heading).to_have_text("Cross-attention, decoder layer 2 › head 3 › Softmax")
     carry_numbers()
     weight = shown.trace.cross[1, 2, 2].max()
     expect(machine.locator(".stop-numbers [aria-selected]")).to_have_text(f"{weight:.3f}")
     for name_of_part, part in (("Weighted values", "output"), ("Concatenation", "joined")):
         page.keyboard.press("ArrowRight")
-        expect(title).to_contain_text(name_of_part)
+        expect(heading).to_contain_text(name_of_part)
         reported = "calls.findLast(({ name }) => name === 'at').value.place.part"
         page.wait_for_function(f"part => {reported} === part", arg=part)
         assert place() == {"block": CROSS, "head": 3, "part": part, "step": 3, "follow": f"target.{part}"}
@@ -144,7 +144,7 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
     # A link opens a followed token at its stage.
     linked = {"block": "encoder.0.feed_forward", "head": 0, "part": "", "step": 3, "follow": "source-2.activation"}
     page.evaluate(SOURCED, [shown.seq, linked, 2])
-    expect(title).to_have_text("Feed-forward, encoder layer 1 › Activation")
+    expect(heading).to_have_text("Feed-forward, encoder layer 1 › Activation")
     token.select_option("")
     expect(machine.get_by_role("slider", name="Step", exact=True)).to_be_visible()
     expect(machine.locator(".controls output")).to_contain_text("step 3 of")
