@@ -207,6 +207,9 @@ def _draw_fold() -> None:
 
 def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
     """Draw lesson, step, and buttons to change the step, which Page Up, Page Down and presenter remotes press."""
+    st.html(
+        "<style>.st-key-lesson_bar kbd { opacity: 1 !important; }</style>"
+    )  # Streamlit's paler keys have too little contrast
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(t("**{lesson}** · step {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
         _draw_turn_button(t("Back"), "lesson_previous", "PageUp", lesson, at - 1)
