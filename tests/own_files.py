@@ -246,7 +246,7 @@ OWN_FILES = {
         "120 numbers, half of them with two answers; CSV",
         lambda folder: _save(folder, "two-answers.csv", _lines("{},{}", _two_answers())),
         (
-            "60 sources have several answers: at most 66 % of the pairs",
+            "60 sources have several answers: at most 120 of 180 pairs",
             "at most 12 (66 %) can be exactly right",
             "Only 18 pairs will be held out",
         ),

@@ -242,10 +242,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class MachinePlace(Opened):
-    """The open block, head and part of the machine, the step on screen, and the followed token with its stage.
-
-    `follow` is "target.weights" or "source-2.added" (rows from 1, the last part of a point's name), "" for none.
-    """
+    """The open block, head, part and step of the machine; `follow`: "target.weights", "source-2.added" (row 2) or ""."""
 
     step: int = 1
     follow: str = ""

@@ -428,7 +428,7 @@ def test_a_model_is_sent_as_a_page(page: Page, watch: Watch, server: Server, tmp
     page.goto(f"{server.url}/runs?entry=reverse")
     settle(page)
     page.get_by_role("button", name="Send it as a page").click()
-    expect(page.get_by_text(re.compile(r"One file of about 0\.8 MB"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"One file of about 0\.9 MB"))).to_be_visible()
     with page.expect_download() as downloading:
         page.get_by_role("button", name="Download the page (HTML)").click()
     file = tmp_path / downloading.value.suggested_filename

@@ -297,6 +297,19 @@ LOOK: dict[str, tuple[Look, ...]] = {
         lambda s: missed(s, 3),
         lambda s: f'Row 4 gives most of its weight to "{s.heads("cross").looks_at(2, 3, 4)}"',
     ),
+    "decoder": (
+        lambda s: s.number(r"(\d) decoder layers", s.facts),
+        lambda s: str((s.heads("decoder").mask[1] == 0).sum()),
+        lambda s: str(s.heads("cross").row(1, 1, 2).argmax() + 1),
+        lambda s: str(s.heads("decoder").row(3, 3, 8).argmax() + 1),
+        lambda s: (
+            "olleh, as before"
+            if same(s.edited("reverse-decoder", "hello", off("decoder", "3.1", "3.3", "3.4")))
+            else "something else"
+        ),
+        lambda s: yes("neither clearly different" not in s.open("experiments", entry="decoder-only").said),
+        lambda s: whole([token for token in s.heads("decoder").header["predicted"] if token]),
+    ),
     "lstm": (
         lambda s: s.number(r"(\d) encoder layers", s.facts),
         lambda s: str(heads_in_facts(s.facts)),

@@ -151,7 +151,7 @@ def test_what_is_wrong_with_pairs_is_said_and_can_be_left_out() -> None:
     assert at.selectbox(key="train_task").options[0] == "Your own sentence pairs"
     assert "180 pairs: 161 to learn from, 19 held out" in words(at)
     assert "20 pairs repeat an earlier one." in words(at)
-    assert "60 sources have several answers: at most 66 % of the pairs can be answered as they stand." in words(at)
+    assert "60 sources have several answers: at most 120 of 180 pairs can be answered as they stand." in words(at)
     assert "held-out pairs, at most" in words(at)
     assert (options(at).keep, options(at).leave_out) == ([], [])
     [lines] = [table for table in tables(at) if table.iloc[0].tolist() == ["181", "word 100", "Wort 100"]]

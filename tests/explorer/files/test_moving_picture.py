@@ -86,7 +86,7 @@ def test_a_decoder_alone_has_one_sentence_whose_prompt_is_not_predicted() -> Non
     trace = replace(TRACE, **alone, src_tokens=(), src_words=())
     told = [sentence_of(step, ()) for step in stage_steps(trace, Place("decoder", 1, 1), n_prompt=2)]
     assert "reads 2 je → the prompt goes on with lis: looks at" in told[1]
-    assert "reads 3 lis → predicts des: looks at" in told[2]
+    assert f"reads 3 lis → predicts {trace.predicted_tokens[2]}: looks at" in told[2]
     assert len(drawn_steps(trace, Place("decoder", 1, 1), "planted", n_prompt=2)) == 5
     texts = picture_of(next(stage_steps(trace, Place("decoder", 1, 1))), (), TRACE.predicted_tokens, "title").texts
     assert "Text" in texts
