@@ -242,7 +242,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class MachinePlace(Opened):
-    """The open block, head, part and step of the machine; `follow`: "target.weights", "source-2.added" (row 2) or ""."""
+    """The machine's open block, head, part and step; `follow`: "target.weights", "source-2.added" (row 2) or ""."""
 
     step: int = 1
     follow: str = ""
