@@ -20,8 +20,8 @@ export default function ({ parentElement: root, data, setTriggerValue }) {
   for (const name of ["export", "embed"]) {
     const button = find(`[value=${name}]`);
     button.hidden = !data.view;
-    button.onclick = () => {
-      reportMoved();
+    button.onclick = async () => {
+      await addressed(); // a report that came after it would close the dialog
       setTriggerValue("asked", name);
     };
   }
