@@ -132,7 +132,8 @@ def test_arrow_keys_move_between_keys_and_dimensions_and_the_key_is_reported(sho
     assert "query · key 5 <eos>" in shown.text(".chain")
     shown.page.wait_for_timeout(400)
     place = {"seq": "s", "kind": "cross", "layer": 1, "head": 2, "row": 2}
-    assert shown.page.evaluate("() => calls") == [{"name": "at", "value": place | {"column": 5}}]
+    # On a slow machine, a pause between two keys is long enough for a report of its own.
+    assert shown.page.evaluate("() => calls.at(-1)") == {"name": "at", "value": place | {"column": 5}}
 
 
 def test_the_answer_to_a_report_moves_nothing_and_another_place_does(shown: Bench) -> None:
