@@ -9,7 +9,7 @@ from dataclasses import replace
 from explorer.lessons.lesson import Choice, Lesson, Question, Step
 from explorer.locale.messages import translated
 
-_LAID_OUT = re.compile(r"(?:[-*|>]|\d+\.|```)\s?")  # a paragraph whose line breaks mean something
+_LAID_OUT = re.compile(r"(?:[-*>]|\d+\.)\s|\||```")  # a paragraph whose line breaks mean something
 
 
 def in_language(lesson: Lesson) -> Lesson:

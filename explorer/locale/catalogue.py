@@ -206,9 +206,8 @@ def fault_of(english: str, several: str | None, written: Forms) -> str:
     forms = (written,) if isinstance(written, str) else written
     wanted = fields_of(several or english)
     # English may write out "one" in its singular; a translation may do so in any form.
-    free = {
-        name for form in (english, several, *forms) for name in fields_of(form or "") or () if several and _is_n(name)
-    }
+    named = [name for form in (english, several or "", *forms) for name in fields_of(form) or ()]
+    free = {name for name in named if several and _is_n(name)}
     for form in forms:
         given = fields_of(form)
         if given is None:
