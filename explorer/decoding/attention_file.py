@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.array_file import FileError, read_json, read_npz
 from explorer.decoding.decoding import Decoding
+from explorer.locale.messages import t
 from explorer.locale.text import plural, shortened
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
@@ -80,7 +81,7 @@ def read_own(content: bytes, name: str) -> Decoding:
     Raises:
         OwnAttentionError: the file has another format, is too large, or its parts do not fit together.
     """
-    label = PurePath(name.replace("\\", "/")).name[:80] or "the file"
+    label = PurePath(name.replace("\\", "/")).name[:80] or t("the file")
     if len(content) > MAX_BYTES:
         raise OwnAttentionError(
             "{label} has {content:,} bytes; at most {max_bytes:,} are read.",
@@ -238,9 +239,15 @@ def _notes(
         has_keys = (masks[kind] == VISIBLE).any(-1)
         error = np.abs(array.sum(-1, dtype=np.float64) - 1)[..., has_keys].max(initial=0.0)
         if error > SUM_TOLERANCE:
-            notes.append(f"Rows of {kind} do not sum to 1 (off by up to {error:.2g}): these are not plain weights.")
+            notes.append(
+                t(
+                    "Rows of {kind} do not sum to 1 (off by up to {error:.2g}): these are not plain weights.",
+                    kind=kind,
+                    error=float(error),
+                )
+            )
     if "decoder" in weights and "decoder_mask" not in arrays and (masks["decoder"] != VISIBLE).any():
-        notes.append("All decoder weights above the diagonal are 0, so those cells are shown as masked (future).")
+        notes.append(t("All decoder weights above the diagonal are 0, so those cells are shown as masked (future)."))
     return notes
 
 

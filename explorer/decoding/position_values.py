@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from explorer.decoding.translator import Translator
+from explorer.locale.messages import message
 from model.analysis import position_schemes as schemes
 from model.analysis.position_scores import (
     ByDistance,
@@ -27,7 +28,7 @@ from model.transformer import Transformer
 
 Floats = NDArray[np.float64]
 
-LEARNED = "learned (this model)"
+LEARNED = message("learned (this model)")
 PAPER_BASE = 10_000.0
 
 

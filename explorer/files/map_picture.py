@@ -30,6 +30,7 @@ from explorer.files.picture import (
     shades,
     width_of,
 )
+from explorer.locale.messages import translated
 from explorer.locale.text import cell_number, shortened, weight_percent
 from model.trace import VISIBLE
 
@@ -139,7 +140,7 @@ def _all_heads(view: ShownMaps) -> Picture:
     for block, n in zip(blocks, per_line, strict=True):
         first = view.maps[block[0]]
         if heading:
-            marks.append(Text(0, top + 0.16, KIND_TITLES[view.places[block[0]].kind], 8, down="baseline"))
+            marks.append(Text(0, top + 0.16, translated(KIND_TITLES[view.places[block[0]].kind]), 8, down="baseline"))
         rise = _longest([_short(name) for name in first.column_labels], size)
         top += heading + rise + 0.24
         for number, i in enumerate(block):
@@ -216,7 +217,7 @@ def _scale(view: ShownMaps, x: float, height: float) -> Iterator[Mark]:
         yield Curve(((x + wide, y), (x + wide + 0.03, y)), INK, 0.6)
         yield Text(x + wide + 0.06, y, text, 6)
     beside = x + wide + 0.12 + max(width_of(text, 6) for _, text in ticks)
-    yield Text(beside, tall / 2, map_.unit, 6, upright=True)
+    yield Text(beside, tall / 2, map_.quantity, 6, upright=True)
     if any((each.mask != VISIBLE).any() for each in view.maps):
         yield Text(x, tall + 0.12, "hatched:\nmasked", 5.5, down="top")
 

@@ -8,6 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache, wraps
+from typing import ParamSpec, TypeVar
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
 
 ENGLISH = "en"
 
@@ -39,3 +44,20 @@ def ask(source: Callable[[], str]) -> None:
     """Ask `source` for the language in every thread for which none was chosen: its session's, if it has one."""
     global _ask
     _ask = source
+
+
+def cached_by_language(size: int) -> Callable[[Callable[Params, Result]], Callable[Params, Result]]:
+    """Keep the last `size` results of a function whose results hold texts, each for the language it is written in."""
+
+    def decorate(function: Callable[Params, Result]) -> Callable[Params, Result]:
+        @lru_cache(maxsize=size)
+        def in_language(_code: str, *args: Params.args, **kwargs: Params.kwargs) -> Result:
+            return function(*args, **kwargs)
+
+        @wraps(function)
+        def wrapper(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+            return in_language(current(), *args, **kwargs)
+
+        return wrapper
+
+    return decorate
