@@ -24,8 +24,8 @@ from explorer.browser.structs import (
 )
 from explorer.decoding.model_diagram import MEMORY, SOFTMAX, Block, blocks_of
 from explorer.decoding.operation_names import title_of
-from explorer.locale.language import cached_by_language
 from explorer.locale import glossary
+from explorer.locale.language import cached_by_language
 from model.analysis.operations import parameter_counts
 from model.analysis.point_code import NoCode, code_of
 from model.architectures import Model, empty_model

@@ -38,10 +38,10 @@ class LabelledMap:
     Shapes:
         values: [query, key] float32; mask: [query, key] codes as in model.trace; rows, predicted: [query] and
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
-    `title` names kind, layer and head; `unit` names the quantity in English, for comparisons and for files; `top` is the
-    end of the colour scale (None: the largest number); `signed` maps are differences or scores, on a scale from -top to top. `first_row` is the position
-    of the first row: 1, except in a map that was cut out of another; 0 if each row's name says its own. `marks` are
-    what differs from a map beside it.
+    `title` names kind, layer and head; `unit` names the quantity, in English as the titles of rows and columns do;
+    `top` is the end of the colour scale (None: the largest number); `signed` maps are differences or scores, on a scale
+    from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut out of another; 0 if
+    each row's name says its own. `marks` are what differs from a map beside it.
     """
 
     title: str
@@ -134,7 +134,7 @@ def token_map(
     **changes: Any,
 ) -> LabelledMap:
     """Label values [query, key] between tokens, with the axis titles of `kind`; without `mask`, all are visible."""
-    row_title, column_title = (translated(title) for title in AXIS_TITLES[kind])
+    row_title, column_title = AXIS_TITLES[kind]
     codes = np.full(values.shape, VISIBLE, dtype=np.uint8) if mask is None else mask
     return LabelledMap(title, values, codes, rows, columns, row_title, column_title, **changes)
 

@@ -139,7 +139,7 @@ def _first_rows(map_: LabelledMap, n_rows: int, *, by_predicted: bool) -> Labell
     }
     if by_predicted and map_.predicted:
         names = tuple(predicted or read for predicted, read in zip(map_.predicted, map_.rows, strict=True))
-        changes |= {"rows": names[:n_rows], "predicted": (), "row_title": translated(PREDICTED_ROW_TITLE)}
+        changes |= {"rows": names[:n_rows], "predicted": (), "row_title": PREDICTED_ROW_TITLE}
     return replace(map_, **changes)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.locale.text import plural
+from explorer.locale.messages import t
 from model.config import AttentionKind
 from model.user_error import UserError
 
@@ -54,7 +54,13 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
             )
     most = max(len(layer) for layer in layers)
     remarks = [
-        f"Layer {number} of {kind} has {plural(len(layer), 'head')}: the mean of them stands in for each further one."
+        t(
+            "Layer {layer} of {kind} has {n} head: the mean of them stands in for each further one.",
+            "Layer {layer} of {kind} has {n:,} heads: the mean of them stands in for each further one.",
+            layer=number,
+            kind=kind,
+            n=len(layer),
+        )
         for number, layer in enumerate(layers, start=1)
         if len(layer) < most
     ]
@@ -65,7 +71,9 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
 def _of_batch(tensor: Any, sentence: int) -> tuple[str, ...]:
     """Which sentence of a batch is shown, if there is more than one."""
     shape: Sequence[int] = getattr(tensor, "shape", ())
-    return (f"Sentence {sentence} of {shape[0]} in the batch.",) if len(shape) == 4 and shape[0] > 1 else ()
+    if len(shape) != 4 or shape[0] <= 1:
+        return ()
+    return (t("Sentence {sentence} of {n} in the batch.", sentence=sentence, n=shape[0]),)
 
 
 _EAGER = (
@@ -160,11 +168,11 @@ def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]], sentence:
         if new < 1 or heads != first[0].shape[0] or (kind != "cross" and keys != total):
             raise AttentionError(
                 "Step {number} of {kind} is {value} [head, query, key], which does not follow the "
-                "{plural} before it: each step adds its new queries, and as many keys.",
+                "{rows} before it: each step adds its new queries, and as many keys.",
                 number=number,
                 kind=kind,
                 value=[heads, queries, keys],
-                plural=plural(n_rows, "row"),
+                rows=t("{n} row", "{n:,} rows", n=n_rows),
             )
         rows.append(np.stack(layers)[:, :, queries - new :])
         n_rows = total
