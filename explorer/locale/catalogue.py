@@ -32,7 +32,7 @@ Forms = str | tuple[str, ...]
 """A translation; for a message that counts, its form for each kind of number."""
 
 # What a translation must keep: code spans, emphasis, HTML tags, the targets of links, symbols of Streamlit.
-_MARKUP = re.compile(r"`|\*\*|</?[a-z]+|\]\(|:[a-z]+(?:/[a-z_]+:|(?=\[))|\]\([^)\s]*\)")
+_MARKUP = re.compile(r"`|\*\*|</?[a-z]+|:[a-z]+(?:/[a-z_]+:|(?=\[))|\]\([^)\s]*\)")
 _CODE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 
@@ -132,12 +132,20 @@ def _read(path: Path, changed: int, size: int) -> Pack:
             messages[english] = written
     template = template_messages()
     name = locale.get_language_name(code) or code
+    try:
+        form = gettext.c2py(catalog.plural_expr)
+    except ValueError as error:
+        raise PackError(
+            "{file} cannot be used: its plural forms are not those of gettext ({why}).",
+            file=path.name,
+            why=readable(str(error)),
+        ) from error
     return Pack(
         code=code,
         name=name[0].upper() + name[1:],
         direction=locale.text_direction,
         messages=messages,
-        form=gettext.c2py(catalog.plural_expr),
+        form=form,
         share=len(messages.keys() & template) / max(1, len(template)),
         by_machine=dict(catalog.mime_headers).get(MACHINE) == "yes",
         faults=tuple(faults),
@@ -196,9 +204,11 @@ def _entries(catalog: Catalog) -> Iterator[tuple[str, str | None, Forms]]:
 def fault_of(english: str, several: str | None, written: Forms) -> str:
     """What is wrong with a translation; "" if it has the fields and the markup of the English message."""
     forms = (written,) if isinstance(written, str) else written
-    # The English singular may write out "one"; a translation may do so in any form.
     wanted = fields_of(several or english)
-    free = {"n"} if several else set()
+    # English may write out "one" in its singular; a translation may do so in any form.
+    free = {
+        name for form in (english, several, *forms) for name in fields_of(form or "") or () if several and _is_n(name)
+    }
     for form in forms:
         given = fields_of(form)
         if given is None:
@@ -216,6 +226,11 @@ def fields_of(text: str) -> set[str] | None:
         return {f"{name}:{spec}" if spec else name for _, name, spec, _ in Formatter().parse(text) if name is not None}
     except ValueError:
         return None
+
+
+def _is_n(field: str) -> bool:
+    """Whether a field, with its format, is the number that a message counts."""
+    return field.partition(":")[0] == "n"
 
 
 def _named(fields: set[str]) -> str:

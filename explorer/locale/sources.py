@@ -32,9 +32,9 @@ def all_messages() -> Iterator[Found]:
     """Every message, file by file."""
     for place in ("app.py", "explorer", "model", "pages"):
         path = ROOT / place
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            name = file.relative_to(ROOT).as_posix()
-            tree = ast.parse(file.read_text(encoding="utf-8"))
+        for source in [path] if path.is_file() else sorted(path.rglob("*.py")):
+            name = source.relative_to(ROOT).as_posix()
+            tree = ast.parse(source.read_text(encoding="utf-8"))
             yield from (Found(*texts, name, filled) for texts, filled in in_python(tree))
     for entry in GLOSSARY:
         yield from (
@@ -50,17 +50,14 @@ def in_python(tree: ast.Module) -> Iterator[tuple[tuple[str, str | None], bool]]
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
-        name, literals = call.func.id, [part.value for part in call.args if _is_text(part)]
+        name = call.func.id
+        literals = [part.value for part in call.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
         if not literals or len(literals) < len(call.args):
             continue
         if name in MARKS:
             yield (literals[0], literals[1] if len(literals) > 1 else None), name == "t"
         elif len(literals) == 1 and name in _errors() and " " in literals[0]:
             yield (literals[0], None), bool(call.keywords)
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 @lru_cache(maxsize=1)
