@@ -86,11 +86,11 @@ def dot_products_by_distance(rows: Floats) -> ByDistance:
 def measured_schemes(size: TableSize, learned: Floats | None) -> dict[str, Scheme]:
     """Build each scheme at this size, and check it; a model's learned table keeps its own size."""
     formulas: dict[str, schemes.Rows] = {
-        "sinusoidal": schemes.sinusoidal_rows(size.base),
-        "none": schemes.no_table,
-        "integer": schemes.integer_table,
-        "normalised": schemes.normalised_table,
-        "binary": schemes.binary_table,
+        message("sinusoidal"): schemes.sinusoidal_rows(size.base),
+        message("none"): schemes.no_table,
+        message("integer"): schemes.integer_table,
+        message("normalised"): schemes.normalised_table,
+        message("binary"): schemes.binary_table,
     }
     measured = {
         name: Scheme(rows(size.length, size.d_model).numpy(), schemes.wishes(rows, size.length, size.d_model))

@@ -65,10 +65,11 @@ def summary(name: str) -> dict[str, Any]:
     available = models().get(name)
     if available is None:
         why = broken_models().get(name)
-        reason = f"cannot be opened: {why}" if why else "is no longer here."
-        raise CheckpointError(
-            "The model '{name}' {reason} Choose another one in the sidebar.", name=name, reason=reason
-        )
+        if why:
+            raise CheckpointError(
+                "The model '{name}' cannot be opened: {why} Choose another one in the sidebar.", name=name, why=why
+            )
+        raise CheckpointError("The model '{name}' is no longer here. Choose another one in the sidebar.", name=name)
     return available
 
 
@@ -316,7 +317,7 @@ def last_loaded() -> str | None:
     return _opened[-1] if _opened else None
 
 
-@st.cache_resource(max_entries=4, show_spinner="Loading the model …")
+@st.cache_resource(max_entries=4, show_spinner=False)
 def _translator(name: str, version: str) -> Translator:
     del version  # part of the key only
     warm_torch()
