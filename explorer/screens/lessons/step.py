@@ -8,6 +8,7 @@ from typing import Literal
 
 import streamlit as st
 
+from explorer.decoding.names import KIND_NAMES
 from explorer.decoding.selection import Selection
 from explorer.lessons import exercises
 from explorer.lessons.answers import MAX_ANSWER, Solution, feedback, is_right, solve
