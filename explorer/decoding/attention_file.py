@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from explorer.decoding.array_file import FileError, read_json, read_npz
 from explorer.decoding.decoding import Decoding
 from explorer.locale.messages import t
-from explorer.locale.text import plural, shortened
+from explorer.locale.text import shortened
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
 from model.user_error import UserError
@@ -165,20 +165,23 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
 def _check_axes(
     kind: AttentionKind, array: NDArray[np.float32], given: Mapping[str, Sequence[str]], called: Mapping[str, str]
 ) -> None:
-    for axis, side, length in zip(("queries", "keys"), _AXES[kind], array.shape[2:], strict=True):
+    for axis, side, length in zip((t("queries"), t("keys")), _AXES[kind], array.shape[2:], strict=True):
         name = called.get(side, side)
         if side not in given:
             raise OwnAttentionError(
-                "{kind} needs {name}, a list of {plural}.", kind=kind, name=name, plural=plural(length, "string")
+                "{kind} needs {name}, a list of {strings}.",
+                kind=kind,
+                name=name,
+                strings=t("{n} string", "{n:,} strings", n=length),
             )
         if len(given[side]) != length:
             raise OwnAttentionError(
-                "{kind} has {length} {axis}, but {name} has {plural}.",
+                "{kind} has {length} {axis}, but {name} has {tokens}.",
                 kind=kind,
                 length=length,
                 axis=axis,
                 name=name,
-                plural=plural(len(given[side]), "token"),
+                tokens=t("{n} token", "{n:,} tokens", n=len(given[side])),
             )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from model.config import AttentionKind
 from model.user_error import UserError
 
@@ -35,7 +35,7 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
         AttentionError: a tensor is missing, differs in queries or keys from the others, or lacks that sentence.
     """
     if isinstance(given, list | tuple) and not given:
-        raise AttentionError("{kind} is an empty list. {eager}", kind=kind, eager=_EAGER)
+        raise AttentionError("{kind} is an empty list. {eager}", kind=kind, eager=translated(_EAGER))
     if isinstance(given, list | tuple) and isinstance(given[0], list | tuple) and _holds_tensors(given[0]):
         return _joined_steps(kind, given, sentence), True, _of_batch(given[0][0], sentence)
     axis = _axis(kind, given)
@@ -76,7 +76,7 @@ def _of_batch(tensor: Any, sentence: int) -> tuple[str, ...]:
     return (t("Sentence {sentence} of {n} in the batch.", sentence=sentence, n=shape[0]),)
 
 
-_EAGER = (
+_EAGER = message(
     "Models from Hugging Face return their weights only if they were loaded with "
     'attn_implementation="eager" and called with output_attentions=True.'
 )
@@ -129,7 +129,7 @@ def _array(name: str, given: Any) -> Floats:
     """Convert a tensor of any library to float32."""
     if given is None:
         raise AttentionError(
-            "{upper}{name} is missing (None). {eager}", upper=name[0].upper(), name=name[1:], eager=_EAGER
+            "{upper}{name} is missing (None). {eager}", upper=name[0].upper(), name=name[1:], eager=translated(_EAGER)
         )
     for step in ("detach", "float", "cpu"):  # PyTorch; numpy has no bfloat16
         given = getattr(given, step)() if hasattr(given, step) else given
