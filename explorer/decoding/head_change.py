@@ -88,7 +88,7 @@ class _Unfit(UserError):
 
 def describe(changes: Changes) -> str:
     """Describe all changes in one line; heads of one kind with the same change are named together."""
-    groups: dict[tuple[str, Kind], list[Change]] = {}
+    groups: dict[tuple[AttentionKind, Kind], list[Change]] = {}
     single = []
     for change in changes:
         if change.op in WHOLE:

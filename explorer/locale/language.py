@@ -5,13 +5,13 @@ Texts of the interface find it here, so that no function has to hand it on. Comm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, wraps
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
-Params = ParamSpec("Params")
+Argument = TypeVar("Argument", bound=Hashable)
 Result = TypeVar("Result")
 
 ENGLISH = "en"
@@ -46,17 +46,17 @@ def ask(source: Callable[[], str]) -> None:
     _ask = source
 
 
-def cached_by_language(size: int) -> Callable[[Callable[Params, Result]], Callable[Params, Result]]:
-    """Keep the last `size` results of a function whose results hold texts, each for the language it is written in."""
+def cached_by_language(size: int) -> Callable[[Callable[[Argument], Result]], Callable[[Argument], Result]]:
+    """Keep the last `size` results of a function of one argument whose results hold texts, for each language apart."""
 
-    def decorate(function: Callable[Params, Result]) -> Callable[Params, Result]:
+    def decorate(function: Callable[[Argument], Result]) -> Callable[[Argument], Result]:
         @lru_cache(maxsize=size)
-        def in_language(_code: str, *args: Params.args, **kwargs: Params.kwargs) -> Result:
-            return function(*args, **kwargs)
+        def in_language(_code: str, argument: Argument) -> Result:
+            return function(argument)
 
         @wraps(function)
-        def wrapper(*args: Params.args, **kwargs: Params.kwargs) -> Result:
-            return in_language(current(), *args, **kwargs)
+        def wrapper(argument: Argument) -> Result:
+            return in_language(current(), argument)
 
         return wrapper
 
