@@ -29,7 +29,7 @@ def tabs(names: Sequence[str], key: str) -> tuple[str, DeltaGenerator]:
         places = st.tabs(names, on_change="rerun", bind=URL, key=key)
     else:
         labels, widget, drawn = [translated(name) for name in names], f"{key}_{language.current()}", f"_{key}_drawn"
-        wanted = address.choice(key).asked().get(key) or st.session_state.get(key)
+        wanted = str(address.choice(key).asked().get(key) or st.session_state.get(key))
         if wanted in names and (wanted != st.session_state.get(drawn) or widget not in st.session_state):
             st.session_state[widget] = translated(wanted)
         places = st.tabs(labels, on_change="rerun", key=widget)
