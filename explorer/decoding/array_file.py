@@ -68,17 +68,24 @@ def _array(member: IO[bytes], name: str, kinds: str, max_entries: int, max_bytes
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(member)
     if dtype.hasobject or dtype.kind not in kinds or dtype.itemsize > max_bytes:
-        wanted = "strings of bounded length" if "U" in kinds else "numbers of at most 64 bits"
-        raise FileError("{name} must hold {wanted}, not {dtype}.", name=name, wanted=wanted, dtype=str(dtype)[:40])
+        sort = str(dtype)[:40]
+        if "U" in kinds:
+            raise FileError("{name} must hold strings of bounded length, not {dtype}.", name=name, dtype=sort)
+        raise FileError("{name} must hold numbers of at most 64 bits, not {dtype}.", name=name, dtype=sort)
     if any(length < 0 for length in shape):
         raise FileError("{name} has an axis of negative length.", name=name)
     count = math.prod(shape)
     if count > max_entries:
-        declared = f"{count:,}" if count < 10**15 else "far too many"
+        if count >= 10**15:
+            raise FileError(
+                "{name} declares far too many entries, but only {max_entries:,} fit.",
+                name=name,
+                max_entries=max_entries,
+            )
         raise FileError(
-            "{name} declares {declared} entries, but only {max_entries:,} fit.",
+            "{name} declares {declared:,} entries, but only {max_entries:,} fit.",
             name=name,
-            declared=declared,
+            declared=count,
             max_entries=max_entries,
         )
     size = count * dtype.itemsize

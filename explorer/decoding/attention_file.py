@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from explorer.decoding.array_file import FileError, read_json, read_npz
 from explorer.decoding.decoding import Decoding
-from explorer.locale.text import plural, shortened
+from explorer.locale.messages import t
+from explorer.locale.text import shortened
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
 from model.user_error import UserError
@@ -80,7 +81,7 @@ def read_own(content: bytes, name: str) -> Decoding:
     Raises:
         OwnAttentionError: the file has another format, is too large, or its parts do not fit together.
     """
-    label = PurePath(name.replace("\\", "/")).name[:80] or "the file"
+    label = PurePath(name.replace("\\", "/")).name[:80] or t("the file")
     if len(content) > MAX_BYTES:
         raise OwnAttentionError(
             "{label} has {content:,} bytes; at most {max_bytes:,} are read.",
@@ -164,20 +165,23 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
 def _check_axes(
     kind: AttentionKind, array: NDArray[np.float32], given: Mapping[str, Sequence[str]], called: Mapping[str, str]
 ) -> None:
-    for axis, side, length in zip(("queries", "keys"), _AXES[kind], array.shape[2:], strict=True):
+    for axis, side, length in zip((t("queries"), t("keys")), _AXES[kind], array.shape[2:], strict=True):
         name = called.get(side, side)
         if side not in given:
             raise OwnAttentionError(
-                "{kind} needs {name}, a list of {plural}.", kind=kind, name=name, plural=plural(length, "string")
+                "{kind} needs {name}, a list of {strings}.",
+                kind=kind,
+                name=name,
+                strings=t("{n} string", "{n:,} strings", n=length),
             )
         if len(given[side]) != length:
             raise OwnAttentionError(
-                "{kind} has {length} {axis}, but {name} has {plural}.",
+                "{kind} has {length} {axis}, but {name} has {tokens}.",
                 kind=kind,
                 length=length,
                 axis=axis,
                 name=name,
-                plural=plural(len(given[side]), "token"),
+                tokens=t("{n} token", "{n:,} tokens", n=len(given[side])),
             )
 
 
@@ -238,9 +242,15 @@ def _notes(
         has_keys = (masks[kind] == VISIBLE).any(-1)
         error = np.abs(array.sum(-1, dtype=np.float64) - 1)[..., has_keys].max(initial=0.0)
         if error > SUM_TOLERANCE:
-            notes.append(f"Rows of {kind} do not sum to 1 (off by up to {error:.2g}): these are not plain weights.")
+            notes.append(
+                t(
+                    "Rows of {kind} do not sum to 1 (off by up to {error:.2g}): these are not plain weights.",
+                    kind=kind,
+                    error=float(error),
+                )
+            )
     if "decoder" in weights and "decoder_mask" not in arrays and (masks["decoder"] != VISIBLE).any():
-        notes.append("All decoder weights above the diagonal are 0, so those cells are shown as masked (future).")
+        notes.append(t("All decoder weights above the diagonal are 0, so those cells are shown as masked (future)."))
     return notes
 
 

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from msgspec import Meta, Struct, field
 
 from explorer.decoding.selection import Selection, from_query, to_query
+from explorer.locale.messages import t
 from model.file_formats import FormatError, checked, decode
 from model.user_error import UserError
 
@@ -120,7 +121,7 @@ def read_manifest(content: bytes) -> Manifest:
     except FormatError as error:
         raise ManifestError("This manifest {error}", error=error) from None
     selection, problems = from_query({k: v for k, v in file.selection.items() if k not in ("model", "text")})
-    problems += [f"A part of the manifest is ignored, because it {reason}" for reason in dropped]
+    problems += [t("A part of the manifest is ignored, because it {reason}", reason=reason) for reason in dropped]
     return Manifest(
         selection=dataclasses.replace(selection, model=file.model.name, text=file.text),
         model_hash=file.model.sha256,

@@ -25,12 +25,12 @@ from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.view_options import is_view
 from explorer.files.standalone_page import THEMES, Recording, Theme, page
 from explorer.files.tensors import AttentionError, by_layer
-from explorer.locale.text import plural
+from explorer.locale.messages import message, t
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
 
 MOST_DIGITS = 4  # more would not fit into two bytes
-NEXT_READ = "next token read"  # what follows a row of a given target: the model need not have predicted it
+NEXT_READ = message("next token read")  # what follows a row of a given target: the model need not have predicted it
 MOST_EXACT = 200_000  # weights up to which a page has float32 by default; it is then smaller than a megabyte
 Digits = int | Literal["auto"] | None
 VIEWS = ("steps", "heads", "head", "lines", "text")
@@ -53,7 +53,8 @@ class Page:
         """The display in notebooks: a frame that can reach neither the notebook nor the network."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" allow="fullscreen" '
-            f'title="Attention" style="width:100%;height:{self.height}px;border:0;color-scheme:normal"></iframe>'
+            f'title="{html.escape(t("Attention"))}" '
+            f'style="width:100%;height:{self.height}px;border:0;color-scheme:normal"></iframe>'
         )
 
     def __repr__(self) -> str:
@@ -128,7 +129,7 @@ def show(
         raise AttentionError(
             "kind is {kind}, but there is only attention of the kinds {kinds}.", kind=repr(kind), kinds=", ".join(kinds)
         )
-    model = title or name or "Attention"
+    model = title or name or t("Attention")
     weights = b"".join(trace.weights(each).tobytes() for each in kinds)
     seq = hashlib.sha256(weights).hexdigest()[:16]
     options = "" if view == "steps" else view
@@ -239,11 +240,11 @@ def _without_padding(
             kept, rest = np.split(weights, [len(tokens)], axis=axis)
             if axis == 3 and rest.any():
                 raise AttentionError(
-                    "{kind} has {plural}, but {side} has {plural_2}, and the rest is no padding: it has weights.",
+                    "{kind} has {keys}, but {side} has {tokens}, and the rest is no padding: it has weights.",
                     kind=kind,
-                    plural=plural(size, "key"),
+                    keys=t("{n} key", "{n:,} keys", n=size),
                     side=side,
-                    plural_2=plural(len(tokens), "token"),
+                    tokens=t("{n} token", "{n:,} tokens", n=len(tokens)),
                 )
             weights = kept
     return weights
@@ -268,10 +269,10 @@ def _tokens(name: str, tokens: Any, sentence: int) -> list[str] | None:
     if not isinstance(tokens, str) and tokens and all(isinstance(each, list | tuple) for each in tokens):
         if not 1 <= sentence <= len(tokens):
             raise AttentionError(
-                "sentence is {sentence}, but {name} has {plural} of tokens.",
+                "sentence is {sentence}, but {name} has {lists} of tokens.",
                 sentence=sentence,
                 name=name,
-                plural=plural(len(tokens), "list"),
+                lists=t("{n} list", "{n:,} lists", n=len(tokens)),
             )
         tokens = tokens[sentence - 1]
     token_list = [tokens] if isinstance(tokens, str) else list(tokens)

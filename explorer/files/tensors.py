@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.locale.text import plural
+from explorer.locale.messages import message, t, translated
 from model.config import AttentionKind
 from model.user_error import UserError
 
@@ -35,7 +35,7 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
         AttentionError: a tensor is missing, differs in queries or keys from the others, or lacks that sentence.
     """
     if isinstance(given, list | tuple) and not given:
-        raise AttentionError("{kind} is an empty list. {eager}", kind=kind, eager=_EAGER)
+        raise AttentionError("{kind} is an empty list. {eager}", kind=kind, eager=translated(_EAGER))
     if isinstance(given, list | tuple) and isinstance(given[0], list | tuple) and _holds_tensors(given[0]):
         return _joined_steps(kind, given, sentence), True, _of_batch(given[0][0], sentence)
     axis = _axis(kind, given)
@@ -54,7 +54,13 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
             )
     most = max(len(layer) for layer in layers)
     remarks = [
-        f"Layer {number} of {kind} has {plural(len(layer), 'head')}: the mean of them stands in for each further one."
+        t(
+            "Layer {layer} of {kind} has {n} head: the mean of them stands in for each further one.",
+            "Layer {layer} of {kind} has {n:,} heads: the mean of them stands in for each further one.",
+            layer=number,
+            kind=kind,
+            n=len(layer),
+        )
         for number, layer in enumerate(layers, start=1)
         if len(layer) < most
     ]
@@ -65,10 +71,12 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
 def _of_batch(tensor: Any, sentence: int) -> tuple[str, ...]:
     """Which sentence of a batch is shown, if there is more than one."""
     shape: Sequence[int] = getattr(tensor, "shape", ())
-    return (f"Sentence {sentence} of {shape[0]} in the batch.",) if len(shape) == 4 and shape[0] > 1 else ()
+    if len(shape) != 4 or shape[0] <= 1:
+        return ()
+    return (t("Sentence {sentence} of {n} in the batch.", sentence=sentence, n=shape[0]),)
 
 
-_EAGER = (
+_EAGER = message(
     "Models from Hugging Face return their weights only if they were loaded with "
     'attn_implementation="eager" and called with output_attentions=True.'
 )
@@ -121,7 +129,7 @@ def _array(name: str, given: Any) -> Floats:
     """Convert a tensor of any library to float32."""
     if given is None:
         raise AttentionError(
-            "{upper}{name} is missing (None). {eager}", upper=name[0].upper(), name=name[1:], eager=_EAGER
+            "{upper}{name} is missing (None). {eager}", upper=name[0].upper(), name=name[1:], eager=translated(_EAGER)
         )
     for step in ("detach", "float", "cpu"):  # PyTorch; numpy has no bfloat16
         given = getattr(given, step)() if hasattr(given, step) else given
@@ -160,11 +168,11 @@ def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]], sentence:
         if new < 1 or heads != first[0].shape[0] or (kind != "cross" and keys != total):
             raise AttentionError(
                 "Step {number} of {kind} is {value} [head, query, key], which does not follow the "
-                "{plural} before it: each step adds its new queries, and as many keys.",
+                "{rows} before it: each step adds its new queries, and as many keys.",
                 number=number,
                 kind=kind,
                 value=[heads, queries, keys],
-                plural=plural(n_rows, "row"),
+                rows=t("{n} row", "{n:,} rows", n=n_rows),
             )
         rows.append(np.stack(layers)[:, :, queries - new :])
         n_rows = total

@@ -10,6 +10,7 @@ from typing import Literal
 from explorer.lessons.expressions import Expression, TermError, Value, as_number, value_text
 from explorer.lessons.lesson import Question
 from explorer.lessons.progress import Outcome, StepRecord
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 
 MAX_ANSWER = 200  # characters of a typed answer
@@ -117,14 +118,16 @@ def feedback(
     right = answer is not None and is_right(question, solution, answer.text)
     if answer is not None and not right:
         hint = filled(question.wrong, solution.text)
-        messages.append(Feedback("wrong", f"Not quite: you answered {plain(answer.text)}. {hint}"))
+        messages.append(
+            Feedback("wrong", t("Not quite: you answered {answer}. {hint}", answer=plain(answer.text), hint=hint))
+        )
     if record.outcome == Outcome.UNANSWERED:
         return tuple(messages)
     explanation = filled(question.right, solution.text)
     if right and answer is not None:
-        messages.append(Feedback("right", with_answer("Right", answer.text, explanation, solution.text)))
+        messages.append(Feedback("right", with_answer(t("Right"), answer.text, explanation, solution.text)))
     else:
-        lead = "The answer" if record.outcome == Outcome.SHOWN else "You had it right"
+        lead = t("The answer") if record.outcome == Outcome.SHOWN else t("You had it right")
         messages.append(Feedback("neutral", with_answer(lead, solution.text, explanation)))
     return tuple(messages)
 

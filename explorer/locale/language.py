@@ -5,9 +5,14 @@ Texts of the interface find it here, so that no function has to hand it on. Comm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache, wraps
+from typing import TypeVar
+
+Argument = TypeVar("Argument", bound=Hashable)
+Result = TypeVar("Result")
 
 ENGLISH = "en"
 
@@ -39,3 +44,20 @@ def ask(source: Callable[[], str]) -> None:
     """Ask `source` for the language in every thread for which none was chosen: its session's, if it has one."""
     global _ask
     _ask = source
+
+
+def cached_by_language(size: int) -> Callable[[Callable[[Argument], Result]], Callable[[Argument], Result]]:
+    """Keep the last `size` results of a function of one argument whose results hold texts, for each language apart."""
+
+    def decorate(function: Callable[[Argument], Result]) -> Callable[[Argument], Result]:
+        @lru_cache(maxsize=size)
+        def in_language(_code: str, argument: Argument) -> Result:
+            return function(argument)
+
+        @wraps(function)
+        def wrapper(argument: Argument) -> Result:
+            return in_language(current(), argument)
+
+        return wrapper
+
+    return decorate

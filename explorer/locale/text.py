@@ -10,6 +10,7 @@ from typing import Literal
 from explorer.locale import language
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.messages import t
+from model.nearest import MOST_LISTED, close_to, similar_to
 from model.plurals import plural as plural
 from model.user_error import printable as printable
 from model.user_error import refused_by_system
@@ -43,6 +44,18 @@ def listed(items: Iterable[str], conjunction: Literal["and", "or"] = "and") -> s
     if conjunction == "or":
         return t("{first} or {last}", first=joined, last=last)
     return t("{first} and {last}", first=joined, last=last)
+
+
+def nearest_in_words(word: str, known: Iterable[str]) -> str:
+    """The hint of :func:`model.nearest.nearest` after a sentence without its full stop, for pages."""
+    names = sorted(known)
+    if not names:
+        return "."
+    if close := close_to(word, names):
+        return t("; did you mean {names}?", names=listed([f"'{name}'" for name in close], "or"))
+    if len(names) <= MOST_LISTED:
+        return t("; known: {names}.", names=", ".join(names))
+    return t("; the most similar of {n} are {names}.", n=len(names), names=", ".join(similar_to(word, names)))
 
 
 def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
