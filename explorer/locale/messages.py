@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from string import Formatter
 from typing import Any
 
@@ -54,7 +55,7 @@ class _Fields(Formatter):
     def format_field(self, value: Any, format_spec: str) -> Any:
         """Format a value; only numbers with a format have a decimal mark or groups of digits."""
         text = format(value, format_spec)
-        return in_digits_of(self.code, text) if format_spec and isinstance(value, int | float) else text
+        return in_digits_of(self.code, text) if format_spec and isinstance(value, Real) else text
 
 
 def _error(message: str, fields: dict[str, Any]) -> str:

@@ -118,5 +118,5 @@ def curve_rows(data: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Pivot columns `step`, `value` and `curve` into one row per step with a column per curve."""
     by_step: dict[float, dict[str, Any]] = {}
     for step, value, curve in zip(data["step"], data["value"], data["curve"], strict=True):
-        by_step.setdefault(step, {"step": int(step)})[curve] = round(value, 4)
+        by_step.setdefault(step, {t("step"): int(step)})[curve] = round(value, 4)
     return [by_step[step] for step in sorted(by_step)]
