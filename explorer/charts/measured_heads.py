@@ -24,6 +24,7 @@ from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.messages import t, translated
 from explorer.locale.text import capitalised, fixed, percent, rounded
 from explorer.probing.cross_checks import SentenceSources
+from explorer.probing.edit_effect import with_interval
 from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
@@ -193,6 +194,7 @@ def pruning_plot(curve: PruningCurve) -> Plot:
     """Plot the remaining quality, in percent of the whole model's, against the number of heads switched off."""
     series, by_chance = curve.remaining_quality(), curve.random_quality()
     random_orders = t("probability per token, {n} random orders", n=len(by_chance))
+    series = {translated(name): values for name, values in series.items()}
     drawn = {**series, random_orders: by_chance.mean(axis=0).tolist()}
     figure = curves(
         {name: (np.array(curve.counts), np.array(values)) for name, values in drawn.items()},
@@ -252,14 +254,14 @@ def mean_patch_plot(means: MeanPatches, stack: Stack) -> Plot:
     shares = np.stack([item.value for item in places.values()], axis=1)
     rows = point_names(len(shares))
     titles = _patch_titles(stack, means.mean_place)
-    figure = _patch_map(shares, rows, list(places), titles[1], means.top, scale=t("share"))
+    figure = _patch_map(shares, rows, [translated(place) for place in places], titles[1], means.top, scale=t("share"))
     point, nth = (int(i) for i in np.unravel_index(int(np.abs(shares).argmax()), shares.shape))
     name, item = list(places.items())[nth]
     caption = t(
         "Largest: {place}, {point}: {share} of the difference.",
-        place=name,
+        place=translated(name),
         point=rows[point],
-        share=item.text(percent, point),
+        share=with_interval(item, percent, point),
     )
     return Plot(figure, caption, titles[0], {})
 

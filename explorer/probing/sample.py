@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from explorer.decoding.examples import FILES
-from explorer.locale.text import fixed, plural
+from explorer.locale.messages import t
+from explorer.locale.text import fixed
 from explorer.probing.reporting import Report
 from model.analysis.recorded_batches import Sample, gold_alignment, translated_sample, written_sample
 from model.analysis.statistical_alignment import Aligner, error_rate_on_scenes, scenes_error_rate, train_aligner
@@ -158,15 +159,19 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
         SampleError: there are no sentences.
     """
     if choice.origin == "own":
-        return _spread([_own_example(line) for line in choice.lines], choice), "your own sentences", None
+        return _spread([_own_example(line) for line in choice.lines], choice), t("your own sentences"), None
     if choice.origin == "scenes":
         if not reads_scenes(loaded.data_config):
             raise SampleError("The scenes are English and German descriptions, which this model does not translate.")
         all_scenes = scene_examples(loaded.data_config.src_lang)
         chosen = _spread(all_scenes, choice)
-        about = (
-            f"{len(chosen)} of {plural(len(all_scenes), 'aligned scene')} of Headlight's own (sentences and alignments "
-            f"written with a language model), evenly spread"
+        about = t(
+            "{chosen} of {n} aligned scene of Headlight's own (sentences and alignments written with a language "
+            "model), evenly spread",
+            "{chosen} of {n:,} aligned scenes of Headlight's own (sentences and alignments written with a language "
+            "model), evenly spread",
+            chosen=len(chosen),
+            n=len(all_scenes),
         )
         return chosen, about, None
     try:
@@ -182,8 +187,25 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     if task is None or split is None:
         raise SampleError("The data that this model was trained on are not known here; enter sentences of your own.")
     chosen = _spread(splits[split], choice)
-    noun = "test sentence" if split == "test" else "validation sentence"
-    return chosen, f"{len(chosen)} of {plural(len(splits[split]), noun)} of {task.name}, evenly spread", task
+    n = len(splits[split])
+    about = (
+        t(
+            "{chosen} of {n} test sentence of {task}, evenly spread",
+            "{chosen} of {n:,} test sentences of {task}, evenly spread",
+            chosen=len(chosen),
+            n=n,
+            task=task.name,
+        )
+        if split == "test"
+        else t(
+            "{chosen} of {n} validation sentence of {task}, evenly spread",
+            "{chosen} of {n:,} validation sentences of {task}, evenly spread",
+            chosen=len(chosen),
+            n=n,
+            task=task.name,
+        )
+    )
+    return chosen, about, task
 
 
 def _spread(examples: Sequence[Example], choice: SampleChoice) -> list[Example]:
@@ -231,7 +253,7 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         def check() -> None:
             nonlocal calls
             calls += 1
-            report(1 - 0.9**calls, f"Translating {plural(len(examples), 'sentence')}")
+            report(1 - 0.9**calls, t("Translating {n} sentence", "Translating {n:,} sentences", n=len(examples)))
 
         sample = translated_sample(
             loaded.transformer,
@@ -242,18 +264,24 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         )
         sample = _with_alignments(sample, examples, loaded)
     if not len(sample):
-        raise SampleError(
-            f"The model can read none of the {plural(len(examples), 'sentence')}: each is empty or too long for it."
-            if len(examples) > 1
-            else "The model cannot read this sentence: it is empty or too long for it."
-        )
-    own = "translations" if loaded.model_config.has_encoder else "continuations"
-    method = "read with their reference translations" if written else f"read with the model's own {own}"
-    left_out = f"; {sample.left_out} empty or too long left out" if sample.left_out else ""
-    aligner_note = ""
+        if len(examples) > 1:
+            raise SampleError(
+                "The model can read none of the {sentences:,} sentences: each is empty or too long for it.",
+                sentences=len(examples),
+            )
+        raise SampleError("The model cannot read this sentence: it is empty or too long for it.")
+    if written:
+        about = t("{sample}, read with their reference translations", sample=about)
+    elif loaded.model_config.has_encoder:
+        about = t("{sample}, read with the model's own translations", sample=about)
+    else:
+        about = t("{sample}, read with the model's own continuations", sample=about)
+    if sample.left_out:
+        about = t("{sample}; {n} empty or too long left out", sample=about, n=sample.left_out)
     if choice.aligned:
         sample, aligner_note = align(sample, loaded, task or _readable_task(loaded), report)
-    return sample, f"{about}, {method}{left_out}{aligner_note and f'. {aligner_note[:-1]}'}", task
+        about = f"{about}. {aligner_note[:-1]}" if aligner_note else about
+    return sample, about, task
 
 
 def _readable_task(loaded: LoadedModel) -> Task | None:
@@ -296,9 +324,10 @@ def align(sample: Sample, loaded: LoadedModel, task: Task | None, report: Report
     targets = targets_of(sample, loaded.target)
     own = [(source.text, target.text) for source, target in zip(sample.sources, targets, strict=True) if target.text]
     if not own:
-        return sample, "No sentence could be aligned."
+        return sample, t("No sentence could be aligned.")
     pairs = [*_training_pairs(task), *own]
-    aligner = train_aligner(pairs, lambda done: report(done, f"Aligning words in {plural(len(pairs), 'pair')}"))
+    doing = t("Aligning words in {n} pair", "Aligning words in {n:,} pairs", n=len(pairs))
+    aligner = train_aligner(pairs, lambda done: report(done, doing))
     links, alignments = [], []
     for source, target in zip(sample.sources, targets, strict=True):
         sentence_links = aligner.links(source.text, target.text) if target.text else None
@@ -321,14 +350,17 @@ def _training_pairs(task: Task | None) -> Sequence[tuple[str, str]]:
 def _aligner_note(loaded: LoadedModel, aligner: Aligner) -> str:
     """State what the aligner is, what it learnt from, and its error rate where right alignments are known."""
     languages = loaded.data_config.src_lang, loaded.data_config.tgt_lang
-    text = (
-        f"These alignments are statistical, not right: IBM Model 1 with a prior for the diagonal, trained on "
-        f"{plural(aligner.pairs, 'pair')}. Trained on Headlight's {plural(len(scenes()), 'scene')} alone, it has an "
-        f"alignment error rate of {fixed(error_rate_on_scenes('en'), 2)} on their links, which were annotated with a "
-        f"language model"
+    text = t(
+        "These alignments are statistical, not right: IBM Model 1 with a prior for the diagonal, trained on {pairs}. "
+        "Trained on Headlight's {scenes} alone, it has an alignment error rate of {rate} on their links, which were "
+        "annotated with a language model",
+        pairs=t("{n} pair", "{n:,} pairs", n=aligner.pairs),
+        scenes=t("{n} scene", "{n:,} scenes", n=len(scenes())),
+        rate=fixed(error_rate_on_scenes("en"), 2),
     )
     if set(languages) == {"en", "de"}:
-        text += f"; the one used here has {fixed(scenes_error_rate(aligner, languages[0]), 2)} on them"
+        rate = fixed(scenes_error_rate(aligner, languages[0]), 2)
+        text = t("{note}; the one used here has {rate} on them", note=text, rate=rate)
     return f"{text}."
 
 
@@ -349,5 +381,14 @@ def subsample(sample: Sample, most: int) -> Sample:
 def read_pairs(sample: Sample, report: Report, doing: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Yield what encoder and decoder read for each sentence: source ids with <eos>, target ids after <sos>."""
     for nth, (source, target) in enumerate(zip(sample.sources, sample.targets, strict=True)):
-        report(nth / len(sample), f"{doing}: {nth} of {plural(len(sample), 'sentence')}")
+        report(
+            nth / len(sample),
+            t(
+                "{doing}: {done} of {n} sentence",
+                "{doing}: {done} of {n:,} sentences",
+                doing=doing,
+                done=nth,
+                n=len(sample),
+            ),
+        )
         yield (*source.ids, EOS), (SOS, *target)
