@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from string import Formatter
 from typing import Any
@@ -40,6 +42,16 @@ def translated(text: str) -> str:
     code = language.current()
     forms = pack(code).messages.get(text) if code != language.ENGLISH else None
     return forms if isinstance(forms, str) else text
+
+
+@dataclass(frozen=True)
+class Later:
+    """A text that is written each time it is shown, since others read the result that contains it in their language."""
+
+    write: Callable[[], str]
+
+    def __str__(self) -> str:
+        return self.write()
 
 
 def _form(forms: Forms, code: str, fields: dict[str, Any]) -> str:

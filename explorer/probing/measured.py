@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from explorer.decoding.translator import Translator
-from explorer.locale.messages import t
+from explorer.locale.messages import Later, t
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Gold, KindScores, Probe, SentenceScores, Tally, summarised
@@ -69,7 +69,7 @@ class Measured:
 
     sample: Sample
     probe: Probe
-    about: str
+    about: Later
     task: Task | None
     importance: Importance | None = None
 

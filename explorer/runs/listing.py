@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from explorer.decoding.examples import FILES
+from explorer.locale.messages import t
 from explorer.locale.text import plural, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.status import age

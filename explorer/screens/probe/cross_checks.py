@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.charts.measured_heads import source_share_plot
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.probing.cross_checks import (
     DIVIDED,
@@ -65,7 +65,12 @@ def _draw_maps(subject: Subject, translation: Translation) -> None:
     left, right = st.columns(2)
     kinds, kind = subject.model.model_config.kinds, session.selection().kind
     kind = left.segmented_control(
-        t("Kind"), list(kinds), default=kind if kind in kinds else kinds[-1], required=True, key="checks_kind"
+        t("Kind"),
+        list(kinds),
+        format_func=translated,
+        default=kind if kind in kinds else kinds[-1],
+        required=True,
+        key="checks_kind",
     )
     layers = range(subject.model.model_config.n_layers(kind))
     layer = right.selectbox(t("Layer"), layers, format_func=lambda i: f"L{i + 1}", key=f"checks_layer_{kind}")
