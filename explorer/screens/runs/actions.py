@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.charts.training_curves import MAX_CURVES
 from explorer.decoding.examples import FILES, examples_of
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import count, listed, plain
 from explorer.runs.archive import export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
@@ -201,7 +201,7 @@ def _save_note(runs: Runs, name: str, key: str) -> None:
 
 def draw_import(runs: Runs) -> None:
     """Draw the import of a zip file or a translator's folder; files that do not belong to a model are refused."""
-    if closed(t("Importing is switched off: {reason}.", reason=REASON)):
+    if closed(t("Importing is switched off: {reason}.", reason=translated(REASON))):
         return
     st.caption(
         t(

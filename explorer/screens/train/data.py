@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.decoding.examples import FILES
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import percent, plain, why
 from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
 from explorer.runs.settings import Changes
@@ -237,7 +237,7 @@ def _language(column: st.delta_generator.DeltaGenerator, label: str, key: str) -
     code = column.selectbox(
         label,
         list(LANGUAGES),
-        format_func=LANGUAGES.__getitem__,
+        format_func=lambda code: translated(LANGUAGES[code]),
         key=key,
         persist_state="session",
         help=t(

@@ -106,7 +106,7 @@ def _fields(names: Sequence[str], start: Mapping[str, Any], scope: str) -> Chang
 
 def _field(name: str, before: Any, key: str) -> Any:
     kind, label = settings.KINDS[name], label_of(name)
-    help_text = f"{settings.HELP[name]} ({name})".replace("_", "\\_").replace(
+    help_text = f"{settings.help_of(name)} ({name})".replace("_", "\\_").replace(
         "*", "\\*"
     )  # Streamlit reads it as Markdown
     # The start value is passed at every run: an interrupted run creates fields that the browser never sees.
