@@ -10,7 +10,7 @@ from typing import Any
 
 from explorer.locale import language
 from explorer.locale.catalogue import Forms, in_digits_of, pack
-from model import user_error
+from model import user_error, wording
 
 
 def t(message: str, several: str | None = None, /, **fields: object) -> str:
@@ -25,11 +25,14 @@ def t(message: str, several: str | None = None, /, **fields: object) -> str:
     the fields are those in the messages. A message that has no translation is written in English. Raises KeyError for
     a missing field.
     """
+    return _text(message, several, fields)
+
+
+def _text(message: str, several: str | None, fields: dict[str, Any]) -> str:
     code = language.current()
     if code != language.ENGLISH and (forms := pack(code).messages.get(message)) is not None:
         return _Fields(code).vformat(_form(forms, code, fields), (), fields)
-    chosen = message if several is None or fields["n"] == 1 else several
-    return chosen.format_map(fields)
+    return wording.english(message, several, fields)
 
 
 def message(text: str) -> str:
@@ -79,3 +82,4 @@ def _error(message: str, fields: dict[str, Any]) -> str:
 
 
 user_error.write_with(_error)
+wording.write_with(_text)

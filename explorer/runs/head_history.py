@@ -171,8 +171,8 @@ def score_caption(score: ScoreName, n_sentences: int) -> str:
         return t(
             "The weight on the source tokens aligned with the next target token (alignment score), as a mean over {n} "
             "validation sentence with known alignment. Grey lines are the other heads.",
-            "The weight on the source tokens aligned with the next target token (alignment score), as a mean over {n:,} "
-            "validation sentences with known alignment. Grey lines are the other heads.",
+            "The weight on the source tokens aligned with the next target token (alignment score), as a mean over "
+            "{n:,} validation sentences with known alignment. Grey lines are the other heads.",
             n=n_sentences,
         )
     return t(

@@ -170,7 +170,7 @@ def _choose_preset(data: Data) -> Preset:
         help=t("Sizes and settings to start from. You can change each of them below."),
     )
     preset = PRESETS[chosen or start]
-    st.caption(plain(f"{preset.title}."))
+    st.caption(plain(f"{translated(preset.title)}."))
     return preset
 
 

@@ -14,7 +14,7 @@ from explorer.charts.training_curves import (
 )
 from explorer.decoding.examples import FILES, examples_of
 from explorer.decoding.names import name_in_kind
-from explorer.locale.messages import t, translated
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain, quoted
 from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
@@ -54,7 +54,7 @@ from explorer.web.security import closed
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
 _RUN, _SENTENCE = "run", "sentence"  # where refusals are shown
 _METRIC_PIXELS = 174  # two beside each other on a phone
-_FIGURES = {"score": score_figure, "learning rate": rate_figure}
+_FIGURES = {message("score"): score_figure, message("learning rate"): rate_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 
 
@@ -168,7 +168,7 @@ def _curves(metrics: Metrics, max_steps: int) -> None:
         draw_figure(loss_figure(metrics, max_steps))
     with right:
         figure = st.container()  # the switch is below it, so that both curves start at the same height
-        chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve")
+        chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve", format_func=translated)
         with figure:
             draw_figure(_FIGURES[chosen](metrics, max_steps))
     table = st.expander(t("The evaluations as a table"), on_change="rerun", key="run_table")
