@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from explorer.decoding.cache import cached
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.durations import span
-from explorer.locale.language import current
+from explorer.locale.language import cached_by_language, current
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count, fixed, listed
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
@@ -49,7 +48,7 @@ def progress(status: RunStatus) -> str:
     return position
 
 
-@lru_cache(maxsize=64)
+@cached_by_language(64)
 def diagnosis(metrics: Metrics, ended: bool) -> Diagnosis:
     """Diagnose from its curves how the run is going or, once it has ended, how it went."""
     return diagnose(Curves.of(metrics.train, metrics.evals), ended=ended)
