@@ -31,7 +31,7 @@ from model.analysis.cross_checks import (
     layer_maps,
     value_zeroing,
 )
-from model.analysis.recorded_batches import Sample, observe
+from model.analysis.recorded_batches import Sample
 from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS, AttentionKind
@@ -39,7 +39,6 @@ from model.scoring import evenly_spaced
 from model.trace import VISIBLE
 
 SENTENCES = 50  # of the sample, at most
-DIVIDED = 100  # sentences whose predictions are split into source and prefix, at most
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of content words
 FUNCTION = ("DET", "ADP", "PRON", "AUX", "CCONJ", "SCONJ", "PART")
 PUBLISHED = message(
@@ -48,16 +47,10 @@ PUBLISHED = message(
 )
 PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
 TITLES = {"weights": message("weights"), "norms": message("norms"), "zeroed": message("values set to zero")}
-THIRDS = (message("first third"), message("middle third"), message("last third"))
 
 ALL = message("all")
 ROWS = message("uniform"), message("shuffled"), message("largest removed")  # COUNTERFACTUALS, for translators
-_WORDS_OF = {
-    "punctuation": message("punctuation"),
-    "function": message("function words"),
-    "content": message("content words"),
-}
-_signed = partial(fixed, decimals=2, signed=True)
+signed = partial(fixed, decimals=2, signed=True)
 
 Floats = NDArray[np.float64]
 Layer = tuple[AttentionKind, int]
@@ -120,7 +113,7 @@ class SentenceSources:
     @property
     def source(self) -> str:
         """What predictions are made from besides the words before."""
-        return _source(self.on_end)
+        return source_word(self.on_end)
 
     def caption(self) -> str:
         """State the mean, and the predictions with the largest and the smallest share."""
@@ -144,7 +137,8 @@ class SentenceSources:
         return f"{said} {end}"
 
 
-def _source(on_end: object | None) -> str:
+def source_word(on_end: object | None) -> str:
+    """Name what predictions are made from: the source, or the prompt of a model without cross-attention."""
     return t("the source") if on_end is not None else t("the prompt")
 
 
@@ -195,7 +189,7 @@ class KeptShares:
             )
         ]
         changes = [
-            f"{with_interval(item, _signed)} ({translated(name)})"
+            f"{with_interval(item, signed)} ({translated(name)})"
             for name, item in self.change.items()
             if np.isfinite(item.value)
         ]
@@ -232,27 +226,27 @@ class KeptShares:
         for tag, (count, shares) in [(ALL, (self.words, self.shares)), *tags]:
             line: dict[str, Any] = {t("predicted word"): translated(tag), t("words"): count}
             for name in COUNTERFACTUALS:
-                line |= _columns(shares[name], translated(name))
+                line |= interval_columns(shares[name], translated(name))
             lines.append(line)
         for name, item in self.change.items():
-            lines[0] |= _columns(item, t("{change}, change of those that stay (nats)", change=translated(name)))
+            lines[0] |= interval_columns(item, t("{change}, change of those that stay (nats)", change=translated(name)))
         return lines
 
 
-def _columns(item: Estimate, name: str, *, only: bool = False) -> dict[str, float | None]:
+def interval_columns(item: Estimate, name: str, *, only: bool = False) -> dict[str, float | None]:
     """A value and the ends of its interval as cells of a table row; `only`: the row has no other interval."""
     low, high = (t("low"), t("high")) if only else (t("{name}: low", name=name), t("{name}: high", name=name))
     return dict(zip((name, low, high), (rounded(part, 3) for part in item.at()), strict=True))
 
 
-def _part(sample: Sample, classes: Classes, most: int) -> tuple[Sample, Classes]:
+def sample_part(sample: Sample, classes: Classes, most: int) -> tuple[Sample, Classes]:
     """Take at most `most` sentences, with the classes of their words if these are known."""
     return subsample(sample, most), classes and [classes[i] for i in evenly_spaced(len(sample), most)]
 
 
 def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> KeptShares:
     """Count over the sample how often each predicted word stays the likeliest (<eos> does not count)."""
-    part, part_classes = _part(sample, classes, SENTENCES)
+    part, part_classes = sample_part(sample, classes, SENTENCES)
     changes = np.zeros((len(part), len(COUNTERFACTUALS)))  # sums over the words that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
     for nth, (src, read) in enumerate(read_pairs(part, report, t("Replacing rows"))):
@@ -300,7 +294,7 @@ class MapAgreement:
         for (kind, layer), shares in self.same.items():
             line: dict[str, Any] = {t("kind"): translated(kind), t("layer"): short_layer(layer + 1)}
             for pair in PAIRS:
-                line |= _columns(shares[pair], " = ".join(translated(TITLES[name]) for name in pair))
+                line |= interval_columns(shares[pair], " = ".join(translated(TITLES[name]) for name in pair))
             lines.append(line | {t("by chance"): rounded(self.chance[kind, layer], 3)})
         return lines
 
@@ -361,134 +355,3 @@ def _counts(maps: LayerMaps) -> Floats:
     largest = {name: getattr(maps, name).argmax(axis=1) for name in TITLES}
     same = [float((largest[a] == largest[b])[rows].sum()) for a, b in PAIRS]
     return np.array([rows.sum(), (1 / np.maximum(seen, 1))[rows].sum(), *same])
-
-
-@dataclass(frozen=True, eq=False)
-class SourceCounts:
-    """The mean share of the source, with intervals over sentences: over all predictions and over groups of them.
-
-    `groups` by name: the number of predictions and their mean share. `on_end`: the correlation, over all predictions,
-    of the share with the weight that cross-attention puts on <eos> (mean over heads), with its interval; None without
-    cross-attention, where the source is the prompt.
-    """
-
-    mean: Estimate
-    groups: dict[str, tuple[int, Estimate]]
-    on_end: Estimate | None
-    sentences: int
-    words: int
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One table row for all predictions, then one per group."""
-        return [
-            {
-                t("predictions"): _group_title(name),
-                t("number"): count,
-                **_columns(item, t("share of the source"), only=True),
-            }
-            for name, (count, item) in {ALL: (self.words, self.mean), **self.groups}.items()
-        ]
-
-    def caption(self) -> str:
-        """State the mean, both ends of the sentence, and the correlation with the weight on <eos>."""
-        predictions = t("{n} prediction", "{n:,} predictions", n=self.words)
-        sentences = t("{n} sentence", "{n:,} sentences", n=self.sentences)
-        mean, source = with_interval(self.mean, percent), _source(self.on_end)
-        if THIRDS[-1] in self.groups:
-            first, last = (with_interval(self.groups[name][1], percent) for name in (THIRDS[0], THIRDS[-1]))
-            said = t(
-                "Over {predictions} in {sentences}, {mean} of a prediction comes from {source} on average: {first} in "
-                "the first third of a translation, {last} in the last.",
-                predictions=predictions,
-                sentences=sentences,
-                mean=mean,
-                source=source,
-                first=first,
-                last=last,
-            )
-        else:  # without a translation of three tokens, none has a last third
-            said = t(
-                "Over {predictions} in {sentences}, {mean} of a prediction comes from {source} on average.",
-                predictions=predictions,
-                sentences=sentences,
-                mean=mean,
-                source=source,
-            )
-        return " ".join(part for part in (said, self._end(), t("In brackets: 95 % intervals over sentences.")) if part)
-
-    def _end(self) -> str:
-        """State whether the weight on <eos> goes together with the share; empty without cross-attention."""
-        if self.on_end is None:
-            return ""
-        correlation = with_interval(self.on_end, _signed)
-        if not self.on_end.differs_from_zero():
-            end = t(
-                "The weight on <eos> does not go together with this share: correlation {correlation}.",
-                correlation=correlation,
-            )
-        elif self.on_end.value < 0:
-            end = t(
-                "The more weight on <eos>, the less comes from the source: correlation {correlation}.",
-                correlation=correlation,
-            )
-        else:
-            end = t(
-                "The more weight on <eos>, the more comes from the source: correlation {correlation}.",
-                correlation=correlation,
-            )
-        regulates = t("(Ferrando and Costa-jussà, 2021, say that such weight regulates the two.)")
-        return f"{end} {regulates}"
-
-
-def _group_title(name: str) -> str:
-    if name in (ALL, *THIRDS, *_WORDS_OF.values()):
-        return translated(name)
-    return t("{tag} words", tag=name.removesuffix(" words"))
-
-
-def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> SourceCounts:
-    """Compute the source's share in all predictions of words over the sample.
-
-    Raises:
-        SourceShareError: the model is a variant whose vectors cannot be split into parts.
-    """
-    part, part_classes = _part(sample, classes, DIVIDED)
-    sums: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 2)))
-    moments = np.zeros((len(part), 6))
-    has_cross = "cross" in loaded.model_config.kinds
-    ends: dict[int, Floats] = {}  # [tgt] by sentence, a mean over all heads
-    if has_cross:
-        for index, _, weights in observe([loaded.transformer], part, loaded.source, loaded.target):
-            ends[index] = weights["cross"][0, ..., -1].mean(axis=(0, 1), dtype=np.float64)
-    for nth, (src, read) in enumerate(read_pairs(part, report, t("Dividing predictions"))):
-        words = len(read) - 1
-        shares = source_shares(loaded.transformer, src, read)[:words]
-        x = ends[nth][:words] if has_cross else np.zeros(words)
-        moments[nth] = len(x), x.sum(), shares.sum(), (x**2).sum(), (shares**2).sum(), (x * shares).sum()
-        for i, share in enumerate(shares):
-            names = {ALL, THIRDS[3 * i // len(shares)]}
-            if part_classes and part_classes[nth]:
-                names.add(_WORDS_OF.get(part_classes[nth][i]) or f"{part_classes[nth][i]} words")
-            for name in names:
-                sums[name][nth] += share, 1
-    groups = {
-        name: (int(values[:, 1].sum()), bootstrap.of_ratio(values[:, 0], values[:, 1])) for name, values in sums.items()
-    }
-    count, mean = groups.pop(ALL)
-    order = [name for name in THIRDS if name in groups] + sorted(set(groups) - set(THIRDS))
-    on_end = _correlation(moments) if has_cross else None
-    return SourceCounts(mean, {name: groups[name] for name in order}, on_end, len(part), count)
-
-
-def _correlation(moments: Floats) -> Estimate:
-    """Compute Pearson's correlation over all predictions, with its interval, from the moments of each sentence."""
-    drawn = np.concatenate([np.ones((1, len(moments))), bootstrap.resamples(len(moments))])
-    n, x, y, xx, yy, xy = (drawn @ moments).T
-    variances = (n * xx - x**2) * (n * yy - y**2)
-    values = np.divide(
-        n * xy - x * y, np.sqrt(np.maximum(variances, 0)), out=np.full(len(n), np.nan), where=variances > 1e-12
-    )
-    return Estimate(values[0], *bootstrap.interval(values[1:]))
-
-
-Count = KeptShares | MapAgreement | SourceCounts  # the result of a cross-check over a sample

@@ -12,19 +12,17 @@ from explorer.decoding.translator import Translation
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.probing.cross_checks import (
-    DIVIDED,
     SENTENCES,
     Classes,
-    Count,
     kept_shares,
     map_agreement,
     sentence_maps,
     sentence_sources,
-    source_counts,
 )
 from explorer.probing.measured import Measured
 from explorer.probing.report import Section
 from explorer.probing.reporting import Report
+from explorer.probing.source_counts import DIVIDED, Count
 from explorer.probing.syntax import languages, target_classes
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import grammar_of
@@ -132,7 +130,6 @@ def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
                 "layer to layer (ALTI and ALTI+, Ferrando et al. 2022)."
             ),
             t("Divide predictions in {n} sentences", n=min(DIVIDED, size)),
-            source_counts,
         ),
     )
 
