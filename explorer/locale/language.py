@@ -5,16 +5,16 @@ Texts of the interface find it here, so that no function has to hand it on. Comm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, wraps
-from typing import TypeVar
-
-Argument = TypeVar("Argument", bound=Hashable)
-Result = TypeVar("Result")
+from typing import ParamSpec, TypeVar
 
 ENGLISH = "en"
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
 
 _chosen: ContextVar[str] = ContextVar("language")
 _ask: Callable[[], str] = lambda: ENGLISH  # noqa: E731
@@ -46,17 +46,17 @@ def ask(source: Callable[[], str]) -> None:
     _ask = source
 
 
-def cached_by_language(size: int) -> Callable[[Callable[[Argument], Result]], Callable[[Argument], Result]]:
-    """Keep the last `size` results of a function of one argument whose results hold texts, for each language apart."""
+def cached_by_language(entries: int) -> Callable[[Callable[Params, Result]], Callable[Params, Result]]:
+    """Cache the results of a function that writes texts, as ``lru_cache`` does, for each language on its own."""
 
-    def decorate(function: Callable[[Argument], Result]) -> Callable[[Argument], Result]:
-        @lru_cache(maxsize=size)
-        def in_language(_code: str, argument: Argument) -> Result:
-            return function(argument)
+    def decorate(function: Callable[Params, Result]) -> Callable[Params, Result]:
+        @lru_cache(entries)
+        def in_language(code: str, /, *args: Params.args, **kwargs: Params.kwargs) -> Result:
+            return function(*args, **kwargs)
 
         @wraps(function)
-        def wrapper(argument: Argument) -> Result:
-            return in_language(current(), argument)
+        def wrapper(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+            return in_language(current(), *args, **kwargs)
 
         return wrapper
 

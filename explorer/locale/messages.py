@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
 from string import Formatter
 from typing import Any
 
 from explorer.locale import language
 from explorer.locale.catalogue import Forms, in_digits_of, pack
-from model import user_error
+from model import user_error, wording
 
 
 def t(message: str, several: str | None = None, /, **fields: object) -> str:
@@ -22,11 +25,14 @@ def t(message: str, several: str | None = None, /, **fields: object) -> str:
     the fields are those in the messages. A message that has no translation is written in English. Raises KeyError for
     a missing field.
     """
+    return _text(message, several, fields)
+
+
+def _text(message: str, several: str | None, fields: dict[str, Any]) -> str:
     code = language.current()
     if code != language.ENGLISH and (forms := pack(code).messages.get(message)) is not None:
         return _Fields(code).vformat(_form(forms, code, fields), (), fields)
-    chosen = message if several is None or fields["n"] == 1 else several
-    return chosen.format_map(fields)
+    return wording.english(message, several, fields)
 
 
 def message(text: str) -> str:
@@ -39,6 +45,16 @@ def translated(text: str) -> str:
     code = language.current()
     forms = pack(code).messages.get(text) if code != language.ENGLISH else None
     return forms if isinstance(forms, str) else text
+
+
+@dataclass(frozen=True)
+class Later:
+    """A text that is written each time it is shown, since others read the result that contains it in their language."""
+
+    write: Callable[[], str]
+
+    def __str__(self) -> str:
+        return self.write()
 
 
 def _form(forms: Forms, code: str, fields: dict[str, Any]) -> str:
@@ -54,7 +70,7 @@ class _Fields(Formatter):
     def format_field(self, value: Any, format_spec: str) -> Any:
         """Format a value; only numbers with a format have a decimal mark or groups of digits."""
         text = format(value, format_spec)
-        return in_digits_of(self.code, text) if format_spec and isinstance(value, int | float) else text
+        return in_digits_of(self.code, text) if format_spec and isinstance(value, Real) else text
 
 
 def _error(message: str, fields: dict[str, Any]) -> str:
@@ -66,3 +82,4 @@ def _error(message: str, fields: dict[str, Any]) -> str:
 
 
 user_error.write_with(_error)
+wording.write_with(_text)

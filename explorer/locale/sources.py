@@ -12,6 +12,11 @@ from explorer.lessons.library import FOLDER as LESSONS
 from explorer.lessons.library import lesson_files, read_library
 from explorer.lessons.translation import texts_of
 from explorer.locale.glossary import GLOSSARY
+from explorer.runs.settings import HELP, english_label
+from model.analysis.position_schemes import WISHES
+from model.data import TASKS, get_task
+from model.experiments.catalogue import EXPERIMENTS
+from model.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
 MARKS = ("t", "message")
@@ -36,6 +41,7 @@ def all_messages() -> Iterator[Found]:
             name = source.relative_to(ROOT).as_posix()
             tree = ast.parse(source.read_text(encoding="utf-8"))
             yield from (Found(*texts, name, filled) for texts, filled in in_python(tree))
+    yield from _in_data()
     for entry in GLOSSARY:
         yield from (
             Found(text, None, "explorer/locale/glossary.py", False) for text in (entry.plain, entry.explanation)
@@ -43,6 +49,28 @@ def all_messages() -> Iterator[Found]:
     for lesson in read_library(lesson_files(LESSONS)).lessons:
         file = f"explorer/lessons/content/{lesson.name}.md"
         yield from (Found(text, None, file, False) for text in texts_of(lesson))
+
+
+def _in_data() -> Iterator[Found]:
+    """The texts of tasks, presets, settings and experiments that pages show."""
+    tasks = [get_task(name) for name in TASKS]
+    by_file = {
+        f"model/data/{task.name}": (
+            *(task.title, task.description, task.story, task.trained_on, task.not_a_source),
+            *(prompt.note for prompt in task.examples),
+        )
+        for task in tasks
+    }
+    by_file["model/presets.toml"] = tuple(preset.title for preset in PRESETS.values())
+    by_file["model/config.py"] = (*map(english_label, HELP), *HELP.values())
+    by_file["model/analysis/position_schemes.py"] = WISHES
+    by_file["model/experiments/experiments.toml"] = tuple(
+        text
+        for experiment in EXPERIMENTS.values()
+        for text in (experiment.title, experiment.question, *(arm.label for arm in experiment.arms))
+    )
+    for file, texts in by_file.items():
+        yield from (Found(text, None, file, False) for text in dict.fromkeys(texts) if text)
 
 
 def in_python(tree: ast.Module) -> Iterator[tuple[tuple[str, str | None], bool]]:

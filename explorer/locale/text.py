@@ -119,6 +119,11 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
+def capitalised(text: str) -> str:
+    """Begin a text with a capital letter; the rest stays, since nouns of other languages may have capitals."""
+    return text[:1].upper() + text[1:]
+
+
 def shortened(text: str, max_length: int) -> str:
     """Cut a text to at most `max_length` characters; a text that is cut ends in "…"."""
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from explorer.locale.messages import message, t
 from explorer.runs.lifecycle import read_note
 from explorer.runs.viewer_mode import refuse
 from model.data.files import DATA_FILE
@@ -101,7 +102,7 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "", languages: tu
         CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the files do not form a
             model.
     """
-    refuse("Importing is")
+    refuse(message("Importing is switched off: this server is for looking only."))
     with _readable():
         archive = zipfile.ZipFile(file)
     with archive:
@@ -146,7 +147,7 @@ def import_translator(folder: Path, checkpoints: Path, name: str = "", languages
         CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the translator cannot be
             imported.
     """
-    refuse("Importing is")
+    refuse(message("Importing is switched off: this server is for looking only."))
     from model.importing.import_folder import holds_translator
     from model.importing.source_folder import ImportFailed
 
@@ -281,7 +282,7 @@ def _readable() -> Iterator[None]:
     except Exception as error:  # of a dozen types, from zipfile and the decompressors
         if isinstance(error, OSError) and error.errno is not None:
             raise  # a system error, such as a full disk
-        reason = str(error) or "it ends too early"
+        reason = str(error) or t("it ends too early")
         raise ArchiveError("This is not a zip file that can be read ({reason}).", reason=reason) from None
 
 

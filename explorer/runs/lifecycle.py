@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from explorer.locale.messages import message
 from explorer.locale.text import why
 from explorer.runs.command import longer_command, resume_command
 from explorer.runs.process import (
@@ -190,7 +191,7 @@ class Runs:
         Raises:
             CheckpointError: the name is not allowed. RunError: the name is taken, or HEADLIGHT_NICE is not a niceness.
         """
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         self._refuse_taken(name)
         start_process(self.checkpoints, name, arguments)
 
@@ -200,7 +201,7 @@ class Runs:
         Raises:
             RunError: it is active, finished, or not a run.
         """
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         status = self.status(name)
         if status is None or not status.resumable:
             raise RunError(
@@ -218,7 +219,7 @@ class Runs:
         Raises:
             RunError: it has not finished.
         """
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         status = self.status(name)
         if status is None or status.state != "finished":
             raise RunError(
@@ -230,7 +231,7 @@ class Runs:
 
     def stop(self, name: str) -> None:
         """Ask the run's process to end after its current batch, with everything saved."""
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         folder, launch = self.folder(name), self.launch(name)
         status = self.status(name)
         if status is None or not status.busy:
@@ -244,7 +245,7 @@ class Runs:
 
     def watch(self, name: str, text: str) -> None:
         """Ask the run to record its attention on this sentence at each evaluation."""
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         write_json(self.folder(name) / PROBE, {"source": text[:MAX_PROBE_TEXT]})
 
     def watched(self, name: str) -> str:
@@ -261,7 +262,7 @@ class Runs:
         Raises:
             CheckpointError: it is too long or has control characters. RunError: it came with Headlight.
         """
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         if name in SHIPPED:
             raise RunError(
                 "'{name}' came with Headlight and cannot be given a note; export it and import a copy.", name=name
@@ -309,7 +310,7 @@ class Runs:
             raise RunError("There is already a run or model '{name}'; choose another name.", name=name)
 
     def _refuse_bundled(self, name: str, participle: str) -> None:
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         if name in SHIPPED:
             raise RunError(
                 "'{name}' came with Headlight and cannot be {participle}; export it and import a copy.",

@@ -17,8 +17,8 @@ from model.data.task import DataError, Example, Splits, Task
 from model.data.text_files import parallel, read_lines
 from model.file_formats import FormatError, StoredPair, checked, decode, pair_problem
 from model.folder import write_bytes
-from model.plurals import plural
 from model.text.pieces import clean
+from model.wording import t
 
 Languages = tuple[str, str]
 
@@ -125,23 +125,29 @@ class Pairs:
         """A sentence on which columns of a table were read; empty if there are no others."""
         if not self.unused:
             return ""
-        read = f"The sources are column '{self.source_name}', the targets '{self.target_name}'"
-        more = f" and {len(self.unused) - _MAX_LISTED} more" if len(self.unused) > _MAX_LISTED else ""
-        return f"{read}; not read: {', '.join(self.unused[:_MAX_LISTED])}{more}."
+        return t(
+            "The sources are column '{source}', the targets '{target}'; not read: {columns}.",
+            source=self.source_name,
+            target=self.target_name,
+            columns=_first_of(self.unused),
+        )
 
     def skipped_sentence(self) -> str:
         """A sentence on which rows were skipped and why, with the first line numbers; empty if none were."""
         if not self.skipped:
             return ""
         reasons = "; ".join(f"{why} ({name_lines(lines)})" for why, lines in self.skipped.items())
-        return f"{plural(self.n_skipped, 'row')} left out: {reasons}."
+        return t("{n} row left out: {reasons}.", "{n:,} rows left out: {reasons}.", n=self.n_skipped, reasons=reasons)
 
 
 def name_lines(lines: tuple[int, ...]) -> str:
     """The first few line numbers as text, and the number of the others."""
-    listed = ", ".join(map(str, lines[:_MAX_LISTED]))
-    more = f" and {len(lines) - _MAX_LISTED} more" if len(lines) > _MAX_LISTED else ""
-    return f"line{'s' if len(lines) > 1 else ''} {listed}{more}"
+    return t("line {lines}", "lines {lines}", n=len(lines), lines=_first_of(lines))
+
+
+def _first_of(items: Sequence[object]) -> str:
+    listed, more = ", ".join(map(str, items[:_MAX_LISTED])), len(items) - _MAX_LISTED
+    return t("{items} and {n} more", items=listed, n=more) if more > 0 else listed
 
 
 def read_pairs(
@@ -239,7 +245,7 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
         raise DataError(
             "{name} has {plural}; at least 2 are needed, and some hundreds to learn from.",
             name=name,
-            plural=plural(len(examples), "pair"),
+            plural=t("{n} pair", "{n:,} pairs", n=len(examples)),
         )
     return pairs
 

@@ -17,6 +17,7 @@ from model.data.task import DataError
 from model.data.text_files import read_bytes, read_text
 from model.data.translation_files import po_messages, tmx_units
 from model.file_formats import FormatError, Headings, checked, decode
+from model.wording import t
 
 # Tried in this order; those that hardly occur inside sentences come first.
 _CLEAR = ("\t", "→", "=>", "->", "|||", "|")
@@ -265,7 +266,7 @@ def _headings(name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
 def _checked(row: Row, width: int) -> Row:
     if len(row.cells) == width:
         return row
-    return Row(row.line, (), f"a number of columns other than {width}")
+    return Row(row.line, (), t("a number of columns other than {width}", width=width))
 
 
 def _tsv(text: str) -> Iterator[Row]:
@@ -323,13 +324,13 @@ def _jsonl(name: str, text: str) -> Table:
         try:
             cells = _strings(decode(line.encode()))
         except FormatError:
-            rows.append(Row(number, (), "not JSON"))
+            rows.append(Row(number, (), t("not JSON")))
             continue
         columns = columns or tuple(cells)
         if not cells:
-            rows.append(Row(number, (), "not strings"))
+            rows.append(Row(number, (), t("not strings")))
         elif any(column not in cells for column in columns):
-            rows.append(Row(number, (), "keys other than those of the first line"))
+            rows.append(Row(number, (), t("keys other than those of the first line")))
         else:
             rows.append(Row(number, tuple(cells[column] for column in columns)))
     if not columns:

@@ -87,7 +87,7 @@ def _draw_learned(rows: Floats, most: int) -> None:
             )
         )
     with right:
-        plot = figures.by_distance_plot(t("Learned rows"), dot_products_by_distance(rows), t("dot product"))
+        plot = figures.by_distance_plot(t("Learned rows"), dot_products_by_distance(rows), products=True)
         draw_plot(plot, "pe_learned_products")
         draw_caption(t("No formula relates a learned row to its neighbours: any pattern in the products was learned."))
 

@@ -137,9 +137,11 @@ def _draw_means(means: MeanPatches) -> None:
 def _draw_put_in(subject: Subject, other: str) -> None:
     """Draw the change of one head to its pattern or output in the other sentence, which then is in force."""
     kind, layer, head = choose_head(subject.model.model_config, "patching_head")
+    ops = {"pattern": t("pattern"), "output": t("output")}
     op: Kind = st.segmented_control(
         t("Take its"),
-        ["pattern", "output"],
+        list(ops),
+        format_func=ops.__getitem__,
         default="pattern",
         required=True,
         key="patching_op",
