@@ -8,6 +8,7 @@ import { liveSource } from "./source_live.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, put } from "./store.js";
 import { parseView } from "./view_options.js";
+import { t } from "./words.js";
 
 /** @import { Position, SiteModel } from "./structs" */
 /** @import { Decoding } from "./types" */
@@ -22,12 +23,17 @@ import { parseView } from "./view_options.js";
 /** The template of each page. @type {Record<string, string>} */
 export const VIEWS = { translate: "stepper", attention: "heads", inside: "machine" };
 
-/** @type {Record<string, string>} */
-const TITLES = { translate: "Translate", attention: "Attention", inside: "Inside", lessons: "Lessons", class: "Class" };
-
 /** What a page is called; a decoder alone continues a text. @param {string} page @param {SiteModel} [card] */
 export const titleOf = (page, card) =>
-  page === "translate" && card && !card.shapes.encoder.layers ? "Continue" : TITLES[page];
+  page === "translate" && card && !card.shapes.encoder.layers
+    ? t("Continue")
+    : ({
+        translate: t("Translate"),
+        attention: t("Attention"),
+        inside: t("Inside"),
+        lessons: t("Lessons"),
+        class: t("Class"),
+      }[page] ?? page);
 
 /** The content of a template of the page. @param {string} id */
 export const templateOf = (id) =>
@@ -105,7 +111,7 @@ export async function drawCell(D, moved) {
   if (asked === D.cell) return;
   D.cell = asked;
   if (!key)
-    return void sayOrHide(box, "Choose a cell first: one in the map of a head, by a click or with the arrow keys.");
+    return void sayOrHide(box, t("Choose a cell first: one in the map of a head, by a click or with the arrow keys."));
   try {
     const { drawOneCell } = await D.more();
     const answer = await D.engine.part("cell", card.name, text, { path: opened.path, edits: editsOf(changes) }, at);

@@ -10,6 +10,7 @@ import { createLiveEngine } from "./live_engine.js";
 import { recall, store } from "./memory.js";
 import { tour } from "./tour.js";
 import { readMessage } from "./wire.js";
+import { t } from "./words.js";
 
 /** @import { SiteHeader } from "./structs" */
 /** @import { Message } from "./types" */
@@ -189,7 +190,8 @@ function drawNavigation(header, places, query, page, go) {
 function listenToOffline({ root }, base) {
   if (root === null || !isSecureContext || !("serviceWorker" in navigator)) return;
   navigator.serviceWorker.register(`${base}service-worker.js`).catch((error) => {
-    say(byId("offline"), `This page cannot be kept for use without a network (${error.message}).`);
+    const fields = { reason: error.message };
+    say(byId("offline"), t("This page cannot be kept for use without a network ({reason}).", fields));
   });
 }
 
@@ -209,12 +211,12 @@ async function fetchFile(address, progress) {
   } catch {
     const why =
       location.protocol === "file:"
-        ? "Opened from a disk, a browser lets a page load no other files: put the folder on a web server."
-        : "Is the network there? Then try again.";
-    throw new Error(`The file ${name} of the model could not be loaded. ${why}`);
+        ? t("Opened from a disk, a browser lets a page load no other files: put the folder on a web server.")
+        : t("Is the network there? Then try again.");
+    throw new Error(`${t("The file {name} of the model could not be loaded.", { name })} ${why}`);
   }
   if (!answer.ok || !answer.body)
-    throw new Error(`The file ${name} of the model could not be loaded (${answer.status}).`);
+    throw new Error(t("The file {name} of the model could not be loaded ({status}).", { name, status: answer.status }));
   const counted = new TransformStream({
     transform(part, to) {
       progress(part.length);
@@ -288,8 +290,8 @@ function listenToTheme(changed) {
   const button = byId("theme");
   const draw = () => {
     const isDark = root.dataset.theme === "dark";
-    say(button, isDark ? "Light" : "Dark");
-    button.title = `${isDark ? "Light" : "Dark"} colours`;
+    say(button, isDark ? t("Light") : t("Dark"));
+    button.title = isDark ? t("Light colours") : t("Dark colours");
   };
   const set = (/** @type {boolean} */ isDark) => {
     root.dataset.theme = isDark ? "dark" : "light";
