@@ -45,6 +45,8 @@ export function pieces(message, ...rest) {
   return parts.flatMap((part, i) => (i % 2 ? filled(fields, part) : part)).filter((part) => part !== "");
 }
 
+/** @type {Intl.LDMLPluralRule[]} */
+const CATEGORIES = ["zero", "one", "two", "few", "many", "other"]; // in gettext's order
 const FIELD = /\{(\w+)\}/g;
 
 /** @param {(string | Fields)[]} rest @returns {Fields} */
@@ -60,8 +62,9 @@ function chosen(message, rest) {
   if (typeof several !== "string") return typeof found === "string" ? found : message;
   const n = Number(fieldsOf(rest).n);
   if (typeof found !== "object") return n === 1 ? message : several;
-  const form = rules.resolvedOptions().pluralCategories.indexOf(rules.select(n));
-  return found[Math.min(form, found.length - 1)];
+  const { pluralCategories } = rules.resolvedOptions();
+  const forms = CATEGORIES.filter((category) => pluralCategories.includes(category));
+  return found[Math.min(forms.indexOf(rules.select(n)), found.length - 1)];
 }
 
 /** A field; a counted number has marks between its thousands. @param {Fields} fields @param {string} name */
