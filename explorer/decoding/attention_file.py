@@ -82,7 +82,12 @@ def read_own(content: bytes, name: str) -> Decoding:
     """
     label = PurePath(name.replace("\\", "/")).name[:80] or "the file"
     if len(content) > MAX_BYTES:
-        raise OwnAttentionError(f"{label} has {len(content):,} bytes; at most {MAX_BYTES:,} are read.")
+        raise OwnAttentionError(
+            "{label} has {content:,} bytes; at most {max_bytes:,} are read.",
+            label=label,
+            content=len(content),
+            max_bytes=MAX_BYTES,
+        )
     try:
         if content[:2] == b"PK":
             arrays = read_npz(content, texts=_TEXTS, numbers=_NUMBERS, max_numbers=MAX_CELLS, max_texts=MAX_TOKENS)
@@ -90,7 +95,7 @@ def read_own(content: bytes, name: str) -> Decoding:
             arrays = read_json(content, texts=_TEXTS, numbers=_NUMBERS, max_numbers=MAX_CELLS, max_texts=MAX_TOKENS)
         trace, notes = trace_of(arrays)
     except (FileError, TraceError, OwnAttentionError) as unfit:
-        raise OwnAttentionError(f"{label} cannot be shown: {unfit}") from None
+        raise OwnAttentionError("{label} cannot be shown: {unfit}", label=label, unfit=unfit) from None
     return Decoding(trace, f"own-{hashlib.sha256(content).hexdigest()[:16]}", label, notes=tuple(notes))
 
 
@@ -148,7 +153,9 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
         array = array[None]
     if array.ndim != 4 or 0 in array.shape:
         raise OwnAttentionError(
-            f"{kind} must be [layer, head, query, key] without empty axes, not {list(array.shape)}."
+            "{kind} must be [layer, head, query, key] without empty axes, not {list}.",
+            kind=kind,
+            list=list(array.shape),
         )
     with np.errstate(over="ignore"):  # values too large for float32 become infinite; :func:`_check_values` refuses them
         return np.ascontiguousarray(array, dtype=np.float32)
@@ -160,19 +167,31 @@ def _check_axes(
     for axis, side, length in zip(("queries", "keys"), _AXES[kind], array.shape[2:], strict=True):
         name = called.get(side, side)
         if side not in given:
-            raise OwnAttentionError(f"{kind} needs {name}, a list of {plural(length, 'string')}.")
+            raise OwnAttentionError(
+                "{kind} needs {name}, a list of {plural}.", kind=kind, name=name, plural=plural(length, "string")
+            )
         if len(given[side]) != length:
-            raise OwnAttentionError(f"{kind} has {length} {axis}, but {name} has {plural(len(given[side]), 'token')}.")
+            raise OwnAttentionError(
+                "{kind} has {length} {axis}, but {name} has {plural}.",
+                kind=kind,
+                length=length,
+                axis=axis,
+                name=name,
+                plural=plural(len(given[side]), "token"),
+            )
 
 
 def _check_values(kind: str, array: NDArray[np.float32]) -> None:
     if not np.isfinite(array).all():
-        raise OwnAttentionError(f"{row_at(kind, ~np.isfinite(array))} holds a value that is not a number (NaN or ∞).")
+        raise OwnAttentionError(
+            "{row_at} holds a value that is not a number (NaN or ∞).", row_at=row_at(kind, ~np.isfinite(array))
+        )
     outside = (array < 0) | (array > 1 + SUM_TOLERANCE)
     if outside.any():
         raise OwnAttentionError(
-            f"{row_at(kind, outside)} holds {array[outside][0]:.4g}; weights lie between 0 and 1. Scores before the "
-            "softmax cannot be shown."
+            "{row_at} holds {array:.4g}; weights lie between 0 and 1. Scores before the softmax cannot be shown.",
+            row_at=row_at(kind, outside),
+            array=array[outside][0],
         )
 
 
@@ -192,12 +211,14 @@ def _mask(
         return future_mask(n_tgt) if causal else np.full(shape, VISIBLE, np.uint8)
     given = arrays[name]
     if given.shape != shape:
-        raise OwnAttentionError(f"{name} must be {list(shape)}, not {list(given.shape)}.")
+        raise OwnAttentionError(
+            "{name} must be {list}, not {list_2}.", name=name, list=list(shape), list_2=list(given.shape)
+        )
     if not np.isin(given, range(PADDING + 1)).all():
-        raise OwnAttentionError(f"{name} holds other values than 0 (visible), 1 (future) and 2 (padding).")
+        raise OwnAttentionError("{name} holds other values than 0 (visible), 1 (future) and 2 (padding).", name=name)
     mask = given.astype(np.uint8)
     if weights is not None and weights[..., mask != VISIBLE].any():
-        raise OwnAttentionError(f"{name} masks cells in which {kind} has weights.")
+        raise OwnAttentionError("{name} masks cells in which {kind} has weights.", name=name, kind=kind)
     return mask
 
 
@@ -253,7 +274,7 @@ def _word_numbers(name: str, arrays: Mapping[str, NDArray[Any]], derived: tuple[
         return derived
     given = arrays[name]
     if given.ndim != 1 or not np.array_equal(given, np.rint(given)) or np.abs(given).max(initial=0) > MAX_TOKENS:
-        raise OwnAttentionError(f"{name} must be whole numbers, one per token.")
+        raise OwnAttentionError("{name} must be whole numbers, one per token.", name=name)
     return tuple(int(word) for word in given)
 
 

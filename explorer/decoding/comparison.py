@@ -103,7 +103,7 @@ def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str, n_p
     """
     maps = attention_maps(trace, at.kind, n_prompt=n_prompt)
     if not maps.weights.size:
-        raise NothingToCompare(f"{model} has no {KIND_NAMES[at.kind]}.")
+        raise NothingToCompare("{model} has no {kind_names}.", model=model, kind_names=KIND_NAMES[at.kind])
     layers, heads = maps.weights.shape[:2]
     nearest = head_map(maps, min(at.layer, layers), min(at.head, heads))
     return replace(nearest, title=f"{title.removesuffix('.')}. {nearest.title}")

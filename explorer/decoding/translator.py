@@ -226,7 +226,7 @@ class Translator:
             )
         if not text.strip() or not source.ids:
             verb = "translate" if self.loaded.model_config.has_encoder else "continue"
-            raise InputError(f"There is nothing to {verb} yet: type a sentence, or choose an example.")
+            raise InputError("There is nothing to {verb} yet: type a sentence, or choose an example.", verb=verb)
         notes += self._unknown_words(source)
         labels = self.loaded.source.labels
         if labels and source.tokens[0] not in labels:

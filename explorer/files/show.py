@@ -125,7 +125,9 @@ def show(
         (name, trace, notes), was_given = _recorded(attention), False
     kinds = kinds_of(trace)
     if kind and kind not in kinds:
-        raise AttentionError(f"kind is {kind!r}, but there is only attention of the kinds {', '.join(kinds)}.")
+        raise AttentionError(
+            "kind is {kind}, but there is only attention of the kinds {kinds}.", kind=repr(kind), kinds=", ".join(kinds)
+        )
     model = title or name or "Attention"
     weights = b"".join(trace.weights(each).tobytes() for each in kinds)
     seq = hashlib.sha256(weights).hexdigest()[:16]
@@ -146,13 +148,23 @@ def show(
 
 def _check_choices(theme: str, digits: Digits, view: str, kind: str) -> None:
     if theme not in THEMES:
-        raise AttentionError(f"theme is {', '.join(THEMES[:-1])} or {THEMES[-1]}, not {theme!r}.")
+        raise AttentionError(
+            "theme is {themes} or {themes_2}, not {theme}.",
+            themes=", ".join(THEMES[:-1]),
+            themes_2=THEMES[-1],
+            theme=repr(theme),
+        )
     if digits not in (None, "auto", *range(1, MOST_DIGITS + 1)):
-        raise AttentionError(f"digits is a number from 1 to {MOST_DIGITS}, None for the exact weights, or 'auto'.")
+        raise AttentionError(
+            "digits is a number from 1 to {most_digits}, None for the exact weights, or 'auto'.",
+            most_digits=MOST_DIGITS,
+        )
     if view and (view.split(".")[0] not in VIEWS or (view != "steps" and not is_view(view))):
-        raise AttentionError(f"view begins with one of {', '.join(VIEWS)}, not {view!r}.")
+        raise AttentionError("view begins with one of {views}, not {view}.", views=", ".join(VIEWS), view=repr(view))
     if kind and kind not in ATTENTION_KINDS:
-        raise AttentionError(f"kind is one of {', '.join(ATTENTION_KINDS)}, not {kind!r}.")
+        raise AttentionError(
+            "kind is one of {attention_kinds}, not {kind}.", attention_kinds=", ".join(ATTENTION_KINDS), kind=repr(kind)
+        )
 
 
 def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
@@ -164,8 +176,9 @@ def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
         return "", attention, tuple(attention.edits)
     if not isinstance(attention, str | PathLike):
         raise AttentionError(
-            f"A {type(attention).__name__} cannot be shown as it is: give a trace, the path of a file, or the tensors "
-            "as encoder=, decoder= and cross=."
+            "A {name} cannot be shown as it is: give a trace, the path of a file, or the tensors "
+            "as encoder=, decoder= and cross=.",
+            name=type(attention).__name__,
         )
     path = Path(attention)
     try:
@@ -226,8 +239,11 @@ def _without_padding(
             kept, rest = np.split(weights, [len(tokens)], axis=axis)
             if axis == 3 and rest.any():
                 raise AttentionError(
-                    f"{kind} has {plural(size, 'key')}, but {side} has {plural(len(tokens), 'token')}, and the rest is "
-                    f"no padding: it has weights."
+                    "{kind} has {plural}, but {side} has {plural_2}, and the rest is no padding: it has weights.",
+                    kind=kind,
+                    plural=plural(size, "key"),
+                    side=side,
+                    plural_2=plural(len(tokens), "token"),
                 )
             weights = kept
     return weights
@@ -238,8 +254,10 @@ def _check_sums(kind: AttentionKind, weights: NDArray[np.float32]) -> None:
     off = np.abs(sums - 1) > SUM_TOLERANCE
     if off.any():
         raise AttentionError(
-            f"{row_at(kind, off)} sums to {sums[off][0]:.4g}, not to 1. If the model is in training mode, dropout has "
-            "changed its weights: call model.eval() first."
+            "{row_at} sums to {sums:.4g}, not to 1. If the model is in training mode, dropout has "
+            "changed its weights: call model.eval() first.",
+            row_at=row_at(kind, off),
+            sums=sums[off][0],
         )
 
 
@@ -249,12 +267,17 @@ def _tokens(name: str, tokens: Any, sentence: int) -> list[str] | None:
         return None
     if not isinstance(tokens, str) and tokens and all(isinstance(each, list | tuple) for each in tokens):
         if not 1 <= sentence <= len(tokens):
-            raise AttentionError(f"sentence is {sentence}, but {name} has {plural(len(tokens), 'list')} of tokens.")
+            raise AttentionError(
+                "sentence is {sentence}, but {name} has {plural} of tokens.",
+                sentence=sentence,
+                name=name,
+                plural=plural(len(tokens), "list"),
+            )
         tokens = tokens[sentence - 1]
     token_list = [tokens] if isinstance(tokens, str) else list(tokens)
     if isinstance(tokens, str) or not all(isinstance(token, str) for token in token_list):
         raise AttentionError(
-            f"{name} has to be a list of strings, one for each token: tokenizer.convert_ids_to_tokens(ids)."
+            "{name} has to be a list of strings, one for each token: tokenizer.convert_ids_to_tokens(ids).", name=name
         )
     return token_list
 

@@ -46,10 +46,11 @@ def solve(question: Question, evaluate: Callable[[Expression], Value]) -> Soluti
         return Solution(value_text(value, question.style), None, value)
     if isinstance(value, bool):
         return _chosen(question, 0 if value else 1, value)
-    fitting = [i for i, choice in enumerate(question.choices) if _fits(question, value, choice.text)]
+    fitting = [i for i, choice in enumerate(question.choices) if _fits(question, value, choice.meaning or choice.text)]
     if len(fitting) != 1:
         raise TermError(
-            f"the answer is {value_text(value, question.style)}, and that is not exactly one of the choices"
+            "the answer is {value_text}, and that is not exactly one of the choices",
+            value_text=value_text(value, question.style),
         )
     return _chosen(question, fitting[0], value)
 

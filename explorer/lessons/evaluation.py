@@ -56,7 +56,7 @@ class Models:
         names = values.get("model", base.model).split(",")
         model = next((name for name in names if name in summaries), "")
         if not model:
-            raise TermError(f"{term} needs the model {' or '.join(names)}, which is not here")
+            raise TermError("{term} needs the model {names}, which is not here", term=term, names=" or ".join(names))
         text = values.get("text", base.text)
         path = base.path if text == base.text and model == base.model else None
         if "after" in values:

@@ -110,13 +110,15 @@ def _step(lesson: Lesson, at: int, needs: str, models: Models) -> LessonStep:
         return LessonStep(step.title, "", needs, "", {}, False, [], "", None, None)
     start = models.start_of(step)
     if problems := models.broken_claims(step, start):
-        raise LessonError(f"Lesson {lesson.name}, step {at}: {' '.join(problems)}")
+        raise LessonError("Lesson {name}, step {at}: {problems}", name=lesson.name, at=at, problems=" ".join(problems))
     try:
         text, do = models.fill(step.text, start), models.fill(step.do, start)
         asked = step.question if step.question and _can_answer(step.question) else None
         question = _question(asked, f"{lesson.name}.{at}", start, models) if asked else None
     except TermError as error:
-        raise LessonError(f"Lesson {lesson.name}, step {at}: {str(error).removesuffix('.')}.") from error
+        raise LessonError(
+            "Lesson {name}, step {at}: {value}.", name=lesson.name, at=at, value=str(error).removesuffix(".")
+        ) from error
     page = step.link.page if step.link and not needs else ""
     return LessonStep(
         title=step.title,

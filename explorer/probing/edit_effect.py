@@ -263,13 +263,21 @@ def from_another(translator: Translator, other: Translation, own: Translation, c
     needed = own.trace.weights(kind).shape[2:]
     if kind != "decoder" and pattern.shape[1] != needed[1]:
         raise InputError(
-            f"The pattern of {name} does not fit: {quoted(change.other)} has "
-            f"{plural(pattern.shape[1], 'source token')} with <eos>, this sentence has {needed[1]}. Choose a "
-            f"sentence of equal length, or take the head's output."
+            "The pattern of {name} does not fit: {other} has "
+            "{plural} with <eos>, this sentence has {needed}. Choose a "
+            "sentence of equal length, or take the head's output.",
+            name=name,
+            other=quoted(change.other),
+            plural=plural(pattern.shape[1], "source token"),
+            needed=needed[1],
         )
     if kind == "decoder" and pattern.shape != needed:
         raise InputError(
-            f"The pattern of {name} does not fit: the translation of {quoted(change.other)} has "
-            f"{plural(pattern.shape[0], 'step')}, that of this sentence {needed[0]}."
+            "The pattern of {name} does not fit: the translation of {other} has "
+            "{plural}, that of this sentence {needed}.",
+            name=name,
+            other=quoted(change.other),
+            plural=plural(pattern.shape[0], "step"),
+            needed=needed[0],
         )
     return pattern

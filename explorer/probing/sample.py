@@ -132,7 +132,11 @@ def lines_of(text: str) -> tuple[str, ...]:
         SampleError: there are none, or the text is too long.
     """
     if len(text) > MAX_CHARACTERS:
-        raise SampleError(f"The list has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read.")
+        raise SampleError(
+            "The list has {text:,} characters; at most {max_characters:,} are read.",
+            text=len(text),
+            max_characters=MAX_CHARACTERS,
+        )
     lines = tuple(line.strip() for line in text.replace("\r\n", "\n").split("\n") if line.strip())
     if not lines:
         raise SampleError("The list is empty: enter one sentence per line.")
@@ -169,9 +173,11 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
         task = task_of(loaded)
         splits = task.splits if task is not None else {}
     except MissingCorpusError as missing:
-        raise SampleError(f"{missing} Or enter sentences of your own.") from missing
+        raise SampleError("{missing} Or enter sentences of your own.", missing=missing) from missing
     except DataError as missing:
-        raise SampleError(f"The sentences that this model was tested on cannot be read: {missing}") from missing
+        raise SampleError(
+            "The sentences that this model was tested on cannot be read: {missing}", missing=missing
+        ) from missing
     split = next((name for name in ("test", "valid") if splits.get(name)), None)
     if task is None or split is None:
         raise SampleError("The data that this model was trained on are not known here; enter sentences of your own.")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import Form, attention_maps
 from explorer.decoding.names import index_name
-from explorer.locale.text import listed, plural, quoted
+from explorer.locale.messages import t
+from explorer.locale.text import plural, quoted
 from explorer.probing.syntax import Tags
 from model.analysis.recorded_batches import Observed
 from model.config import AttentionKind
@@ -131,5 +132,9 @@ def no_hit_sentence(query: str, key: str) -> str:
 
 def tag_hint(tags: Sequence[Tags]) -> str:
     """State on which sides a part of speech matches words; empty if on neither."""
-    sides = [name for i, name in enumerate(("source", "target")) if any(any(item[i]) for item in tags)]
-    return f"A part of speech, such as NOUN, can stand for a word of the {listed(sides, 'or the')}." if sides else ""
+    source, target = (any(any(item[i]) for item in tags) for i in (0, 1))
+    if source and target:
+        return t("A part of speech, such as NOUN, can stand for a word of the source or the target.")
+    if source:
+        return t("A part of speech, such as NOUN, can stand for a word of the source.")
+    return t("A part of speech, such as NOUN, can stand for a word of the target.") if target else ""

@@ -33,8 +33,8 @@ class PlanError(UserError):
     `refused`: the run itself could not start with these settings, and the message is the command's own sentence.
     """
 
-    def __init__(self, message: str, *, refused: bool = False) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, /, *, refused: bool = False, **fields: object) -> None:
+        super().__init__(message, **fields)
         self.refused = refused
 
 
@@ -99,7 +99,9 @@ def read_plan(output: str) -> Plan:
     try:
         return msgspec.json.decode(output, type=Plan)
     except msgspec.DecodeError as error:
-        raise PlanError(f"The training command printed no plan ({error}); run it in a terminal to see why.") from None
+        raise PlanError(
+            "The training command printed no plan ({error}); run it in a terminal to see why.", error=error
+        ) from None
 
 
 def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True) -> Plan | None:
@@ -136,8 +138,9 @@ def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True)
             if not needed:
                 return None
             raise PlanError(
-                f"The estimate took more than {TIMEOUT_SECONDS:.0f} seconds and was abandoned; you can still start the "
-                f"run."
+                "The estimate took more than {timeout_seconds:.0f} seconds and was abandoned; you can still start the "
+                "run.",
+                timeout_seconds=TIMEOUT_SECONDS,
             ) from None
     if process.returncode:
         lines = [line.strip() for line in errors.splitlines() if line.strip()]
@@ -179,7 +182,7 @@ class PlanService:
         error = answer.exception()
         if error is None:
             return answer.result()
-        return error if isinstance(error, PlanError) else PlanError(f"The estimate failed: {error}.")
+        return error if isinstance(error, PlanError) else PlanError("The estimate failed: {error}.", error=error)
 
     def forget(self, command: Sequence[str]) -> None:
         """Drop a finished answer, so that the next request starts a new estimate."""

@@ -203,7 +203,9 @@ class Runs:
         refuse("Changing runs is")
         status = self.status(name)
         if status is None or not status.resumable:
-            raise RunError(f"'{name}' cannot be resumed: it is {status.state if status else 'not a run'}.")
+            raise RunError(
+                "'{name}' cannot be resumed: it is {state}.", name=name, state=status.state if status else "not a run"
+            )
         launch = self.launch(name)
         if launch is not None and not os.path.exists(self.folder(name) / STATUS):
             start_process(self.checkpoints, name, launch.arguments)  # it never created its folder: repeat the command
@@ -219,7 +221,11 @@ class Runs:
         refuse("Changing runs is")
         status = self.status(name)
         if status is None or status.state != "finished":
-            raise RunError(f"'{name}' cannot be trained longer: it is {status.state if status else 'not a run'}.")
+            raise RunError(
+                "'{name}' cannot be trained longer: it is {state}.",
+                name=name,
+                state=status.state if status else "not a run",
+            )
         start_process(self.checkpoints, name, longer_command(name, steps, self.checkpoints))
 
     def stop(self, name: str) -> None:
@@ -257,7 +263,9 @@ class Runs:
         """
         refuse("Changing runs is")
         if name in SHIPPED:
-            raise RunError(f"'{name}' came with Headlight and cannot be given a note; export it and import a copy.")
+            raise RunError(
+                "'{name}' came with Headlight and cannot be given a note; export it and import a copy.", name=name
+            )
         write_note(self.folder(name), text)
 
     def rename(self, name: str, new: str) -> None:
@@ -298,17 +306,21 @@ class Runs:
     def _refuse_taken(self, name: str) -> None:
         check_name(name)
         if self._taken(name):
-            raise RunError(f"There is already a run or model '{name}'; choose another name.")
+            raise RunError("There is already a run or model '{name}'; choose another name.", name=name)
 
     def _refuse_bundled(self, name: str, participle: str) -> None:
         refuse("Changing runs is")
         if name in SHIPPED:
-            raise RunError(f"'{name}' came with Headlight and cannot be {participle}; export it and import a copy.")
+            raise RunError(
+                "'{name}' came with Headlight and cannot be {participle}; export it and import a copy.",
+                name=name,
+                participle=participle,
+            )
         status, launch = self.peek(name), self.launch(name)
         # Without a readable status.json, the process started from a page decides.
         busy = status.busy if status is not None else launch is not None and launch.alive
         if busy:
-            raise RunError(f"'{name}' is being trained; stop it first.")
+            raise RunError("'{name}' is being trained; stop it first.", name=name)
 
 
 def read_note(folder: Path) -> str:
@@ -333,6 +345,7 @@ def write_note(folder: Path, text: str) -> None:
         return
     if not fits({"text": text}, Note):
         raise CheckpointError(
-            f"A note has at most {NOTE_CHARACTERS:,} characters, none of which controls or reorders the text."
+            "A note has at most {note_characters:,} characters, none of which controls or reorders the text.",
+            note_characters=NOTE_CHARACTERS,
         )
     write_json(folder / NOTE, {"text": text})

@@ -150,10 +150,10 @@ class MadePairs:
         for making in self.all():
             if making.state == "running":
                 raise RunError(
-                    f"Pairs are being made already ('{making.name}'); wait until that has ended, or stop it."
+                    "Pairs are being made already ('{name}'); wait until that has ended, or stop it.", name=making.name
                 )
             if making.state == "finished" and making.order == order:
-                raise RunError(f"These pairs are made already: '{making.name}'.")
+                raise RunError("These pairs are made already: '{name}'.", name=making.name)
         for making in self.unfinished():
             if making.order == order:
                 self.remove(making.name)

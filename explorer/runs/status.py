@@ -114,7 +114,13 @@ def _is_active(values: dict[str, Any] | None) -> bool:
 def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
     state: Any = values.get("state")
     if state not in STATES:
-        raise CheckpointError(f"{name}/{STATUS} gives the state {state!r}, which is not one of {', '.join(STATES)}.")
+        raise CheckpointError(
+            "{name}/{status} gives the state {state}, which is not one of {states}.",
+            name=name,
+            status=STATUS,
+            state=repr(state),
+            states=", ".join(STATES),
+        )
     error = readable(str(values.get("error") or ""), MESSAGE)
     if state in BUSY:
         if not _is_active(values):

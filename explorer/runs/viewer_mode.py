@@ -31,4 +31,4 @@ def refuse(what: str) -> None:
         ViewerError: this server is read-only.
     """
     if viewing():
-        raise ViewerError(f"{what} switched off: {REASON}.")
+        raise ViewerError("{what} switched off: {reason}.", what=what, reason=REASON)

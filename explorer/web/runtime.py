@@ -66,7 +66,9 @@ def summary(name: str) -> dict[str, Any]:
     if available is None:
         why = broken_models().get(name)
         reason = f"cannot be opened: {why}" if why else "is no longer here."
-        raise CheckpointError(f"The model '{name}' {reason} Choose another one in the sidebar.")
+        raise CheckpointError(
+            "The model '{name}' {reason} Choose another one in the sidebar.", name=name, reason=reason
+        )
     return available
 
 
@@ -124,7 +126,9 @@ def fingerprint(name: str) -> str:
         try:
             status = path.stat()
         except OSError as error:
-            raise CheckpointError(f"{name}/{path.name} cannot be read: {error.strerror}.") from error
+            raise CheckpointError(
+                "{name}/{name_2} cannot be read: {strerror}.", name=name, name_2=path.name, strerror=error.strerror
+            ) from error
         parts.append(f"{status.st_mtime_ns}-{status.st_size}")
     return "/".join(parts)
 
@@ -232,7 +236,7 @@ def _version(translation: Translation) -> str:
             raise NotTheModels("These numbers exist only for a Transformer; this model is an LSTM.")
         return fingerprint(translation.model)
     except CheckpointError as gone:
-        raise NotTheModels(f"These numbers need the model itself: {gone}") from None
+        raise NotTheModels("These numbers need the model itself: {gone}", gone=gone) from None
 
 
 @contextmanager

@@ -122,9 +122,11 @@ def check(
 def _choose(keep: Collection[str], leave_out: Collection[str]) -> set[str]:
     for word in (*keep, *leave_out):
         if word not in CHOICES:
-            raise DataError(f"'{word}' cannot be kept or left out; these can: {', '.join(CHOICES)}.")
+            raise DataError(
+                "'{word}' cannot be kept or left out; these can: {choices}.", word=word, choices=", ".join(CHOICES)
+            )
     if both := set(keep) & set(leave_out):
-        raise DataError(f"{', '.join(sorted(both))}: keep or leave out, but not both.")
+        raise DataError("{both}: keep or leave out, but not both.", both=", ".join(sorted(both)))
     return (set(LEFT_OUT) | set(leave_out)) - set(keep)
 
 

@@ -85,8 +85,9 @@ def check_added(files: Sequence[AddedFile], stored: Sequence[Mapping[str, Any]])
     if [file.sha256 for file in files] != [entry.get("sha256") for entry in stored]:
         names = ", ".join(str(entry.get("file")) for entry in stored) or "none"
         raise DataError(
-            f"this run was started with other added data (files: {names}); give the same files, in the same order, "
-            f"with --add-data."
+            "this run was started with other added data (files: {names}); give the same files, in the same order, "
+            "with --add-data.",
+            names=names,
         )
 
 
@@ -164,7 +165,11 @@ def read_pairs(
     headings = [heading for heading in (source_column, target_column, src_lang, tgt_lang) if heading]
     table = read_table(path, headings=headings, header=header, encoding=encoding)
     if len(table.columns) < 2:
-        raise DataError(f"{path.name} has only one column ('{table.columns[0]}'); source and target need one each.")
+        raise DataError(
+            "{name} has only one column ('{columns}'); source and target need one each.",
+            name=path.name,
+            columns=table.columns[0],
+        )
     source = _column(table, source_column, (src_lang, *_SOURCE_NAMES))
     target = _column(table, target_column, (tgt_lang, *_TARGET_NAMES))
     taken = {column for column in (source, target) if column is not None}
@@ -172,7 +177,11 @@ def read_pairs(
     source = next(free) if source is None else source
     target = next(free) if target is None else target
     if source == target:
-        raise DataError(f"source and target are both column '{table.columns[source]}' of {path.name}; choose two.")
+        raise DataError(
+            "source and target are both column '{columns}' of {name}; choose two.",
+            columns=table.columns[source],
+            name=path.name,
+        )
     rows = (
         (row.line, row.problem, *((row.cells[source], row.cells[target]) if row.cells else ("", "")))
         for row in table.rows
@@ -220,10 +229,17 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
     unusable = {why: tuple(numbers) for why, numbers in skipped.items()}
     pairs = Pairs(tuple(examples), unusable, source_name, target_name, lines=tuple(lines))
     if len(examples) < pairs.n_skipped:
-        raise DataError(f"{name} has more unusable rows than pairs ({len(examples)}). {pairs.skipped_sentence()}")
+        raise DataError(
+            "{name} has more unusable rows than pairs ({examples}). {skipped_sentence}",
+            name=name,
+            examples=len(examples),
+            skipped_sentence=pairs.skipped_sentence(),
+        )
     if len(examples) < 2:
         raise DataError(
-            f"{name} has {plural(len(examples), 'pair')}; at least 2 are needed, and some hundreds to learn from."
+            "{name} has {plural}; at least 2 are needed, and some hundreds to learn from.",
+            name=name,
+            plural=plural(len(examples), "pair"),
         )
     return pairs
 
@@ -237,14 +253,19 @@ def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_s
         DataError: all sources are the same, so validation would have nothing unseen.
     """
     if not 0 < valid_fraction < 1:
-        raise DataError(f"the share of pairs held out for validation is between 0 and 1, not {valid_fraction:g}.")
+        raise DataError(
+            "the share of pairs held out for validation is between 0 and 1, not {valid_fraction:g}.",
+            valid_fraction=valid_fraction,
+        )
     by_source: dict[str, list[Example]] = {}
     for example in pairs.examples:
         by_source.setdefault(held_out_key(example.source), []).append(example)
     if len(by_source) < 2:
         raise DataError(
-            f"all {len(pairs.examples):,} pairs have the source '{pairs.examples[0].source[:80]}'; validation needs a "
-            f"source that training has not seen, so bring at least two different ones."
+            "all {examples:,} pairs have the source '{source}'; validation needs a "
+            "source that training has not seen, so bring at least two different ones.",
+            examples=len(pairs.examples),
+            source=pairs.examples[0].source[:80],
         )
     sources = list(by_source)
     random.Random(f"files {split_seed}").shuffle(sources)
@@ -304,14 +325,23 @@ def load_splits(folder: Path) -> Splits:
     """
     path = folder / DATA_FILE
     if not path.is_file():
-        raise DataError(f"{folder} has no {DATA_FILE}; name your own data with --data FILE, or --source and --target.")
+        raise DataError(
+            "{folder} has no {data_file}; name your own data with --data FILE, or --source and --target.",
+            folder=folder,
+            data_file=DATA_FILE,
+        )
     splits: dict[str, list[Example]] = {"train": [], "valid": []}
     for number, line in enumerate(read_lines(path), start=1):
         try:
             pair, _ = checked(decode(line.encode()), StoredPair)
         except FormatError as error:
             reason = str(error).removesuffix(".")
-            raise DataError(f"line {number} of {path} is damaged (it {reason}); provide the data again.") from error
+            raise DataError(
+                "line {number} of {path} is damaged (it {reason}); provide the data again.",
+                number=number,
+                path=path,
+                reason=reason,
+            ) from error
         splits[pair.split].append(Example(pair.source, pair.target))
     return {split: tuple(examples) for split, examples in splits.items()}
 
