@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from explorer.browser.words import messages as browser_messages
 from explorer.lessons.library import FOLDER as LESSONS
 from explorer.lessons.library import lesson_files, read_library
 from explorer.lessons.translation import texts_of
@@ -36,6 +37,8 @@ def all_messages() -> Iterator[Found]:
             name = source.relative_to(ROOT).as_posix()
             tree = ast.parse(source.read_text(encoding="utf-8"))
             yield from (Found(*texts, name, filled) for texts, filled in in_python(tree))
+    for file, found in browser_messages().items():
+        yield from (Found(*texts, f"explorer/browser/{file}") for texts in found)
     for entry in GLOSSARY:
         yield from (
             Found(text, None, "explorer/locale/glossary.py", False) for text in (entry.plain, entry.explanation)

@@ -8,6 +8,7 @@ import { liveSource } from "./source_live.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, put } from "./store.js";
 import { parseView } from "./view_options.js";
+import { localised } from "./markup.js";
 import { t } from "./words.js";
 
 /** @import { Position, SiteModel } from "./structs" */
@@ -37,7 +38,7 @@ export const titleOf = (page, card) =>
 
 /** The content of a template of the page. @param {string} id */
 export const templateOf = (id) =>
-  /** @type {HTMLTemplateElement} */ (document.getElementById(id)).content.cloneNode(true);
+  localised(document.importNode(/** @type {HTMLTemplateElement} */ (document.getElementById(id)).content, true));
 
 /** The model that is asked: as it is, or in the machine with the weights of an earlier step of training. @param {DeskState} D @returns {import("./structs").SiteModel} */
 export const cardNow = ({ card, page, earlier }) =>

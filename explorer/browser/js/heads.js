@@ -2,7 +2,7 @@
 
 import { readTheme } from "./colours.js";
 import { drawPlace } from "./diagram.js";
-import { buttonsOf, finder, say, sayAll } from "./dom.js";
+import { buttonsOf, finder, make, say, sayAll } from "./dom.js";
 import { moveInGrid } from "./tiles.js";
 import { PLACES } from "./head_list.js";
 import { chooseTile, drawGrids, peekAtTile, placeLarge } from "./heads_grid.js";
@@ -40,7 +40,7 @@ import {
   reportNow,
   update,
 } from "./view.js";
-import { t } from "./words.js";
+import { pieces, t } from "./words.js";
 
 /** @import { ViewOptions } from "./structs" */
 /** @import { Decoding, HeadsState, Kind } from "./types" */
@@ -158,8 +158,13 @@ function create(root) {
   for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (root.querySelectorAll("input[type=checkbox]"))) {
     box.onchange = () => change(S, { [box.name]: box.checked });
   }
-  /** @type {HTMLInputElement} */
-  const mass = find(".mass input");
+  find(".sealed span").replaceChildren(
+    ...pieces("{mode} is on: these views would tell the next words before anybody has guessed them on Translate.", {
+      mode: make("b", "", t("Predict first")),
+    }),
+  );
+  const [mass, share] = /** @type {[HTMLInputElement, HTMLElement]} */ ([...find(".mass").children]);
+  find(".mass").replaceChildren(...pieces("Lines that hold {slider} of each row", { slider: [mass, share] }));
   mass.oninput = () => change(S, { mass: Number(mass.value) });
   find(".grids").onkeydown = moveInGrid;
   const grids = find(".grids");

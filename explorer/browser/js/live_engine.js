@@ -1,6 +1,6 @@
 // The page's side of the worker that computes models (live/worker.js): it loads their files and asks.
 
-import { t } from "./words.js";
+import { isEnglish, t, wordsSet } from "./words.js";
 
 /** @import { SiteModel } from "./structs" */
 /** @typedef {import("./live/engine.js").Answer} Answer */
@@ -47,6 +47,7 @@ export function createLiveEngine(script, read) {
     };
     worker.onerror = ({ message }) =>
       fail(new Error(message ? t("The computation ended: {reason}", { reason: message }) : noWorker()));
+    if (!isEnglish()) worker.postMessage({ id: 0, what: "setWords", args: [wordsSet()] });
     return worker;
   }
 

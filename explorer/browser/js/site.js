@@ -2,7 +2,7 @@
 // app's parameters, and moves between pages without loading them again.
 
 import { mountDesk } from "./desk.js";
-import { titleOf, VIEWS } from "./desk_views.js";
+import { titleOf, VIEWS, templateOf } from "./desk_views.js";
 import { make, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
 import { editsOf, readChanges } from "./head_changes.js";
@@ -10,7 +10,7 @@ import { createLiveEngine } from "./live_engine.js";
 import { recall, store } from "./memory.js";
 import { tour } from "./tour.js";
 import { readMessage } from "./wire.js";
-import { t } from "./words.js";
+import { setWords, t } from "./words.js";
 
 /** @import { SiteHeader } from "./structs" */
 /** @import { Message } from "./types" */
@@ -27,6 +27,7 @@ export function start() {
   const given = /** @type {Given} */ (/** @type {unknown} */ (globalThis));
   const packed = given.__headlightPack ? readMessage(given.__headlightPack) : null;
   const header = packed ? /** @type {SiteHeader} */ (packed.header) : /** @type {SiteHeader} */ (given.__headlightSite);
+  setWords(header.words);
   const places = header.root === null ? hashPlaces() : pathPlaces(header.root, header.pages);
   const read = packed
     ? readerOf(packed.arrays)
@@ -73,7 +74,7 @@ function startDesk({ header, places, engine, more, first }) {
   listenToTheme(() => desk.redraw());
   let tours = 0;
   const root = byId("tour-place").attachShadow({ mode: "open" });
-  root.append(/** @type {HTMLTemplateElement} */ (byId("tour")).content.cloneNode(true));
+  root.append(templateOf("tour"));
   byId("tour-button").onclick = () => void tour(root, ++tours);
   return desk.ready;
 }

@@ -9,7 +9,8 @@ import { recordedSource } from "./source_recorded.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, take } from "./store.js";
 import { placesOf, readMessage } from "./wire.js";
-import { t } from "./words.js";
+import { localised } from "./markup.js";
+import { setWords, t } from "./words.js";
 
 /** @import { StandaloneHeader } from "./structs" */
 /** @import { Decoding, HeadsState, StepperState } from "./types" */
@@ -25,6 +26,7 @@ export default function start() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   /** @type {StandaloneHeader} */
   const data = header;
+  setWords(data.words);
   const [first, ...others] = Object.values(arrays).map(({ values }) => /** @type {Uint8Array} */ (values));
   for (const other of others) restore(other, first);
   for (const message of [first, ...others]) take(message, true);
@@ -131,7 +133,8 @@ function mount(P) {
   const steps = P.view === "steps";
   box.replaceChildren(host);
   const root = host.attachShadow({ mode: "open" });
-  root.append(/** @type {HTMLTemplateElement} */ (byId(steps ? "stepper" : "heads")).content.cloneNode(true));
+  const { content } = /** @type {HTMLTemplateElement} */ (byId(steps ? "stepper" : "heads"));
+  root.append(localised(document.importNode(content, true)));
   P.mounted = /** @type {Mounted} */ (/** @type {unknown} */ (root));
   P.turn += 1;
   show(P);

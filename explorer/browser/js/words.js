@@ -1,24 +1,37 @@
 // The function `t`, through which every text passes that people read: an English message with named fields, as in
 // explorer/locale/messages.py. Without a catalogue the text is English.
 
-/** A catalogue: for each English message its translation, or one for each plural form in gettext's order. @typedef {{ language: string, decimal?: string, messages: Record<string, string | string[]> }} Words */
+/** @import { Words } from "./structs" */
 /** @typedef {Record<string, any>} Fields */
 
 /** @type {Words} */
-let words = { language: "en", messages: {} };
+const ENGLISH = { language: "en", decimal: ".", messages: {} };
+/** For each English message its translation, or one for each plural form in gettext's order. */
+let words = ENGLISH;
 let rules = new Intl.PluralRules("en");
 
-/** Sets the catalogue of the page; without one, texts are English again. @param {Words | null} [given] */
+/** Sets the catalogue of the page; without one, texts are English. @param {Words | null} [given] */
 export function setWords(given) {
-  words = given ?? { language: "en", messages: {} };
+  words = given ?? ENGLISH;
   rules = new Intl.PluralRules(words.language);
+}
+
+/** The catalogue, for a worker. */
+export const wordsSet = () => words;
+
+export const isEnglish = () => words === ENGLISH;
+
+/** A text of the markup in the language of the page. @param {string} text */
+export function translated(text) {
+  const found = Object.hasOwn(words.messages, text) ? words.messages[text] : text;
+  return typeof found === "string" ? found : text;
 }
 
 /** The language of the page. */
 export const language = () => words.language;
 
 /** A number as it is written within a sentence: with the decimal mark of the language. @param {string} number */
-export const inSentence = (number) => (words.decimal ? number.replace(".", words.decimal) : number);
+export const inSentence = (number) => number.replace(".", words.decimal);
 
 /**
  * Fills the `{named}` fields of a text, and translates it. The message is a whole sentence or label, never a part to be
@@ -47,7 +60,8 @@ export function pieces(message, ...rest) {
 
 /** @type {Intl.LDMLPluralRule[]} */
 const CATEGORIES = ["zero", "one", "two", "few", "many", "other"]; // in gettext's order
-const FIELD = /\{(\w+)\}/g;
+// A translation may be shared with Python, whose fields may have a format; here numbers come formatted.
+const FIELD = /\{(\w+)(?::[^{}]*)?\}/g;
 
 /** @param {(string | Fields)[]} rest @returns {Fields} */
 function fieldsOf(rest) {
