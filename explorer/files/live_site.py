@@ -27,6 +27,7 @@ from explorer.browser.lesson_structs import LessonOnSite
 from explorer.browser.machine_model import exported
 from explorer.browser.site_structs import GridShape, SiteDoubt, SiteExample, SiteFile, SiteHeader, SiteModel
 from explorer.browser.word_rules import word_rules
+from explorer.browser.words import catalogue
 from explorer.decoding.domain import LOW
 from explorer.decoding.examples import examples_of, hint_for, offer_of
 from explorer.decoding.model_summary import facts, story, title
@@ -263,7 +264,7 @@ def header(
         for entry in GLOSSARY
     }
     pages = PAGES if lessons and root is not None else PAGES[:_OF_DESK]
-    return SiteHeader(page, list(pages), root, dict(query), terms, list(models), more, lessons)
+    return SiteHeader(page, list(pages), root, dict(query), terms, list(models), more, lessons, catalogue())
 
 
 def single_page(

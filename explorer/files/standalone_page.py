@@ -22,6 +22,7 @@ import numpy as np
 from explorer.browser import assets, wire
 from explorer.browser.payload import encode
 from explorer.browser.structs import Position, RecordingHeader, StandaloneHeader, StandaloneView
+from explorer.browser.words import catalogue
 from explorer.charts.palette import THEME
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import Decoding, can_be_stepped
@@ -95,6 +96,7 @@ def page(
             address_of(term): (entry.term, translated(entry.plain), translated(entry.explanation))
             for term, entry in ((term, explain(term)) for term in _TERMS)
         },
+        words=catalogue(),
         recordings=[
             RecordingHeader(each.decoding.seq, printable(each.text), printable(each.detail), max(each.step, 1), forks)
             for each, forks in zip(recordings, forks_of(recordings), strict=True)

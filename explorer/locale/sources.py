@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from explorer.browser.words import messages as browser_messages
 from explorer.lessons.library import FOLDER as LESSONS
 from explorer.lessons.library import lesson_files, read_library
 from explorer.lessons.translation import texts_of
-from explorer.locale.glossary import GLOSSARY
+from explorer.locale.glossary import GLOSSARY, NAMED
 from explorer.runs.settings import HELP, english_label
 from model.analysis.position_schemes import WISHES
 from model.data import TASKS, get_task
@@ -42,9 +43,12 @@ def all_messages() -> Iterator[Found]:
             tree = ast.parse(source.read_text(encoding="utf-8"))
             yield from (Found(*texts, name, filled) for texts, filled in in_python(tree))
     yield from _in_data()
+    for file, found in browser_messages().items():
+        yield from (Found(*texts, f"explorer/browser/{file}") for texts in found)
     for entry in GLOSSARY:
         yield from (
-            Found(text, None, "explorer/locale/glossary.py", False) for text in (entry.plain, entry.explanation)
+            Found(text, None, "explorer/locale/glossary.py", False)
+            for text in (NAMED.format(entry.term), entry.plain, entry.explanation)
         )
     for lesson in read_library(lesson_files(LESSONS)).lessons:
         file = f"explorer/lessons/content/{lesson.name}.md"
