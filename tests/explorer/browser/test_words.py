@@ -15,7 +15,7 @@ from tests.paths import ROOT
 
 JS = ROOT / "explorer" / "browser" / "js"
 FILES = sorted(JS.rglob("*.js"))
-# Texts with a space and a capital letter that nobody reads: of stores, styles, files that are the same in all languages.
+# Texts with a space and a capital letter that nobody reads: of stores, of styles, of files that all languages share.
 NO_TEXTS = {
     "service_worker.js": "headlight ",
     "machine_stops.js": "",
