@@ -407,7 +407,8 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
 
 def _diagnosis(folder: Path) -> str:
     """A sentence on how the finished run went."""
-    from model.analysis.run_diagnosis import Curves, diagnose
+    from model.analysis.run_curves import Curves
+    from model.analysis.run_diagnosis import diagnose
     from model.training.runfolder import read_metrics
 
     lines = read_metrics(folder / METRICS)

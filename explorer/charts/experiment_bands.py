@@ -76,7 +76,7 @@ def end_words(data: Table, x_title: str, unit: str, *, left_of_mark: bool = Fals
     different_ends = len(last) > 1  # a variant may end earlier than the others
     parts = []
     for row in order:
-        end = t(
+        words = t(
             "{variant} {mean:.3g}{unit} ({low:.3g} to {high:.3g}, {runs})",
             variant=row["variant"],
             mean=row["mean"],
@@ -85,22 +85,22 @@ def end_words(data: Table, x_title: str, unit: str, *, left_of_mark: bool = Fals
             high=row["high"],
             runs=t("{n} run", "{n:,} runs", n=row["runs"]),
         )
-        parts.append(t("{end} at {x:,.0f} {axis}", end=end, x=row["x"], axis=x_title) if different_ends else end)
+        parts.append(t("{end} at {x:,.0f} {axis}", end=words, x=row["x"], axis=x_title) if different_ends else words)
     if different_ends:
         return t("Where each curve ends, mean and range over the runs, highest first: {ends}.", ends="; ".join(parts))
-    x, ends = last.pop(), "; ".join(parts)
+    x, joined = last.pop(), "; ".join(parts)
     if left_of_mark:
         return t(
             "Left of the dashed line ({axis} {x:,.0f}), mean and range over the runs, highest first: {ends}.",
             axis=x_title,
             x=x,
-            ends=ends,
+            ends=joined,
         )
     return t(
         "At the right end ({axis} {x:,.0f}), mean and range over the runs, highest first: {ends}.",
         axis=x_title,
         x=x,
-        ends=ends,
+        ends=joined,
     )
 
 

@@ -56,7 +56,7 @@ def cached_by_language(entries: int) -> Callable[[Callable[Params, Result]], Cal
 
         @wraps(function)
         def wrapper(*args: Params.args, **kwargs: Params.kwargs) -> Result:
-            return in_language(current(), *args, **kwargs)
+            return in_language(current(), *args, **kwargs)  # type: ignore[arg-type]  # they must be hashable
 
         return wrapper
 

@@ -12,7 +12,8 @@ from explorer.locale.text import shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.status import age
 from explorer.runs.viewer_mode import REASON
-from model.analysis.run_diagnosis import Verdict, margin
+from model.analysis.run_curves import margin
+from model.analysis.run_diagnosis import Verdict
 from model.data import TASKS, get_task
 from model.headline import headline_name, number
 

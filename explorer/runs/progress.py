@@ -13,7 +13,8 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count, fixed, listed
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
-from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, diagnose, margin
+from model.analysis.run_curves import Curves, margin
+from model.analysis.run_diagnosis import Diagnosis, Verdict, diagnose
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.headline import HeadlineName
 from model.trace import AttentionTrace, TraceError

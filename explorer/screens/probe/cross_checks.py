@@ -22,7 +22,7 @@ from explorer.probing.cross_checks import (
 from explorer.probing.measured import Measured
 from explorer.probing.report import Section
 from explorer.probing.reporting import Report
-from explorer.probing.source_counts import DIVIDED, Count
+from explorer.probing.source_counts import DIVIDED, Count, source_counts
 from explorer.probing.syntax import languages, target_classes
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import grammar_of
@@ -130,6 +130,7 @@ def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
                 "layer to layer (ALTI and ALTI+, Ferrando et al. 2022)."
             ),
             t("Divide predictions in {n} sentences", n=min(DIVIDED, size)),
+            source_counts,
         ),
     )
 

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import pytest
 
-from model.analysis.run_diagnosis import Curves, diagnose
+from model.analysis.run_curves import Curves
+from model.analysis.run_diagnosis import diagnose
 from model.folder import METRICS
 from tests.paths import ROOT
 
