@@ -10,7 +10,7 @@ import pytest
 
 from explorer.browser import assets, words
 from explorer.files.standalone_page import script_hash
-from explorer.locale import language
+from explorer.locale import catalogue, language
 from tests.paths import ROOT
 
 JS = ROOT / "explorer" / "browser" / "js"
@@ -62,6 +62,8 @@ def faults_of(script: str) -> list[str]:
         fields = re.findall(r"\{(\w+)\}", f"{one}{several or ''}")
         if (after == ")") != (not fields and not several):
             faults.append(f"{one}: fields {fields}")
+        if several and catalogue.fault_of(json.loads(one), json.loads(several), json.loads(one)):
+            faults.append(f"{one}: {several} has other fields")
     return faults
 
 
@@ -70,7 +72,10 @@ def test_a_text_that_is_no_message_is_found(script):
     assert loose_texts(script)
 
 
-@pytest.mark.parametrize("script", ["t(name)", "t(`a`)", 't("{n} heads")', 't("a {n}", "b {n}")', 't("a", { n })'])
+@pytest.mark.parametrize(
+    "script",
+    ["t(name)", "t(`a`)", 't("{n} heads")', 't("a {n}", "b {n}")', 't("a", { n })', 't("a", "{n} {b}", { n, b })'],
+)
 def test_a_wrong_call_is_found(script):
     assert faults_of(script)
     assert not faults_of('t("{n} head", "{n} heads", { n })\nt("Close")')
