@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from explorer.browser import assets, words
-from explorer.files.standalone_page import script_hash
 from explorer.locale import catalogue, language
 from tests.paths import ROOT
 
@@ -129,4 +130,8 @@ def test_a_component_fetches_the_catalogue_of_its_language_under_an_address_of_i
     assert f'"{address}"' in mount
     assert address.endswith("/words-eo.json")
     assert json.loads(words.as_file(esperanto))["messages"]["Copy link"] == "Kopiu ligilon"
-    assert script_hash(mount) != script_hash(assets.mount("stepper"))
+    client = TestClient(Starlette(routes=assets.routes()))
+    answer = client.get(f"/class/{address}")
+    assert answer.content == words.as_file(esperanto)
+    assert "immutable" in answer.headers["Cache-Control"]
+    assert client.get("/headlight/0/words-xx.json").status_code == 404
