@@ -164,7 +164,9 @@ def address(name: str) -> str:
 
 def mount(entry: str, language: str = ENGLISH) -> str:
     """The JavaScript that Streamlit sends with a component: it fetches the pack and mounts the component."""
-    script = _read("js", _MOUNT).replace("%ENTRY%", entry).replace("%ADDRESS%", address(_PACK_OF[entry]))
+    script = (
+        without_comments(_read("js", _MOUNT)).replace("%ENTRY%", entry).replace("%ADDRESS%", address(_PACK_OF[entry]))
+    )
     return script.replace("%WORDS%", words.address(language))
 
 

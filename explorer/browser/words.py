@@ -18,7 +18,7 @@ _HERE = Path(__file__).parent
 LABELS = ("aria-label", "placeholder", "title")
 """Attributes of the markup that people read; js/markup.js has the same."""
 # A call with its message, or its two messages. Babel's extractor does not find a call within the fields of another one.
-_CALL = re.compile(r'(?<![\w.])(?:t|pieces)\(\s*("(?:[^"\\\n]|\\.)*")(?:,\s*("(?:[^"\\\n]|\\.)*"))?')
+_CALL = re.compile(r'(?<![\w$])(?<!\w\.)(?:t|pieces)\(\s*("(?:[^"\\\n]|\\.)*")(?:,\s*("(?:[^"\\\n]|\\.)*"))?')
 
 
 def in_script(text: str) -> Iterator[tuple[str, str | None]]:

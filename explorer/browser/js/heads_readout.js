@@ -54,11 +54,12 @@ export function drawReadout(S) {
   }
   // In a lesson, neither term has been explained.
   if (seen.length && !S.mount.compact) {
-    const uniform = t("the only visible key", "would be {weight} for each of {n} keys", {
+    const weight = fourDecimals(1 / seen.length);
+    const uniform = t("would be {weight} for each of {n} key", "would be {weight} for each of {n} keys", {
       n: seen.length,
-      weight: fourDecimals(1 / seen.length),
+      weight,
     });
-    lines.push(entry(t("uniform"), uniform));
+    lines.push(entry(t("uniform"), seen.length > 1 ? uniform : t("the only visible key")));
     const looks = t("looks at {number} keys (entropy {entropy} nats)", {
       number: inSentence(Math.exp(entropy).toFixed(2)),
       entropy: inSentence(entropy.toFixed(3)),
