@@ -33,6 +33,7 @@ from tests.browser import TIMEOUT_MS, Server, Watch, settle
 from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS, ROOT
 
+NIGHTLY = pytest.mark.nightly
 OWN = {
     **dict.fromkeys(("reverse", "reverse-decoder"), "headlight"),
     "dates": "7 May 1998",
@@ -118,7 +119,13 @@ def assert_same(page: Page, expected: Translation) -> None:
     np.testing.assert_allclose(found, expected.trace.weights(kind), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("reverse-decoder", "adjective-swap", "multi30k-en-de") else pytest.param(name, marks=NIGHTLY)
+        for name in OWN
+    ],
+)
 def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
     page: Page, watch: Watch, site: str, name: str
 ) -> None:
