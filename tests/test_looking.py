@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from explorer.web.faults import FAULT
@@ -140,6 +141,7 @@ def checkpoints_of(folder: Path) -> Path:
     return folder / "checkpoints"
 
 
+@pytest.mark.slow  # every tab of every page, with every shipped model
 def test_looking_never_calls_out(tmp_path: Path) -> None:
     """All tabs with the first model, and what differs with the others; there is no corpus on this machine."""
     environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints_of(tmp_path)), "HEADLIGHT_DATA": "", "HOME": str(tmp_path)}

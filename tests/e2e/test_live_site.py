@@ -33,7 +33,6 @@ from tests.browser import TIMEOUT_MS, Server, Watch, settle
 from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS, ROOT
 
-NIGHTLY = pytest.mark.nightly
 OWN = {
     **dict.fromkeys(("reverse", "reverse-decoder"), "headlight"),
     "dates": "7 May 1998",
@@ -43,6 +42,7 @@ OWN = {
     "multi30k-de-en": "Zwei Männer spielen vor'm Haus Fußball.",
 }
 
+SOME = ("reverse-decoder", "multi30k-en-de")  # a decoder alone, and words in pieces
 # As docs/hosting.md sets them for nginx.
 NGINX = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
 HEADERS = dict(re.findall(r'add_header ([\w-]+) "(.+)";', NGINX))
@@ -122,8 +122,9 @@ def assert_same(page: Page, expected: Translation) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        name if name in ("reverse-decoder", "adjective-swap", "multi30k-en-de") else pytest.param(name, marks=NIGHTLY)
-        for name in OWN
+        "adjective-swap",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in SOME),
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in sorted(OWN.keys() - {"adjective-swap", *SOME})),
     ],
 )
 def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
@@ -313,6 +314,7 @@ def test_the_headers_of_the_documentation_are_in_force(page: Page, watch: Watch,
     assert watch.taken() == []
 
 
+@pytest.mark.slow
 def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
     """Written over the old folder, as the documentation says; without a network, the newest version opens."""
     models, out, texts = tmp_path / "models", tmp_path / "site", list[str]()
@@ -410,6 +412,7 @@ window.platform = values;
 """
 
 
+@pytest.mark.slow
 def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path: Path) -> None:
     """By itself it says that no platform is there; in a platform's frame it tells it the progress."""
     assert main([str(tmp_path), "--scorm", "--model", "reverse"]) == 0
@@ -430,6 +433,7 @@ def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path
     other.close()
 
 
+@pytest.mark.nightly  # tests/pages/test_send_as_page.py looks into the file that is offered
 def test_a_model_is_sent_as_a_page(page: Page, watch: Watch, server: Server, tmp_path: Path) -> None:
     """From Runs, by one button; the file needs the server no more."""
     page.goto(f"{server.url}/runs?entry=reverse")

@@ -123,6 +123,7 @@ def upgraded(server: Server, origin: str, host: str) -> int:
         return int(line.recv(200).split()[1])
 
 
+@pytest.mark.slow
 def test_behind_a_proxy_as_the_readme_says() -> None:
     """With the public name set, the server's own pages may connect; another site's page is refused."""
     host = "headlight.example.org"
@@ -152,6 +153,7 @@ ATTACK = """async (host) => {
 }"""
 
 
+@pytest.mark.slow
 def test_a_name_that_was_turned_to_this_machine_reaches_nothing(browser: Browser) -> None:
     """DNS rebinding: to the browser, a foreign site's page and the server have the same host and port."""
     with serve({"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}) as server, closing(browser.new_context()) as profile:
