@@ -104,7 +104,7 @@ def recorded(folder: Path, **environment: str) -> Iterator[tuple[Server, Path]]:
         yield server, calls
 
 
-async def visit(port: int, visits: list[tuple[str, dict[str, str]]]) -> None:
+async def visit(port: int, visits: list[tuple[str, dict[str, str]]], *, may_train: bool) -> None:
     """One visitor to all of these pages, then to each task on Train; each draws something, and none meets a fault."""
     looker = await Looker.to(port)
     for page, query in visits:
@@ -113,12 +113,13 @@ async def visit(port: int, visits: list[tuple[str, dict[str, str]]]) -> None:
         assert FAULT not in looker.said, (page, query)
     await looker.go("train", {})
     boxes = [options for box, options in looker.boxes.items() if box.endswith("-train_task")]
+    assert bool(boxes) == may_train
     commands = set()
-    for task in boxes[0]:
+    for task in boxes[0] if may_train else ():
         await looker.go("train", {}, train_task=task)
         assert FAULT not in looker.said, task
         commands.add(looker.code)
-    assert len(commands) == len(TASKS) + 1
+    assert len(commands) == (len(TASKS) + 1 if may_train else 0)
     await looker.leave()
 
 
@@ -141,13 +142,21 @@ def checkpoints_of(folder: Path) -> Path:
     return folder / "checkpoints"
 
 
-@pytest.mark.slow  # every tab of every page, with every shipped model
-def test_looking_never_calls_out(tmp_path: Path) -> None:
-    """All tabs with the first model, and what differs with the others; there is no corpus on this machine."""
-    environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints_of(tmp_path)), "HEADLIGHT_DATA": "", "HOME": str(tmp_path)}
+@pytest.mark.parametrize(
+    ("data", "viewing"),
+    [
+        pytest.param(False, "", marks=pytest.mark.slow, id="no corpus, everything allowed"),
+        pytest.param(True, "1", marks=pytest.mark.nightly, id="a folder for the corpus, viewers only"),
+    ],
+)
+def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str) -> None:
+    """All tabs with the first model, and what differs with the others."""
+    environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints_of(tmp_path)), "HEADLIGHT_VIEWER": viewing}
+    environment |= {"HEADLIGHT_DATA": str(tmp_path / "corpus") if data else "", "HOME": str(tmp_path)}
+    (tmp_path / "corpus").mkdir()
     order = ("multi30k-en-de", *SHIPPED)  # a model that reads the corpus comes first
     with recorded(tmp_path, **environment) as (server, calls):
-        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order)))))
+        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order))), may_train=not viewing))
         assert "Traceback" not in server.output()
         lines = calls.read_text(encoding="utf-8").splitlines()
     assert any(line.startswith("here ") for line in lines), "the recorder recorded nothing"
