@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.lessons.checks import CHECKS
@@ -14,7 +14,6 @@ from explorer.lessons.expressions import Expression, Term
 from explorer.lessons.lesson import LessonError
 from explorer.lessons.lesson_file import MAX_BYTES, MAX_STEPS, parse_lesson, read_lesson
 from explorer.lessons.lesson_format import LABELS
-from tests.fuzz.inputs import damaged, tries
 from tests.paths import ROOT
 
 FRONT = '+++\ntitle = "Eins"\nabout = "Über ein Modell."\nminutes = 5\nmodel = "reverse"\ntext = "hello"\n+++\n'
@@ -150,18 +149,13 @@ PIECES = st.sampled_from(
     + ["at step=1", "attention?step=1", "largest", "{", "}", "`", "==", "<", "1", '"', "=", "row=", "ä", "\x00", "<b>"]
     + [" :: "]
 )
-SHIPPED = [path.read_bytes() for path in sorted((ROOT / "explorer" / "lessons" / "content").glob("*.md"))[:2]]
 
 
-@tries(600)
+@settings(max_examples=600, deadline=None)
 @given(
-    st.binary(max_size=400)
-    | st.lists(PIECES, max_size=30).map(lambda p: (FRONT + "\n## A\n" + "".join(p)).encode())
-    | st.sampled_from(SHIPPED).flatmap(damaged)
+    st.binary(max_size=400) | st.lists(PIECES, max_size=30).map(lambda p: (FRONT + "\n## A\n" + "".join(p)).encode())
 )
-def test_any_bytes_any_parts_and_a_damaged_file_are_a_lesson_or_refused_with_a_message(
-    content: bytes,
-) -> None:
+def test_any_bytes_and_any_order_of_the_parts_are_a_lesson_or_refused_with_a_message(content: bytes) -> None:
     with contextlib.suppress(LessonError):  # it may or may not be valid; only other exceptions are failures
         assert parse_lesson(content, "eins.md").steps
         return
