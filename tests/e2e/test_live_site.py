@@ -29,7 +29,7 @@ from model.checkpoint import load_model
 from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
-from tests.browser import TIMEOUT_MS, Server, Watch, settle
+from tests.browser import TIMEOUT_MS, Watch
 from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS, ROOT
 
@@ -431,25 +431,6 @@ def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path
     other.wait_for_function("platform['cmi.core.lesson_status'] === 'incomplete' && platform['cmi.suspend_data']")
     assert "attention.1" in other.evaluate("platform['cmi.suspend_data']")
     other.close()
-
-
-@pytest.mark.nightly  # tests/pages/test_send_as_page.py looks into the file that is offered
-def test_a_model_is_sent_as_a_page(page: Page, watch: Watch, server: Server, tmp_path: Path) -> None:
-    """From Runs, by one button; the file needs the server no more."""
-    page.goto(f"{server.url}/runs?entry=reverse")
-    settle(page)
-    page.get_by_role("button", name="Send it as a page").click()
-    expect(page.get_by_text(re.compile(r"One file of about 0\.9 MB"))).to_be_visible()
-    with page.expect_download() as downloading:
-        page.get_by_role("button", name="Download the page (HTML)").click()
-    file = tmp_path / downloading.value.suggested_filename
-    downloading.value.save_as(file)
-    watch.taken()
-    page.goto(file.as_uri())
-    answered(page)
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("headlight")
-    expect(page.locator(".answer .text")).to_have_text("thgildaeh")
-    assert watch.taken() == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
