@@ -178,7 +178,7 @@ def read_position(
         name = ""
     number = int(step) if step.isascii() and step.isdecimal() and len(step) < 4 else 0
     if lesson is not None and not 1 <= number <= len(lesson.steps):
-        problems.append(f"This lesson has steps 1 to {len(lesson.steps)}, not '{step[:20]}'. It opens at step 1.")
+        problems.append(f"This lesson has pages 1 to {len(lesson.steps)}, not '{step[:20]}'. It opens at page 1.")
         number = 1
     progress, unreadable = read_progress(query.get(DONE, ""))
     if unreadable:

@@ -72,7 +72,7 @@ def _why(lesson: Lesson, needs: Sequence[str], models: Models) -> str:
                 return f"This lesson needs the model {' or '.join(names)}, which is not on this site."
     apart = sum(map(bool, needs))
     if 2 * apart > len(needs):
-        return f"This lesson needs the app: {apart} of its {len(needs)} steps use pages that only the app has."
+        return f"This lesson needs the app: {apart} of its {len(needs)} pages use parts that only the app has."
     return ""
 
 
@@ -94,14 +94,14 @@ def _needs(step: Step, models: Models, live: Collection[str]) -> str:
     """What a step needs that the site does not have, as a sentence; empty if it needs nothing."""
     link, here = step.link, models.summaries()
     if step.missing(here):
-        return f"This step needs the model {' or '.join(step.needs)}, which is not on this site."
+        return f"This page needs the model {' or '.join(step.needs)}, which is not on this site."
     if link is None or not link.page:
         return ""
     if link.page not in PAGES or (link.page == "inside" and link.tab not in TABS):
         tab = f", tab {quoted(link.tab)}" if link.tab else ""
         return f"The figure of this step is in the app only: page {link.page.capitalize()}{tab}."
     model = link.model(here)
-    return "" if model in live else f"This step needs the model {model}, which does not run in the browser."
+    return "" if model in live else f"This page needs the model {model}, which does not run in the browser."
 
 
 def _step(lesson: Lesson, at: int, needs: str, models: Models) -> LessonStep:

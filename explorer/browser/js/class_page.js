@@ -14,8 +14,8 @@ export const MAX_LINES = 500;
 const COLUMNS = [
   ["name", "Name", (row) => row.name],
   ["lesson", "Lesson", (row) => row.lesson],
-  ["step", "At step", (row) => `${row.step ?? ""}`],
-  ["done", "Steps done", (row) => `${row.done} of ${row.steps}`],
+  ["step", "At page", (row) => `${row.step ?? ""}`],
+  ["done", "Pages done", (row) => `${row.done} of ${row.steps}`],
   ["first", "Right at first try", (row) => `${row.first}`],
   ["later", "Right later", (row) => `${row.later}`],
   ["shown", "Shown", (row) => `${row.shown}`],
@@ -81,7 +81,7 @@ export function csvOf(rows) {
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const titles = [...COLUMNS.map(([, title]) => title), "Steps"];
+  const titles = [...COLUMNS.map(([, title]) => title), "Pages"];
   const lines = rows.map((row) => [...COLUMNS.map(([key]) => `${row[key] ?? ""}`), `${row.steps}`]);
   return [titles, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
 }

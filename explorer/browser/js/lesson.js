@@ -177,7 +177,7 @@ export function mountLessons(root, options) {
   const drawEntry = (lesson, number) => {
     const { begun, complete, steps } = summaryOf(S.position.progress, lesson);
     const about = `about ${lesson.minutes} ${lesson.minutes === 1 ? "minute" : "minutes"}`;
-    const n = `${steps} ${steps === 1 ? "step" : "steps"}`;
+    const n = `${steps} ${steps === 1 ? "page" : "pages"}`;
     const length = begun && !lesson.why ? `${complete} of ${n} done, ${about}` : `${n}, ${about}`;
     const name = make("b", "", `${number}. ${lesson.title}`);
     name.id = `lesson-${lesson.name}`;

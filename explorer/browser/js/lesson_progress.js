@@ -133,7 +133,7 @@ export function positionOf(query, lessons) {
     problems.push(`There is no lesson “${name.slice(0, 40)}” here. The lessons below are available.`);
   else if (lesson?.why) problems.push(lesson.why);
   else if (lesson && !(step >= 1 && step <= lesson.steps.length)) {
-    problems.push(`This lesson has steps 1 to ${lesson.steps.length}, not “${at.slice(0, 20)}”. It opens at step 1.`);
+    problems.push(`This lesson has pages 1 to ${lesson.steps.length}, not “${at.slice(0, 20)}”. It opens at page 1.`);
     step = 1;
   }
   const { progress, unreadable } = readProgress(query.done ?? "");

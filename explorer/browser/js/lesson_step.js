@@ -65,7 +65,7 @@ export function createStep({
 
   // The bar: where the reader is, and where they can go.
   const numbers = make("ol", "lesson-steps");
-  numbers.setAttribute("aria-label", "Steps");
+  numbers.setAttribute("aria-label", "Pages");
   lesson.steps.forEach((each, i) => {
     const button = makeButton("", `${i + 1}`);
     button.title = each.title;
@@ -120,7 +120,7 @@ export function createStep({
     try {
       if (opens) await desk.open(step.query, step.page);
     } catch (error) {
-      if (!ended) say(failed, `The figure of this step could not be opened. ${sentenceOf(error)}`);
+      if (!ended) say(failed, `The figure of this page could not be opened. ${sentenceOf(error)}`);
     }
     if (ended) return;
     opens = true; // another time
@@ -149,7 +149,7 @@ export function createStep({
     if (!elsewhere) return;
     const putBack = makeButton("", "Put it back");
     putBack.onclick = openFigure;
-    const about = question?.here ? "" : " The question is about the step's.";
+    const about = question?.here ? "" : " The question is about the page's.";
     away.replaceChildren(`You are looking at a sentence or model of your own.${question ? about : ""} `, putBack);
   };
   wide.onclick = () => {
@@ -263,7 +263,7 @@ export function createStep({
     [...numbers.children].forEach((item, i) => {
       const complete = isComplete(progress(), lesson, i + 1);
       item.className = complete && summaryOf(progress(), lesson).begun ? "complete" : "";
-      item.firstElementChild?.setAttribute("aria-label", `Step ${i + 1}${item.className ? ", done" : ""}: ${lesson.steps[i].title}`); // prettier-ignore
+      item.firstElementChild?.setAttribute("aria-label", `Page ${i + 1}${item.className ? ", done" : ""}: ${lesson.steps[i].title}`); // prettier-ignore
     });
     const settled = !question || outcome() !== UNANSWERED;
     next.classList.toggle("primary", settled && !last);
@@ -298,8 +298,8 @@ export function createStep({
 /** A sentence that names each question without an answer and each checked exercise that was not done. @param {Progress} progress @param {LessonOnSite} lesson */
 function stillOpen(progress, lesson) {
   const parts = lesson.steps.flatMap(({ question, done }, i) => [
-    ...(question && outcomeOf(progress, lesson.name, i + 1) === UNANSWERED ? [`the question of step ${i + 1}`] : []),
-    ...(done && !isExerciseDone(progress, lesson.name, i + 1) ? [`the exercise of step ${i + 1}`] : []),
+    ...(question && outcomeOf(progress, lesson.name, i + 1) === UNANSWERED ? [`the question of page ${i + 1}`] : []),
+    ...(done && !isExerciseDone(progress, lesson.name, i + 1) ? [`the exercise of page ${i + 1}`] : []),
   ]);
   if (parts.length) return `Still open: ${new Intl.ListFormat("en-GB").format(parts)}.`;
   return "Nothing is open: every question is answered, and every exercise that the page can check is done.";

@@ -267,7 +267,7 @@ export function probabilityText(S) {
   const all = S.data.vocabulary.toLocaleString("en");
   // The largest score has the power e^0 = 1, so the sum of all powers is 1 ÷ its probability.
   const sum = short(1 / alternatives.probabilities[S.step][0]);
-  return `Where is ${short(target.probabilities[S.step])} from? e^(${short(scores[chosen])} − ${short(scores[0])}) ÷ sum = ${short(power)} ÷ ${sum}: the score of “${target.predicted[S.step]}” less the largest score, as a power of e, divided by the sum of these powers of all ${all} tokens.`;
+  return `${short(target.probabilities[S.step])} is the probability of “${target.predicted[S.step]}”. Where is it from? e^(${short(scores[chosen])} − ${short(scores[0])}) ÷ sum = ${short(power)} ÷ ${sum}: the score of “${target.predicted[S.step]}” less the largest score, as a power of e, divided by the sum of these powers of all ${all} tokens.`;
 }
 
 /** The terms of an operation as a table; each leads to where its number is from. @param {MachineState} S @param {OriginTerm[]} terms @param {{ name: (term: OriginTerm, i: number) => string, a: string, b: string, product: ((term: OriginTerm) => number) | null, result: string }} names */

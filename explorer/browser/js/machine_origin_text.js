@@ -41,6 +41,17 @@ function columnName(S, stage, column) {
   return `“${tokensOf(S, keys)[column] ?? column + 1}”`;
 }
 
+/** What a number is, as a sentence. @param {MachineStage} stage @param {MachineSpot} spot @param {string} value @param {string} row @param {string} column */
+function placeText(stage, { head, point }, value, row, column) {
+  const where = head ? ` in head ${head}` : "";
+  if (stage.op === "ids") return `${value} is the id of ${row}.`;
+  if (point === "logits") return `${value} is the score of ${column} as the word after ${row}.`;
+  if (stage.columns) return `${value} is ${column} of ${row} in ${stage.title}${head ? `, head ${head}` : ""}.`;
+  if (value === "masked") return `The score of ${row} and ${column}${where} is masked.`;
+  if (shortOf(point) === "weights") return `${value} is the weight that ${row} gives to ${column}${where}.`;
+  return `${value} is the score of ${row} and ${column}${where}: ${stage.title}.`;
+}
+
 /**
  * @param {MachineState} S @param {MachineStage} stage @param {MachineSpot} spot @param {MachineOrigin} origin
  * @returns {{ head: string, sums: string, words: string, names: Names | null }}
@@ -52,8 +63,7 @@ export function equationOf(S, stage, spot, origin) {
   const row = `“${tokensOf(S, stage.side)[spot.row] ?? spot.row + 1}”`;
   const value = stage.op === "softmax" ? `${short(recorded)}` : Number.isNaN(recorded) ? "masked" : short(recorded);
   const named = columnName(S, stage, spot.column);
-  const of = stage.columns ? `${named} of ${row}` : `${row} looking at ${named}`;
-  const head = `Where is ${value} from? ${stage.title}${spot.head ? `, head ${spot.head}` : ""}: ${stage.point === "logits" ? `the score of ${named}` : of}`;
+  const head = `${placeText(stage, spot, value, row, named)} Where is it from?`;
   const plus = stage.bias || bias ? ` + bias ${short(bias)}` : "";
   /** @type {(a: string, b: string, name?: Names["name"]) => Names} */
   const sum = (a, b, name = (_, i) => `${i + 1}`) => ({

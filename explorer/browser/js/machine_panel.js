@@ -5,6 +5,7 @@ import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
 import { positionTool } from "./machine_change.js";
 import { looksAt, nameOf, paintPart, paintPicture } from "./machine_diagram.js";
+import { AFTER } from "./machine_link.js";
 import { stopShown, titleOf, trailNumbers } from "./machine_follow.js";
 import { numbersOf, probabilityText } from "./machine_matrix.js";
 import { short } from "./machine_origin_text.js";
@@ -119,7 +120,7 @@ function overview(S) {
     make(
       "p",
       "hint",
-      "Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below. ",
+      "Choose any block to open it. Thick frames are attention: in their pictures, the stronger the colour of a cell, the larger its weight. In the others, orange is above 0 and blue below. A row is a token; Linear shows only the token just read. ",
       ...(alone
         ? ["The frame marks the token just read, "]
         : [
@@ -167,7 +168,7 @@ function words(S, block, content) {
   const facts = S.data.facts[block.name];
   const text = make("div", "text");
   text.append(
-    make("p", "", ...withTerms(head ? (partOf(S, block)?.words ?? "") : facts.words, S.data.terms)),
+    make("p", "", ...withTerms(head || part ? (partOf(S, block)?.words ?? "") : facts.words, S.data.terms)),
     ...currentNumbers(S, block),
   );
   const stop = stopShown(S);
@@ -177,14 +178,14 @@ function words(S, block, content) {
   canvas.setAttribute("role", "img");
   if (stop?.stage) return content.replaceChildren(text, ...trailNumbers(S, stop));
   const projections =
-    block.attention && (!head || ["", "query", "key", "value"].includes(part)) ? projectionsOf(S, block) : [];
-  const drawn = head ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
+    block.attention && ["", "query", "key", "value"].includes(part) ? projectionsOf(S, block) : [];
+  const drawn = head || part ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
   content.replaceChildren(text, ...projections);
   if (drawn) {
     const figure = make("figure", "", canvas, make("figcaption", "", captionOf(S, block)));
     canvas.setAttribute("aria-label", captionOf(S, block));
     content.append(figure);
-    if (head) paintPart(S, block, part || "weights", canvas);
+    if (head || part) paintPart(S, block, part || "weights", canvas);
     else if (facts.picture) paintPicture(S, block, canvas, facts.picture, S.data.stepwise);
   }
 }
@@ -193,7 +194,7 @@ function words(S, block, content) {
 function currentNumbers(S, block) {
   const { data, step } = S;
   if (block.attention) {
-    if (S.opened.head && !arrayOf(S, "weights")) return [];
+    if (AFTER.includes(S.opened.part) || (S.opened.head && !arrayOf(S, "weights"))) return [];
     const [queries, keys] = sidesOf(block.attention);
     const looks = looksAt(S, block, 3).flatMap(({ weight, i }, n) => [
       n ? ", " : "",
@@ -252,7 +253,8 @@ function captionOf(S, block) {
     return `Attention weights of this head: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
   if (name === "scores" || name === "masked")
     return `Scores of this head: rows are queries, columns are keys; blue is below 0, orange above${name === "masked" ? grey : ""}.`;
-  return "Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.";
+  const whose = AFTER.includes(name) ? "all heads" : "this head";
+  return `Rows are tokens, columns are the numbers of ${whose}; blue is below 0, orange above.`;
 }
 
 /** The likeliest tokens of this step with their probabilities. @param {MachineState} S @returns {Node[]} */

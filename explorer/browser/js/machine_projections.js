@@ -2,8 +2,7 @@
 
 import { make } from "./dom.js";
 import { diverging, paint, scaleOf } from "./machine_pictures.js";
-import { arrayOf, lineOf, rowFor, sidesOf, tokensOf } from "./machine_state.js";
-import { levelOf } from "./maps.js";
+import { arrayOf, lineOf, rowFor, sidesOf, tokensOf, weightsRow } from "./machine_state.js";
 
 /** @import { Kind, MachineBlock, MachineState, Numbers } from "./types" */
 
@@ -23,19 +22,21 @@ export function projectionsOf(S, block) {
   const dark = S.box.dataset.theme === "dark";
   const d = S.data.numbers;
   const slice = d / heads;
+  const weights = weightsRow(S, block);
+  const best = weights.indexOf(Math.max(...weights)); // the key that the query meets best
   const figure = make("figure", "projections");
   /** @type {(() => void)[]} */
   const painters = [];
   for (const [name, symbol, title] of MATRICES) {
     const side = name === "q_proj" ? queries : keys;
-    const row = rowFor(S, side);
+    const row = name === "q_proj" ? rowFor(S, side) : best;
     const ofCross = block.attention === "cross" && name !== "q_proj";
     const vector = /** @type {Numbers} */ (arrayOf(S, `x.${ofCross ? "k_proj" : "q_proj"}`));
     const result = /** @type {Numbers} */ (arrayOf(S, name));
     const matrix = /** @type {Numbers} */ (arrayOf(S, `W.${name}`));
     const scale = scaleOf(result.values);
     const whole = scaleOf(vector.values);
-    const most = Math.max(...matrix.values);
+    const most = scaleOf(matrix.values);
     const [x, w, y] = [make("canvas", "x"), make("canvas", "w"), make("canvas", "y")];
     for (const canvas of [x, w, y]) canvas.setAttribute("aria-hidden", "true");
     const slices = make(
@@ -61,6 +62,7 @@ export function projectionsOf(S, block) {
     painters.push(() => {
       const colour = diverging(S.theme, dark, scale);
       const own = diverging(S.theme, dark, whole);
+      const learned = diverging(S.theme, dark, most);
       const line = lineOf(vector, row);
       const out = lineOf(result, row);
       const [rows, columns] = matrix.shape;
@@ -69,7 +71,7 @@ export function projectionsOf(S, block) {
         columns,
         rows,
         ink: S.theme.ink,
-        colourOf: (r, c) => S.theme.inks[levelOf(matrix.values[r * columns + c], { top: most })],
+        colourOf: (r, c) => learned(matrix.values[r * columns + c]),
       });
       paint(y, { columns: out.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => colour(out[c]) });
     });
@@ -77,7 +79,7 @@ export function projectionsOf(S, block) {
   const which = head
     ? ` Head ${head} works with numbers ${(head - 1) * slice + 1} to ${head * slice} of each result.`
     : "";
-  const caption = `The whole vector of ${d} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which}`;
+  const caption = `The query is of the current token, key and value are of the token that it looks at most. The whole vector of ${d} numbers is multiplied by a learned matrix. Only the result is cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which} Blue is below 0, orange above.`;
   figure.setAttribute("role", "img");
   figure.setAttribute("aria-label", caption);
   figure.append(make("figcaption", "", caption));

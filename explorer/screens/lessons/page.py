@@ -150,14 +150,14 @@ def _draw_entry(number: int, lesson: Lesson) -> None:
         n, minutes = len(lesson.steps), lesson.minutes
         if begun:
             length = t(
-                "{complete} of {n} step done, about {minutes} minutes",
-                "{complete} of {n} steps done, about {minutes} minutes",
+                "{complete} of {n} page done, about {minutes} minutes",
+                "{complete} of {n} pages done, about {minutes} minutes",
                 complete=complete,
                 n=n,
                 minutes=minutes,
             )
         else:
-            length = t("{n} step, about {minutes} minutes", "{n} steps, about {minutes} minutes", n=n, minutes=minutes)
+            length = t("{n} page, about {minutes} minutes", "{n} pages, about {minutes} minutes", n=n, minutes=minutes)
         st.markdown(f"**{number}. {plain(lesson.title)}** · {plain(length)}  \n{plain(lesson.about)}")
 
 
@@ -211,7 +211,7 @@ def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
         "<style>.st-key-lesson_bar kbd { opacity: 1 !important; }</style>"
     )  # Streamlit's paler keys have too little contrast
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(t("**{lesson}** · step {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
+        st.markdown(t("**{lesson}** · page {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
         _draw_turn_button(t("Back"), "lesson_previous", "PageUp", lesson, at - 1)
         _draw_turn_button(t("Next"), "lesson_next", "PageDown", lesson, at + 1)
         st.button(
@@ -220,7 +220,7 @@ def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
             shortcut="p",
             on_click=lesson_session.present,
             args=(not presenting,),
-            help=t("Large type for the projector. Page Up and Page Down turn the steps."),
+            help=t("Large type for the projector. Page Up and Page Down turn the pages."),
         )
         if not presenting:
             st.button(t("All lessons"), key="lesson_leave", on_click=lesson_session.leave)
@@ -269,9 +269,9 @@ def _still_open(lesson: Lesson) -> str:
     parts = []
     for at, step in enumerate(lesson.steps, start=1):
         if step.question is not None and progress.outcome(lesson.name, at) == Outcome.UNANSWERED:
-            parts.append(t("the question of step {at}", at=at))
+            parts.append(t("the question of page {at}", at=at))
         if step.done is not None and not progress.is_done(lesson.name, at):
-            parts.append(t("the exercise of step {at}", at=at))
+            parts.append(t("the exercise of page {at}", at=at))
     if not parts:
         return t("Nothing is open: every question is answered, and every exercise that the app can check is done.")
     return t("Still open: {parts}.", parts=listed(parts))

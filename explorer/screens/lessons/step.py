@@ -30,14 +30,14 @@ from model.trace import kinds_of
 
 def _mismatch(problem: str) -> str:
     """A Markdown sentence that says why a step does not match the models."""
-    return plain(t("This step no longer matches the models that are here: {problem}", problem=problem))
+    return plain(t("This page no longer matches the models that are here: {problem}", problem=problem))
 
 
 def draw_text(step: Step, start: Selection) -> None:
     """Draw the text of the step; its numbers are computed now."""
     if step.missing(runtime.models()):
         needed = t(
-            "This step needs the model {names}, which is not here. Go on, and come back once you have it.",
+            "This page needs the model {names}, which is not here. Go on, and come back once you have it.",
             names=" or ".join(step.needs),
         )
         st.info(plain(needed))
@@ -85,7 +85,7 @@ def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:
             st.caption(
                 t("You are looking at a sentence or model of your own.")
                 if own
-                else t("You are looking at a sentence or model of your own. The question is about the step's.")
+                else t("You are looking at a sentence or model of your own. The question is about the page's.")
             )
             st.button(t("Put it back"), key="lesson_back_to_start", on_click=lesson_session.go, args=(lesson.name, at))
 
@@ -108,7 +108,7 @@ def _draw_in_place(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> No
         if draw := named.get(tab):
             draw()
         else:
-            message = t("This step shows the tab {tab}, which does not apply to {model}.", tab=quoted(tab), model=model)
+            message = t("This page shows the tab {tab}, which does not apply to {model}.", tab=quoted(tab), model=model)
             st.info(plain(message))
         session.write_address(address_of(opened))
         _take_exercise(lesson, at, start_of(step))
@@ -116,7 +116,7 @@ def _draw_in_place(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> No
     kind = start_of(step).kind
     if "kind" in dict(link.query) and kind not in kinds_of(opened.translation.trace):
         asked = TITLES_WITHOUT_MASK[kind].lower()
-        st.info(plain(t("This step shows {kind}, which {model} does not have.", kind=asked, model=model)))
+        st.info(plain(t("This page shows {kind}, which {model} does not have.", kind=asked, model=model)))
         return
     changes_in_force.draw_edited(opened.translation)
     if link.page == "translate":
