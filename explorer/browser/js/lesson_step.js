@@ -188,7 +188,8 @@ export function createStep({
     if (right && outcome() === UNANSWERED) keep(withOutcome(progress(), lesson.name, at, tries === 1 ? FIRST_TRY : LATER)); // prettier-ignore
     if (ended) return;
     if (step.after && !shown) openFigure();
-    refresh();
+    await refresh();
+    feedback.scrollIntoView({ block: "nearest" });
   };
 
   /** The right answer to a question about the reader's own sentence, "" to another; null, and a sentence, if there is none. */
@@ -269,7 +270,7 @@ export function createStep({
     next.classList.toggle("primary", settled && !last);
     check.classList.toggle("primary", !settled);
     if (last) drawEnding();
-    drawFeedback();
+    return drawFeedback();
   };
 
   foldTo(false);

@@ -68,6 +68,7 @@ function create(root) {
       lit: null,
       unfolded: {},
       zoom: 1,
+      fit: 1,
       speed: 1,
       row: 0,
       step: 0,
@@ -174,7 +175,7 @@ function draw(S) {
   drawTrail(S);
   drawPanel(S); // says which number is lit in the pictures
   drawMachine(S);
-  S.find(".diagram").style.zoom = `${S.zoom}`;
+  S.find(".diagram").style.zoom = `${S.zoom * S.fit}`;
   say(S.find(".zooms [value=fit]"), `${Math.round(100 * S.zoom)}\u202f%`);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
   requestNumbers(S);

@@ -68,8 +68,9 @@ export function spotIn(S, stage, { rows, base, columns, first, numbers, ids, wid
   if (!numbers) return null;
   const row = clamp(rowFor(S, stage.side) - base, 0, rows.length - 1);
   const line = [...lineOf(numbers, row)].slice(0, columns.length);
+  const size = stage.columns ? Math.abs : (/** @type {number} */ score) => score; // the key that is looked at most
   const best = line.reduce(
-    (most, value, i) => (Math.abs(value) > Math.abs(line[most]) || Number.isNaN(line[most]) ? i : most),
+    (most, value, i) => (size(value) > size(line[most]) || Number.isNaN(line[most]) ? i : most),
     0,
   );
   return { point, head, row: base + row, column: ids ? ids[best] : first + best };

@@ -16,6 +16,7 @@ import {
   hasDetails,
   isTarget,
   leave,
+  MAPS,
   rowFor,
   shapeText,
   sidesOf,
@@ -177,8 +178,7 @@ function words(S, block, content) {
   const canvas = make("canvas", "large");
   canvas.setAttribute("role", "img");
   if (stop?.stage) return content.replaceChildren(text, ...trailNumbers(S, stop));
-  const projections =
-    block.attention && ["", "query", "key", "value"].includes(part) ? projectionsOf(S, block) : [];
+  const projections = block.attention && ["", "query", "key", "value"].includes(part) ? projectionsOf(S, block) : [];
   const drawn = head || part ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
   content.replaceChildren(text, ...projections);
   if (drawn) {
@@ -237,6 +237,10 @@ function captionOf(S, block) {
   const facts = S.data.facts[block.name];
   const full = wholePercent(head ? (S.details?.full ?? 1) : (facts.picture?.scale ?? 1));
   const grey = block.attention === "decoder" && !S.data.stepwise ? ", grey is masked" : "";
+  if (part === "out_proj")
+    return "Rows are tokens, columns are the numbers of the result; blue is below 0, orange above.";
+  if (AFTER.includes(part))
+    return "Rows are tokens, columns are the numbers of all heads; blue is below 0, orange above.";
   if (!head && block.attention)
     return `Attention weights, mean over the heads: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
   if (!head) {
@@ -251,10 +255,9 @@ function captionOf(S, block) {
   const name = part || "weights";
   if (name === "weights")
     return `Attention weights of this head: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
-  if (name === "scores" || name === "masked")
+  if (MAPS.includes(name))
     return `Scores of this head: rows are queries, columns are keys; blue is below 0, orange above${name === "masked" ? grey : ""}.`;
-  const whose = AFTER.includes(name) ? "all heads" : "this head";
-  return `Rows are tokens, columns are the numbers of ${whose}; blue is below 0, orange above.`;
+  return "Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.";
 }
 
 /** The likeliest tokens of this step with their probabilities. @param {MachineState} S @returns {Node[]} */

@@ -3,6 +3,7 @@
 import { make } from "./dom.js";
 import { diverging, paint, scaleOf } from "./machine_pictures.js";
 import { arrayOf, lineOf, rowFor, sidesOf, tokensOf, weightsRow } from "./machine_state.js";
+import { levelOf } from "./maps.js";
 
 /** @import { Kind, MachineBlock, MachineState, Numbers } from "./types" */
 
@@ -36,7 +37,7 @@ export function projectionsOf(S, block) {
     const matrix = /** @type {Numbers} */ (arrayOf(S, `W.${name}`));
     const scale = scaleOf(result.values);
     const whole = scaleOf(vector.values);
-    const most = scaleOf(matrix.values);
+    const most = Math.max(...matrix.values);
     const [x, w, y] = [make("canvas", "x"), make("canvas", "w"), make("canvas", "y")];
     for (const canvas of [x, w, y]) canvas.setAttribute("aria-hidden", "true");
     const slices = make(
@@ -62,7 +63,6 @@ export function projectionsOf(S, block) {
     painters.push(() => {
       const colour = diverging(S.theme, dark, scale);
       const own = diverging(S.theme, dark, whole);
-      const learned = diverging(S.theme, dark, most);
       const line = lineOf(vector, row);
       const out = lineOf(result, row);
       const [rows, columns] = matrix.shape;
@@ -71,7 +71,7 @@ export function projectionsOf(S, block) {
         columns,
         rows,
         ink: S.theme.ink,
-        colourOf: (r, c) => learned(matrix.values[r * columns + c]),
+        colourOf: (r, c) => S.theme.inks[levelOf(matrix.values[r * columns + c], { top: most })],
       });
       paint(y, { columns: out.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => colour(out[c]) });
     });
@@ -79,7 +79,7 @@ export function projectionsOf(S, block) {
   const which = head
     ? ` Head ${head} works with numbers ${(head - 1) * slice + 1} to ${head * slice} of each result.`
     : "";
-  const caption = `The query is of the current token, key and value are of the token that it looks at most. The whole vector of ${d} numbers is multiplied by a learned matrix. Only the result is cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which} Blue is below 0, orange above.`;
+  const caption = `The query is of the current token, key and value are of the token that it looks at most. The whole vector of ${d} numbers is multiplied by a learned matrix. Only the result is cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which} In a matrix, a stronger colour is a larger weight; elsewhere, blue is below 0 and orange above.`;
   figure.setAttribute("role", "img");
   figure.setAttribute("aria-label", caption);
   figure.append(make("figcaption", "", caption));

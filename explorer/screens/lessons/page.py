@@ -60,6 +60,9 @@ _BESIDE = """<style>
   .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 0.5rem; align-self: flex-start; }
   .st-key-lesson_sheet { max-height: calc(100dvh - 7.5rem); overflow: auto; scrollbar-width: thin; }
 }
+/* The verdict on an answer is in sight however long the text above it is. */
+.st-key-lesson_sheet > :has(> .st-key-lesson_feedback) {
+  position: sticky; bottom: 0; z-index: 1; background: light-dark(#ffffff, #0f151b); }
 @media (max-width: 768px) {
   .stMainBlockContainer { padding-bottom: 46dvh; }
   [data-testid="stBidiComponentIsolated"] { --machine-panel: static; --machine-controls: static; }
@@ -170,6 +173,9 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
     says = "--reads: block; " if "views" in left_out else ""
     st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
     _draw_bar(lesson, at, presenting)
+    # Text and picture need the width; the sentence field is in the sidebar, for the steps that ask for one.
+    own = step.done is not None and step.done.left.name == "own_sentence"
+    st.set_page_config(initial_sidebar_state="auto" if own else "collapsed")
     start = start_of(step)
     if step.link is not None and step.link.page:
         text, view = st.columns(_widths(step, presenting), gap="medium")
@@ -196,7 +202,7 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
 def _widths(step: Step, presenting: bool) -> list[int]:
     """The widths of text and view: the machine and the tabs of other pages need most of the page."""
     if step.link is not None and step.link.page not in OF_HEADS:
-        return [2, 5]
+        return [1, 3]
     return [1, 2] if presenting else [2, 3]
 
 
@@ -208,8 +214,11 @@ def _draw_fold() -> None:
 def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
     """Draw lesson, step, and buttons to change the step, which Page Up, Page Down and presenter remotes press."""
     st.html(
-        "<style>.st-key-lesson_bar kbd { opacity: 1 !important; }</style>"
-    )  # Streamlit's paler keys have too little contrast
+        "<style>.st-key-lesson_bar kbd { opacity: 1 !important; }"  # Streamlit's paler keys have too little contrast
+        # Beside the name of the app, which stands there while the sidebar is folded.
+        "@media (min-width: 769px) { body:has([data-testid=stExpandSidebarButton]) .st-key-lesson_bar"
+        " { padding-left: 12rem; } }</style>"
+    )
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(t("**{lesson}** · page {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
         _draw_turn_button(t("Back"), "lesson_previous", "PageUp", lesson, at - 1)

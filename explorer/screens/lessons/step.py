@@ -215,7 +215,8 @@ def draw_question(lesson: Lesson, at: int, start: Selection) -> None:
         sent = st.form_submit_button(t("Check the answer"), type=kind, key=f"lesson_check_{lesson.name}_{at}")
     if sent:
         _take_answer(lesson.name, at, question, solution, reply)
-    _draw_feedback(lesson.name, at, question, solution, start)
+    with st.container(key="lesson_feedback"):
+        _draw_feedback(lesson.name, at, question, solution, start)
 
 
 def _draw_field(question: Question, key: str, start: Selection) -> str:
