@@ -332,10 +332,14 @@ function partOf(S, block, part) {
   button.title = title;
   button.setAttribute("aria-label", AFTER.includes(part) ? `${title}, all heads` : `${title} of head ${head}`);
   button.onclick = () => open(S, { block: block.name, head, part: S.opened.part === part ? "" : part });
+  /** @type {unknown[]} */
+  let painted = [];
   S.pictures.push(() => {
     const array = arrayOf(S, part);
     canvas.style.visibility = array ? "" : "hidden";
-    if (array) say(shape, paintPart(S, block, part, canvas));
+    const wanted = [array, S.step, S.row, ...Object.values(litIn(S, part, -2))];
+    if (array && wanted.some((each, i) => each !== painted[i])) say(shape, paintPart(S, block, part, canvas));
+    painted = wanted;
   });
   return button;
 }
