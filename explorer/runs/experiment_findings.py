@@ -16,9 +16,11 @@ from itertools import count, pairwise
 from math import inf
 from typing import Literal
 
+from explorer.locale.messages import t
 from explorer.locale.text import listed, plural
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from model.analysis.rank_test import holm, rank_sum
+from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 
 LEVEL = 0.05
@@ -28,7 +30,7 @@ LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
 COMPARISONS = 4  # of each arm with the first one
 
 _UNDECIDED = "is neither clearly different from {} nor clearly as good, within "
-_PLURAL = {"is": "are", "has": "have", "needs": "need", "failed": "failed"}  # the verbs that phrases begin with
+_PLURAL = {"is": "are", "has": "have", "reaches": "reach", "failed": "failed"}  # the verbs that phrases begin with
 
 Outcome = Literal["difference", "equal", "undecided", "too few"]
 
@@ -134,13 +136,14 @@ def _relations_of(first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: b
         found.append(scored(f"is as good as {{}}, within {arm.metric.margin(MARGIN)}", "equal"))
     steps, base_steps = mean_and_range(arm.updates()), mean_and_range(first.updates())
     if updates and steps and base_steps and abs(steps.mean - base_steps.mean) >= INTERVALS * _interval(first, arm):
-        phrase = f"needs {'fewer' if steps.mean < base_steps.mean else 'more'} updates to {arm.target} than {{}}"
+        order = "fewer" if steps.mean < base_steps.mean else "more"
+        phrase = f"reaches {arm.target} on validation for the first time after {order} updates than {{}}"
         found.append(Relation(arm, phrase, "difference", steps, base_steps, _whole, "updates"))
     nats, base_nats = mean_and_range(arm.losses()), mean_and_range(first.losses())
     large = nats and base_nats and max(nats.mean, base_nats.mean) >= LOSS_FACTOR * min(nats.mean, base_nats.mean)
     if loss and nats and base_nats and large and not score:
         phrase = f"has a {'lower' if nats.mean < base_nats.mean else 'higher'} loss than {{}}"
-        found.append(Relation(arm, phrase, "difference", nats, base_nats, "{:.2g}".format, "nats per token on test"))
+        found.append(Relation(arm, phrase, "difference", nats, base_nats, "{:#.2g}".format, "nats per token on test"))
     if found:
         return found
     undecided: Outcome = "undecided" if could else "too few"
@@ -161,14 +164,40 @@ def statements(arms: Sequence[ArmRuns], *, brief: bool = False) -> list[str]:
     first, *others = [arm for arm in arms if arm.runs] or arms
     if not others or not first.runs:
         return ["There is nothing to compare yet."]
+    return [_sentence(first, stated, len(others), brief=brief) for stated in _grouped(relations(arms))]
+
+
+def _grouped(stated: Sequence[Relation]) -> list[list[Relation]]:
+    """Collect the relations that say the same: differences first, those by the measure of the first one foremost."""
     grouped: dict[tuple[Outcome, str], list[Relation]] = {}
-    for relation in relations(arms):
+    for relation in stated:
         grouped.setdefault((relation.outcome, relation.phrase), []).append(relation)
     order: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
-    return [
-        _sentence(first, outcome, phrase, grouped[outcome, phrase], len(others), brief=brief)
-        for outcome, phrase in sorted(grouped, key=lambda key: order.index(key[0]))
-    ]
+    measures = [each.measure for each in stated if each.outcome == "difference"]
+    return sorted(
+        grouped.values(), key=lambda each: (order.index(each[0].outcome), each[0].measure not in measures[:1])
+    )
+
+
+def headline(arms: Sequence[ArmRuns]) -> tuple[list[str], list[str]]:
+    """Split the statements: those about the first kind of difference or, without any, the first one; and the others."""
+    said, n_leading = statements(arms), max(1, len(_leading(arms)))
+    return said[:n_leading], said[n_leading:]
+
+
+def in_short(arms: Sequence[ArmRuns]) -> str:
+    """State the first kind of difference, and name the arms that do not show it."""
+    named = {relation.arm.label for each in _leading(arms) for relation in each}
+    others = [f"'{arm.label}'" for arm in arms[1:] if arm.runs and arm.label not in named]
+    rest = [t("No such difference shows for {variants}.", variants=listed(others))] if named and others else []
+    return " ".join([*headline(arms)[0], *rest])
+
+
+def _leading(arms: Sequence[ArmRuns]) -> list[list[Relation]]:
+    """The differences by the measure of the first one, grouped; empty without a difference."""
+    groups = _grouped(relations(arms)) if _any_runs(arms) else []
+    differences = [each for each in groups if each[0].outcome == "difference"]
+    return [each for each in differences if each[0].measure == differences[0][0].measure]
 
 
 def verdict(arms: Sequence[ArmRuns]) -> str:
@@ -182,30 +211,54 @@ def measure_of(arms: Sequence[ArmRuns]) -> str:
     return "loss" if first and first.measure.startswith("nats") else arms[0].recipe.base.metric
 
 
-def _sentence(
-    first: ArmRuns, outcome: Outcome, phrase: str, stated: Sequence[Relation], n_others: int, *, brief: bool
-) -> str:
-    names, relation = listed(f"'{each.arm.label}'" for each in stated), stated[0]
-    verb, _, rest = phrase.partition(" ")
-    said = f"{verb if len(stated) == 1 else _PLURAL[verb]} {rest}".format(f"'{first.label}'")
-    if relation.own is None or relation.first is None:
-        return f"{names} {said}."
-    values = listed(each.own.text(each.write) for each in stated if each.own)
-    counts = list(dict.fromkeys(len(each.arm.runs) for each in stated))
-    runs = (
-        f"{plural(len(first.runs), 'run')} each"
-        if counts == [len(first.runs)]
-        else f"{listed(str(n) for n in (counts if len(counts) == 1 else [len(each.arm.runs) for each in stated]))} "
-        f"against {plural(len(first.runs), 'run')}"
+def _sentence(first: ArmRuns, stated: Sequence[Relation], n_others: int, *, brief: bool) -> str:
+    """State what several arms have in common beside the first one; `brief`: no numbers where they cannot tell."""
+    relation, several = stated[0], len(stated) > 1
+    numbers = (
+        relation.first is not None
+        and all(each.own for each in stated)
+        and not (brief and relation.outcome == "too few")
     )
-    numbers = f"{values} against {relation.first.text(relation.write)} {relation.measure}, {runs}"
-    if outcome == "too few":
-        seen, enough = (
-            "" if brief else f": {numbers}",
-            f"{_enough(len(first.runs), n_others)} runs of each variant could",
-        )
-        return f"These runs are too few to tell {names} from '{first.label}'{seen}; {enough}."
-    return f"{names} {said}: {numbers}."
+    beside = several and numbers  # each name with its number, so that nobody has to count along two lists
+
+    def named(arm: ArmRuns, value: MeanAndRange | None) -> str:
+        return f"'{arm.label}' with {value.text(relation.write)}" if beside and value else f"'{arm.label}'"
+
+    names, base = listed(named(each.arm, each.own) for each in stated), named(first, relation.first)
+    seen = ""
+    if numbers and relation.own and relation.first:
+        values = [] if several else [relation.own.text(relation.write), "against", relation.first.text(relation.write)]
+        seen = f": {' '.join([*values, relation.measure])}, {_counts(first, stated)}"
+    if relation.outcome == "too few":
+        enough = f"{_enough(len(first.runs), n_others)} runs of each variant could"
+        return f"These runs are too few to tell {names} from {base}{seen}; {enough}."
+    verb, _, rest = relation.phrase.partition(" ")
+    return f"{names} {_PLURAL[verb] if several else verb} {rest.format(base)}{seen}."
+
+
+def _counts(first: ArmRuns, stated: Sequence[Relation]) -> str:
+    """Say how many runs were compared: "10 runs each", or "3 runs against 10"."""
+    counts = [len(each.arm.runs) for each in stated]
+    if set(counts) == {len(first.runs)}:
+        return f"{plural(len(first.runs), 'run')} each"
+    several = len(set(counts)) > 1
+    runs = f"{listed(map(str, counts))} runs" if several else f"{plural(counts[0], 'run')}{' each' * (len(counts) > 1)}"
+    return f"{runs} against {len(first.runs)}"
+
+
+def shared_note(arms: Sequence[ArmRuns]) -> str:
+    """Say why the first arm has more runs than the others if experiments share it; empty otherwise."""
+    first, *others = arms
+    sharing = [other for other in EXPERIMENTS.values() if other.recipe(other.arms[0]) == first.recipe]
+    if len(sharing) < 2 or all(len(arm.runs) >= len(first.runs) for arm in others):
+        return ""
+    return t(
+        "{runs} of '{variant}' against fewer of the others: {n} experiments compare their variants with it, so it was "
+        "run more often. The test allows for unequal numbers.",
+        runs=plural(len(first.runs), "run"),
+        variant=first.label,
+        n=len(sharing),
+    )
 
 
 def _enough(first: int, n_others: int) -> int:

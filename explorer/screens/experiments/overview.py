@@ -39,6 +39,12 @@ def draw_overview() -> None:
     shows: dict[results.Outcome, dict[str, tuple[ArmRuns, ...]]] = defaultdict(dict)
     for name, arms in run.items():
         shows[results.overall(arms)][name] = arms
+    st.caption(
+        t(
+            "Numbers are means over runs with different seeds, in brackets the lowest and the highest. A first variant "
+            "that several experiments share was run more often than those beside it."
+        )
+    )
     columns = st.columns(_ACROSS)
     for nth, (name, arms) in enumerate(shows["difference"].items()):
         with columns[nth % _ACROSS]:
@@ -50,10 +56,10 @@ def draw_overview() -> None:
 
 
 def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """Draw the title, which opens the experiment, the first sentence of its verdict, and its curves."""
+    """Draw the title, which opens the experiment, what differs in a sentence or two, and its curves."""
     with st.container(border=True):
         _draw_title(experiment)
-        st.markdown(plain(results.statements(arms)[0]))
+        st.markdown(plain(results.in_short(arms)))
         measure = results.measure_of(arms)
         _, title, unit = MEASURES[measure]
         top = 100.0 if measure == "exact_match" else None

@@ -45,7 +45,7 @@ _NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test":
 
 def draw() -> None:
     """Draw all experiments, or the chosen one: its question, its results, and how to repeat it."""
-    title, box = st.columns([2, 3], vertical_alignment="center")
+    title, box = st.columns([3, 2], vertical_alignment="center")
     with title:
         st.markdown(f"#### {t('Why is the model built and trained this way?')}")
     with box:
@@ -99,8 +99,10 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    first, *others = results.statements(arms)
-    st.markdown(f"**{plain(first)}** {plain(' '.join(others))}")
+    first, others = results.headline(arms)
+    st.markdown(f"**{plain(' '.join(first))}** {plain(' '.join(others))}")
+    if note := results.shared_note(arms):
+        st.caption(plain(note))
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):
         _numbers(experiment, arms)
