@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from explorer.decoding.names import index_name
-from explorer.locale.text import fixed, listed, percent
+from explorer.locale.text import fixed, percent
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import Scores
 from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
@@ -57,13 +57,13 @@ class RoleGrid:
         """State how many heads have a role, what the letters mean, and which cell is furthest above uniform."""
         clear = [role for role in self.roles.values() if role.clear]
         letters = {part: LETTERS[part] for role in clear for part in role.name.split(" + ")}
-        named = listed(f"{short} = {name}" for name, short in letters.items())
+        named = "; ".join(f"{short}: {name}" for name, short in letters.items())
         times = self.times_uniform
         layer, head, row, column = np.unravel_index(int(times.argmax()), times.shape)
         return (
-            f"{len(clear)} of {len(self.roles)} {self.kind} heads have a clear role{f' ({named})' if named else ''}. "
-            f"Furthest above uniform attention: {fixed(float(times.max()), 1)} times, in "
-            f"{index_name(int(layer), int(head))}, {percent((row + 0.5) / BINS)} down and "
+            f"{len(clear)} of {len(self.roles)} {self.kind} heads have a clear role.{f' {named}.' if named else ''} The "
+            f"strongest cell is {fixed(float(times.max()), 1)} times uniform attention: in "
+            f"{index_name(int(layer), int(head))}, {percent((row + 0.5) / BINS)} of the way down and "
             f"{percent((column + 0.5) / BINS)} across."
         )
 

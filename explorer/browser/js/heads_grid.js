@@ -186,7 +186,7 @@ function nameTile(button, m, { layer, head }, compact) {
   favours.classList.toggle("mixed", mixed);
   button.value = `${m.kind} ${layer} ${head}`;
   const which = capitalised(nameInKind(layer, head));
-  button.ariaLabel = button.title = head ? `${which}: ${keys}, ` + (mixed ? "no clear habit, " : "") + role : which;
+  button.ariaLabel = button.title = head ? `${which}: ${keys}, ` + (mixed ? "at most " : "") + role : which;
 }
 
 /** @param {HTMLElement} cell @param {number} layer */

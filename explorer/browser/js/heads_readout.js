@@ -219,16 +219,20 @@ const PLACES_IN_WORDS = {
   mirror: "the mirrored diagonal (first word to last, … last to first)",
 };
 
-/** "On average it looks at 1.8 keys (tokens) at a time; 62 % of its weight is on the diagonal (…)." @param {KindMap} m @param {number} layer @param {number} head */
+/**
+ * "In this sentence it looks at 1.8 keys (tokens) at a time, on average; 62 % of its weight is on the diagonal (…)." What
+ * a head does over many sentences, its role, is for the page Probe to say.
+ * @param {KindMap} m @param {number} layer @param {number} head */
 function favours(m, layer, head) {
   const { keys, role, mixed } = describeHead(m, layer, head);
   const at = role.indexOf(" ");
-  const habit = mixed ? ", not enough for a clear habit" : "";
   const where = PLACES_IN_WORDS[role.slice(0, at)];
-  const place = at < 0 ? "" : `; ${role.slice(at + 1)} of its weight is on ${where}${habit}`;
+  const most = mixed ? "at most " : "";
+  const on = mixed ? `any one place, ${where}` : where;
+  const place = at < 0 ? "" : `; ${most}${role.slice(at + 1)} of its weight is on ${on}`;
   return keys === "no choice"
     ? "It has no choice: only one key is visible."
-    : `On average it looks at ${keys} (tokens) at a time${place}.`;
+    : `In this sentence it looks at ${keys} (tokens) at a time, on average${place}.`;
 }
 
 /** The number of heads on screen, and which of them look at the fewest and at the most keys. @param {HeadsState} S */
@@ -246,7 +250,7 @@ function describeGrids(S) {
       ...describeHead(m, layer, head),
     }));
     const others = heads.length > 1 ? `, ${wide.name} at the most (${wide.keys})` : "";
-    return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "no clear habit, " : ""}${sharp.role})${others}.`;
+    return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "at most " : ""}${sharp.role})${others}.`;
   });
 }
 
