@@ -57,11 +57,12 @@ class RoleGrid:
         """State how many heads have a role, what the letters mean, and which cell is furthest above uniform."""
         clear = [role for role in self.roles.values() if role.clear]
         letters = {part: LETTERS[part] for role in clear for part in role.name.split(" + ")}
-        named = "; ".join(f"{short}: {name}" for name, short in letters.items())
+        named = ", ".join(f"{short} = {name}" for name, short in letters.items())
+        said = f" {named}." if named else ""
         times = self.times_uniform
         layer, head, row, column = np.unravel_index(int(times.argmax()), times.shape)
         return (
-            f"{len(clear)} of {len(self.roles)} {self.kind} heads have a clear role.{f' {named}.' if named else ''} The "
+            f"{len(clear)} of {len(self.roles)} {self.kind} heads have a clear role.{said} The "
             f"strongest cell is {fixed(float(times.max()), 1)} times uniform attention: in "
             f"{index_name(int(layer), int(head))}, {percent((row + 0.5) / BINS)} of the way down and "
             f"{percent((column + 0.5) / BINS)} across."
