@@ -11,7 +11,7 @@ from shutil import copytree
 from time import process_time
 from typing import TypeVar
 
-from explorer.probing.importance import measure_importance
+from explorer.probing.importance import measure_curve, measure_importance
 from explorer.probing.measured import FILE
 from explorer.probing.measured import measure as measure_heads
 from explorer.probing.reporting import unheard
@@ -25,7 +25,7 @@ from tests.paths import CHECKPOINTS
 
 MODEL = "multi30k-en-de"
 REPEATS = 3
-MOST_MEASURED, MOST_IMPORTANCE, MOST_STORED, MOST_PICTURE = 8.0, 15.0, 1.0, 1.0  # seconds
+MOST_MEASURED, MOST_IMPORTANCE, MOST_CURVE, MOST_STORED, MOST_PICTURE = 8.0, 15.0, 30.0, 1.0, 1.0  # seconds
 N_VISITS, LOOKING_MS = 3, 10_000  # a visitor reads the first page before going on
 # From the click on the link to the frame that follows the first one with all thumbnails painted.
 PICTURE = """count => {
@@ -69,11 +69,12 @@ def picture_time(lab: Lab, n_heads: int) -> float:
 
 @benchmark("probe", threads=1)
 def measure(lab: Lab) -> Iterator[Row]:
-    """All heads measured on the default sample, all heads switched off one by one, and stored results opened."""
+    """All heads measured on the default sample, switched off one by one and cumulatively, and stored results opened."""
     loaded, repeats = load_model(CHECKPOINTS / MODEL), lab.times(REPEATS)
     choice = default_choice(loaded.data_config)
     found, measuring = timed(lambda: measure_heads(choice, loaded, unheard, again=True), repeats)
     importance, ablating = timed(lambda: measure_importance(loaded, found.sample, unheard), repeats)
+    curve, pruning = timed(lambda: measure_curve(loaded, found.sample, found.task, unheard), repeats)
     copy = copytree(CHECKPOINTS / MODEL, lab.folder / MODEL)
     stored, opening = timed(lambda: measure_heads(choice, load_model(copy), unheard), repeats)
     if stored.importance is None:
@@ -91,6 +92,13 @@ def measure(lab: Lab) -> Iterator[Row]:
             ablating,
             MOST_IMPORTANCE,
             f"over {importance.sentences} sentences, with gradient scores and intervals",
+        ),
+        (
+            f"the pruning curve of {MODEL}",
+            pruning,
+            MOST_CURVE,
+            f"{len(curve.counts)} points on {curve.scored_on} sentences, with translations and {len(curve.random)} "
+            "random orders",
         ),
         ("the model and its stored results opened", opening, MOST_STORED, "what the Probe page waits for at its first"),
     ):
