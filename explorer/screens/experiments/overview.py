@@ -59,7 +59,7 @@ def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the title, which opens the experiment, what differs in a sentence or two, and its curves."""
     with st.container(border=True):
         _draw_title(experiment)
-        st.markdown(plain(results.in_short(arms)))
+        st.markdown(unbroken(results.in_short(arms)))
         measure = results.measure_of(arms)
         _, title, unit = MEASURES[measure]
         top = 100.0 if measure == "exact_match" else None
@@ -76,7 +76,13 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
         with left:
             _draw_title(EXPERIMENTS[name])
         has_runs = any(arm.runs for arm in arms)
-        right.caption(plain(" ".join(results.statements(arms, brief=True)) if has_runs else EXPERIMENTS[name].question))
+        said = " ".join(results.statements(arms, brief=True)) if has_runs else EXPERIMENTS[name].question
+        right.caption(unbroken(said))
+
+
+def unbroken(sentence: str) -> str:
+    """Escape a sentence, and keep each percent sign on the line of its number."""
+    return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _draw_title(experiment: Experiment) -> None:

@@ -27,7 +27,7 @@ from explorer.runs.experiment_reruns import sentences as rerun_sentences
 from explorer.runs.experiment_rests import MEASURES as REST_MEASURES
 from explorer.runs.experiment_rests import places
 from explorer.runs.lifecycle import Runs
-from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_overview
+from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_overview, unbroken
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.page_parts import draw_plot
@@ -100,7 +100,7 @@ def _not_run(experiment: Experiment) -> str:
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     first, others = results.headline(arms)
-    st.markdown(f"**{plain(' '.join(first))}** {plain(' '.join(others))}")
+    st.markdown(f"**{unbroken(' '.join(first))}** {unbroken(' '.join(others))}")
     if note := results.shared_note(arms):
         st.caption(plain(note))
     _curves(arms, experiment.base.metric)
