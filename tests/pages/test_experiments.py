@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.runs import experiment_arms
 from explorer.runs.experiment_arms import arm_runs
-from explorer.runs.experiment_findings import differs
+from explorer.runs.experiment_relations import differs
 from explorer.web import runtime
 from model.data import get_task
 from model.experiments.catalogue import EXPERIMENTS

@@ -1,7 +1,8 @@
 // Says why a translation should not be trusted: unseen tokens, an unusual length, little confidence. As
 // explorer/decoding/domain.py, which knows the data as well; a test compares both.
 
-import { plural, wholePercent } from "./numbers.js";
+import { wholePercent, listed } from "./numbers.js";
+import { t } from "./words.js";
 
 /** @import { SiteModel } from "./structs" */
 /** @import { Decoding } from "./types" */
@@ -20,20 +21,34 @@ export function doubtOf({ doubt }, { alternatives }, source) {
     ...tooLong(doubt.longest, source.length),
     ...unsure(doubt, alternatives.probabilities),
   ];
-  return reasons.length ? `${doubt.data}, so do not trust the answer. ${reasons.join(" ")}` : "";
+  if (!reasons.length) return "";
+  return `${t("{data}, so do not trust the answer.", { data: doubt.data })} ${reasons.join(" ")}`;
 }
 
 /** @param {string[]} tokens */
 function unseen(tokens) {
   const names = [...new Set(tokens)].map((token) => `“${[...token].slice(0, LONGEST_NAMED).join("")}”`);
   if (!names.length) return [];
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return [`${listed(names.slice(0, MOST_NAMED))}${more} never occurred in training.`];
+  const more = names.length - MOST_NAMED;
+  const tokens_ = listed(names.slice(0, MOST_NAMED));
+  return [
+    more > 0
+      ? t("{tokens} and {more} more never occurred in training.", { tokens: tokens_, more })
+      : t("{tokens} never occurred in training.", { tokens: tokens_ }),
+  ];
 }
 
 /** @param {number} longest @param {number} length */
 const tooLong = (longest, length) =>
-  longest && length > longest ? [`It has ${plural(length, "token")}; the longest in training had ${longest}.`] : [];
+  longest && length > longest
+    ? [
+        t(
+          "It has {n} token; the longest in training had {longest}.",
+          "It has {n} tokens; the longest in training had {longest}.",
+          { n: length, longest },
+        ),
+      ]
+    : [];
 
 /** @param {SiteModel["doubt"]} doubt @param {number[][]} probabilities */
 function unsure({ low, usual, letters }, probabilities) {
@@ -41,11 +56,22 @@ function unsure({ low, usual, letters }, probabilities) {
   const logs = probabilities.filter((row) => row.length).map((row) => Math.log(Math.max(TINY, ...row)));
   const mean = Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length);
   if (mean >= (usual || low)) return [];
-  const mostly = usual ? `; on its own data, it nearly always gives more than ${wholePercent(usual)}` : "";
-  const unit = letters ? "letter" : "word";
-  return [`On average, the model gave only ${wholePercent(mean)} to its likeliest ${unit} (geometric mean)${mostly}.`];
+  const fields = { mean: wholePercent(mean), usual: wholePercent(usual) };
+  if (letters)
+    return [
+      usual
+        ? t(
+            "On average, the model gave only {mean} to its likeliest letter (geometric mean); on its own data, it nearly always gives more than {usual}.",
+            fields,
+          )
+        : t("On average, the model gave only {mean} to its likeliest letter (geometric mean).", fields),
+    ];
+  return [
+    usual
+      ? t(
+          "On average, the model gave only {mean} to its likeliest word (geometric mean); on its own data, it nearly always gives more than {usual}.",
+          fields,
+        )
+      : t("On average, the model gave only {mean} to its likeliest word (geometric mean).", fields),
+  ];
 }
-
-/** @param {string[]} names */
-const listed = (names) =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.charts.experiment_bands import band_figure
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, validation_curves
+from explorer.runs.experiment_relations import Outcome, measure_of, overall
 from explorer.web.figures import draw_small_figure
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
@@ -20,9 +21,9 @@ from model.experiments.stored import ResultError
 EXPERIMENT = "experiment"  # key of the box of experiments, and name of its URL parameter
 ALL = "all"  # its value for this overview
 MEASURES = {
-    "exact_match": ("right", "Validation sentences exactly right, in %", " %"),
-    "bleu": ("BLEU", "BLEU on validation", ""),
-    "loss": ("loss", "Loss on validation, in nats per target token", ""),
+    "exact_match": (message("right"), message("Validation sentences exactly right, in %"), " %"),
+    "bleu": ("BLEU", message("BLEU on validation"), ""),
+    "loss": (message("loss"), message("Loss on validation, in nats per target token"), ""),
 }
 _ACROSS = 2
 
@@ -36,9 +37,9 @@ def draw_overview() -> None:
         except ResultError as damaged:
             st.error(plain(str(damaged)))
     run = {name: arms for name, arms in stored.items() if any(arm.runs for arm in arms)}
-    shows: dict[results.Outcome, dict[str, tuple[ArmRuns, ...]]] = defaultdict(dict)
+    shows: dict[Outcome, dict[str, tuple[ArmRuns, ...]]] = defaultdict(dict)
     for name, arms in run.items():
-        shows[results.overall(arms)][name] = arms
+        shows[overall(arms)][name] = arms
     st.caption(
         t(
             "Numbers are means over runs with different seeds, in brackets the lowest and the highest. A first variant "
@@ -60,11 +61,11 @@ def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     with st.container(border=True):
         _draw_title(experiment)
         st.markdown(unbroken(results.in_short(arms)))
-        measure = results.measure_of(arms)
+        measure = measure_of(arms)
         _, title, unit = MEASURES[measure]
         top = 100.0 if measure == "exact_match" else None
         curves = validation_curves(arms, measure)
-        draw_small_figure(band_figure(curves, x_title="updates", title=title, unit=unit, top=top))
+        draw_small_figure(band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top))
 
 
 def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
@@ -76,7 +77,7 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
         with left:
             _draw_title(EXPERIMENTS[name])
         has_runs = any(arm.runs for arm in arms)
-        said = " ".join(results.statements(arms, brief=True)) if has_runs else EXPERIMENTS[name].question
+        said = " ".join(results.statements(arms, brief=True)) if has_runs else translated(EXPERIMENTS[name].question)
         right.caption(unbroken(said))
 
 
@@ -86,7 +87,7 @@ def unbroken(sentence: str) -> str:
 
 
 def _draw_title(experiment: Experiment) -> None:
-    label, key = f"**{plain(experiment.title)}**", f"open_{experiment.name}"
+    label, key = f"**{plain(translated(experiment.title))}**", f"open_{experiment.name}"
     st.button(label, key=key, type="tertiary", on_click=_open, args=(experiment.name,))
 
 

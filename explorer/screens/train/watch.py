@@ -14,7 +14,7 @@ from explorer.charts.training_curves import (
 )
 from explorer.decoding.examples import FILES, examples_of
 from explorer.decoding.names import name_in_kind
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain, quoted
 from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
@@ -54,7 +54,7 @@ from explorer.web.security import closed
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
 _RUN, _SENTENCE = "run", "sentence"  # where refusals are shown
 _METRIC_PIXELS = 174  # two beside each other on a phone
-_FIGURES = {"score": score_figure, "learning rate": rate_figure}
+_FIGURES = {message("score"): score_figure, message("learning rate"): rate_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 
 
@@ -65,7 +65,7 @@ def draw_run(runs: Runs, name: str) -> None:
         st.info(plain(t("The run '{name}' no longer exists, or its status.json cannot be read.", name=name)))
         return
     busy = status.busy
-    closed(t("Stopping, resuming and new runs are switched off: {reason}.", reason=REASON))
+    closed(t("Stopping, resuming and new runs are switched off: {reason}.", reason=translated(REASON)))
     st.fragment(contained("run_news")(_news), run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
     _draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
@@ -83,7 +83,7 @@ def draw_run(runs: Runs, name: str) -> None:
         if launch is not None:
             st.caption(t("This run was started, or last resumed, with:"))
             st.code(quoted_command(launch.arguments), language="bash", wrap_lines=True)
-        st.caption(t("This command, {where}, continues a stopped run:", where=WHERE))
+        st.caption(t("This command, {where}, continues a stopped run:", where=translated(WHERE)))
         st.code(quoted_command(resume_command(name, runs.checkpoints)), language="bash", wrap_lines=True)
 
 
@@ -107,7 +107,7 @@ def _answers(runs: Runs, name: str) -> None:
 def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     """Draw state, progress, numbers and buttons, and one sentence on how the run is going."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(status.state, color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
+        st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status)
     st.progress(status.share, text=plain(progress(status)))
     draw_refused(_RUN)
@@ -116,7 +116,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     elif status.state == "queued":
         st.info(plain(queue_sentence(runs.statuses(), status.name)))
     elif status.state in STATE_SENTENCES:
-        st.info(plain(STATE_SENTENCES[status.state]))
+        st.info(plain(translated(STATE_SENTENCES[status.state])))
     course = diagnosis(metrics, not status.busy)
     if course.verdict in ALARMING:
         st.warning(plain(course.sentence), icon=":material/monitoring:")
@@ -168,7 +168,7 @@ def _curves(metrics: Metrics, max_steps: int) -> None:
         draw_figure(loss_figure(metrics, max_steps))
     with right:
         figure = st.container()  # the switch is below it, so that both curves start at the same height
-        chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve")
+        chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve", format_func=translated)
         with figure:
             draw_figure(_FIGURES[chosen](metrics, max_steps))
     table = st.expander(t("The evaluations as a table"), on_change="rerun", key="run_table")

@@ -45,6 +45,7 @@ from tests.paths import CHECKPOINTS, ROOT
 from tests.tiny import tiny_config, tiny_model
 
 NODE = shutil.which("node")
+NIGHTLY = pytest.mark.nightly
 pytestmark = pytest.mark.skipif(NODE is None and os.environ.get("CI") != "true", reason="no Node.js is installed")
 
 SENTENCES = {
@@ -138,9 +139,14 @@ def hundred(translator: Translator) -> list[str]:
     return list(dict.fromkeys(found))[:100]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", SENTENCES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("reverse-decoder", "adjective-swap") else NIGHTLY)
+        for name in SENTENCES
+    ],
+)
 def test_a_hundred_sentences(name: str) -> None:
     """Ids, translations, forks and an edit are equal, and every tensor as above; nothing is excepted."""
     translator = Translator(load_model(CHECKPOINTS / name))

@@ -9,18 +9,8 @@ import numpy as np
 import pytest
 
 from explorer.runs.experiment_arms import ArmRuns, arm_runs
-from explorer.runs.experiment_findings import (
-    LEVEL,
-    differs,
-    findings,
-    headline,
-    in_short,
-    measure_of,
-    overall,
-    shared_note,
-    statements,
-    verdict,
-)
+from explorer.runs.experiment_findings import findings, headline, in_short, shared_note, statements, verdict
+from explorer.runs.experiment_relations import LEVEL, differs, measure_of, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm
 from model.experiments.stored import StoredRun

@@ -2,6 +2,7 @@
 
 import { readTensors } from "./safetensors.js";
 import { Transformer } from "./transformer.js";
+import { t } from "../words.js";
 
 /** @typedef {import("./live.d.ts").ModelConfig} ModelConfig */
 
@@ -21,7 +22,8 @@ const EARLIER = {
  */
 export function readModel(settings, weights) {
   const config = /** @type {ModelConfig} */ ({ ...EARLIER, ...settings });
-  if (config.architecture === "lstm") throw new Error("This model is an LSTM, which is not computed in the browser.");
+  if (config.architecture === "lstm")
+    throw new Error(t("This model is an LSTM, which is not computed in the browser."));
   const tensors = readTensors(weights);
   const model = new Transformer(config, tensors);
   const { d_model: width, src_vocab_size: source, tgt_vocab_size: target } = config;
@@ -31,6 +33,6 @@ export function readModel(settings, weights) {
     ["output.weight", target * width],
   ])
     if (tensors[name]?.length !== size)
-      throw new Error(`The weights do not fit the configuration: ${name}. Reload the page.`);
+      throw new Error(t("The weights do not fit the configuration: {name}. Reload the page.", { name }));
   return model;
 }

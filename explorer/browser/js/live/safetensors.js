@@ -1,5 +1,7 @@
 // Reading weights from a file in the safetensors format: a header in JSON, then the numbers.
 
+import { t } from "../words.js";
+
 const READERS = /** @type {Record<string, (bytes: ArrayBuffer) => Float32Array>} */ ({
   F32: (bytes) => new Float32Array(bytes),
   F16: (bytes) => halves(new Uint16Array(bytes)),
@@ -9,7 +11,8 @@ const READERS = /** @type {Record<string, (bytes: ArrayBuffer) => Float32Array>}
 export function readTensors(file) {
   const view = new DataView(file);
   const length = file.byteLength >= 8 ? Number(view.getBigUint64(0, true)) : 0;
-  if (!length || 8 + length > file.byteLength) throw new Error("The file of weights is cut short. Reload the page.");
+  const cut = () => new Error(t("The file of weights is cut short. Reload the page."));
+  if (!length || 8 + length > file.byteLength) throw cut();
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(file, 8, length)));
   delete header.__metadata__;
   /** @type {Record<string, Float32Array>} */
@@ -17,8 +20,10 @@ export function readTensors(file) {
   for (const [name, { dtype, data_offsets }] of Object.entries(header)) {
     const [start, end] = data_offsets.map((/** @type {number} */ offset) => 8 + length + offset);
     if (!(dtype in READERS))
-      throw new Error(`The weights are stored as ${String(dtype).slice(0, 20)}, which is not read here.`);
-    if (end > file.byteLength) throw new Error("The file of weights is cut short. Reload the page.");
+      throw new Error(
+        t("The weights are stored as {dtype}, which is not read here.", { dtype: String(dtype).slice(0, 20) }),
+      );
+    if (end > file.byteLength) throw cut();
     tensors[name] = READERS[dtype](file.slice(start, end));
   }
   return tensors;
