@@ -358,5 +358,8 @@ def _document(name: str, script: str, policy: str, links: str = "") -> bytes:
 <script type="module">{boot}</script>"""
     style = theme_style() + assets.style("standalone", "site_page")
     return document(
-        printable(name), body, style=style, policy=f"{_COMMON}; {policy}; script-src {script_hash(boot)} blob:"
+        printable(name),
+        body,
+        style=style,
+        policy=f"{_COMMON}; {policy}; script-src {script_hash(boot)} blob: 'wasm-unsafe-eval'",
     )

@@ -1,7 +1,7 @@
 // The desk of a page that computes the model itself: a sentence, its translation, and the views. What is on screen is
 // the app's query, so that a link of the app opens here and the other way round.
 
-import { drawControls, drawPlaceTools, drawTraining, listenToControls } from "./desk_controls.js";
+import { drawAsked, drawControls, drawPlaceTools, drawTraining, listenToControls } from "./desk_controls.js";
 import { cardNow, drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
 import { added, editsOf, readChanges, WHOLE, writeChanges } from "./head_changes.js";
@@ -153,7 +153,8 @@ function placeKept({ place: { kind, layer, head } }) {
  */
 async function show(D, isNew, computed) {
   const call = ++D.calls;
-  if (!computed) drawControls(D);
+  // Between answers of one model, all else is drawn once, with the answer.
+  if (!computed) (D.own?.name === D.card.name ? drawAsked : drawControls)(D);
   problem(D, D.problems.join(" "));
   D.box.classList.add("busy");
   const later = setTimeout(() => loading(D, t("Computing …"), null), 400);
@@ -184,7 +185,10 @@ async function show(D, isNew, computed) {
     mount(D, opened);
     D.moved(queryOf(D), D.page, isNew);
   } catch (error) {
-    if (call === D.calls) problem(D, [...D.problems, error instanceof Error ? error.message : `${error}`].join(" "));
+    if (call === D.calls) {
+      drawControls(D);
+      problem(D, [...D.problems, error instanceof Error ? error.message : `${error}`].join(" "));
+    }
   } finally {
     clearTimeout(later);
     if (call === D.calls) {

@@ -110,13 +110,17 @@ async function takeAway(D, what) {
   setTimeout(() => say(output, ""), 5000);
 }
 
+/** Draws the sentence and the name of the model. @param {DeskState} D */
+export function drawAsked(D) {
+  // What the user is typing meanwhile stays.
+  if (D.written !== D.text) /** @type {HTMLInputElement} */ (D.find("[name=text]")).value = D.written = D.text;
+  /** @type {HTMLSelectElement} */ (D.find("[name=model]")).value = D.card.name;
+}
+
 /** Draws what depends on the sentence and its answer. @param {DeskState} D */
 export function drawControls(D) {
   const { find, card, own, opened } = D;
-  const text = /** @type {HTMLInputElement} */ (find("[name=text]"));
-  // What the user is typing meanwhile stays.
-  if (D.written !== D.text) text.value = D.written = D.text;
-  /** @type {HTMLSelectElement} */ (find("[name=model]")).value = card.name;
+  drawAsked(D);
   say(find(".ask .primary"), titleOf("translate", card));
   say(find(".about summary"), card.story);
   say(find(".about p"), card.facts.slice(1).join(" "));

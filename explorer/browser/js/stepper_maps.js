@@ -141,7 +141,7 @@ export function drawMap(S, kind) {
       sheet: sheetFor(S, kind, layer),
       at: head,
       values: weightsOf(m, layer, head),
-      labels: namesOf(S, kind),
+      labels: /** @type {import("./maps.js").Labels} */ (f.labels), // measured for the layout
       titles: AXES[kind],
       row,
       ruled: true,

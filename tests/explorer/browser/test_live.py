@@ -77,10 +77,15 @@ def rules() -> dict[str, Any]:
     return {lang: word_rules(lang) for lang in ("en", "de")}
 
 
-def run(folder: Path, jobs: Sequence[dict[str, Any]], words: object = None, means: object = None) -> list[Any]:
-    """What the browser's modules give for some jobs with the model of a folder, and what Python exports of it."""
+def run(
+    folder: Path, jobs: Sequence[dict[str, Any]], words: object = None, means: object = None, *, plain: bool = False
+) -> list[Any]:
+    """What the browser's modules give for some jobs with the model of a folder, and what Python exports of it.
+
+    With `plain`, the browser has no WebAssembly.
+    """
     assert NODE is not None, "Node.js is needed to check the JavaScript"
-    given = {"folder": str(folder), "rules": rules(), "words": words, "means": means, "jobs": jobs}
+    given = {"folder": str(folder), "rules": rules(), "words": words, "means": means, "jobs": jobs, "plain": plain}
     command, text = [NODE, ROOT / "tests/js/live_runner.js"], json.dumps(given, default=vars)
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -120,11 +125,12 @@ def assert_points_agree(model: Transformer, source: list[int], found: dict[str, 
     return int(steps[0].log_probs[0].argsort(descending=True, stable=True)[1])
 
 
-@pytest.mark.parametrize("name", SENTENCES)
-def test_every_tensor_of_a_shipped_model(name: str) -> None:
+@pytest.mark.parametrize(("name", "plain"), [*((name, False) for name in SENTENCES), ("multi30k-en-de", True)])
+def test_every_tensor_of_a_shipped_model(name: str, plain: bool) -> None:
     loaded = load_model(CHECKPOINTS / name)
     sources = [list(loaded.source.encode(text).ids) for text in SENTENCES[name]]
-    found = run(loaded.folder, [{"do": "points", "source": source, "limit": 40} for source in sources])
+    jobs = [{"do": "points", "source": source, "limit": 40} for source in sources]
+    found = run(loaded.folder, jobs, plain=plain)
     for source, points in zip(sources, found, strict=True):
         assert_points_agree(loaded.transformer, source, points, 40)
 

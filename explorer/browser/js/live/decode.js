@@ -198,7 +198,8 @@ function logSums(logProbs) {
     sums[0] += tenth * tenth * tenth;
     sums[1] += tenth;
     sums[2] += cube * cube;
-    sums[3] += Math.exp((value - largest) / 0.7);
+    // Tokens with less than 1e-7 of the largest probability would add 1e-10 each.
+    if (cube > 1e-7) sums[3] += Math.exp((value - largest) / 0.7);
     sums[5] += square;
     sums[6] += Math.sqrt(cube);
     sums[7] += third;

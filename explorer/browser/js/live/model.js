@@ -1,5 +1,6 @@
 // A model from the files of its folder.
 
+import { createProducts, plainly } from "./products.js";
 import { readTensors } from "./safetensors.js";
 import { Transformer } from "./transformer.js";
 import { t } from "../words.js";
@@ -24,8 +25,13 @@ export function readModel(settings, weights) {
   const config = /** @type {ModelConfig} */ ({ ...EARLIER, ...settings });
   if (config.architecture === "lstm")
     throw new Error(t("This model is an LSTM, which is not computed in the browser."));
-  const tensors = readTensors(weights);
-  const model = new Transformer(config, tensors);
+  let linear = plainly;
+  const tensors = readTensors(weights, (count) => {
+    const products = createProducts(count);
+    linear = products.linear;
+    return products.weights;
+  });
+  const model = new Transformer(config, tensors, linear);
   const { d_model: width, src_vocab_size: source, tgt_vocab_size: target } = config;
   for (const [name, size] of [
     ...(model.hasEncoder ? [["src_embedding.weight", source * width]] : []),
