@@ -21,9 +21,7 @@ from explorer.decoding.names import KIND_TITLES, PREDICTED_ROW_TITLE, layer_name
 from explorer.decoding.view_options import ViewOptions, parse_view
 from explorer.locale.text import plural, printable, quoted
 from model.config import AttentionKind
-from model.trace import VISIBLE, AttentionTrace, kinds_of
-
-NUMBERS_UP_TO = 225  # cells; a larger map is exported without numbers in them
+from model.trace import AttentionTrace, kinds_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +159,6 @@ def _title_and_caption(
         each = [f"{short_head(at.head)}: {row_caption(map_, row)}" for map_, at in zip(maps, places, strict=True)]
         return title, " ".join(["Shaded by the mean of the heads shown.", *each])
     caption = head_caption(first_map.values, first_map.rows, first_map.columns, causal=place.kind == "decoder")
-    if options.view == "head" and first_map.values.size <= NUMBERS_UP_TO and _has_unwritten(first_map):
-        caption += " Cells without a number are below 0.005."
     if options.view == "lines":
         caption = f"For each row, the heaviest lines that hold {options.mass} % of its weight. {caption}"
     if len(maps) == 1:
@@ -170,9 +166,3 @@ def _title_and_caption(
     heads = [place for place in places if place.head]
     count = plural(len(heads), "head") + (" and the mean over all heads" if len(heads) < len(maps) else "")
     return f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}, {count}", caption
-
-
-def _has_unwritten(map_: LabelledMap) -> bool:
-    """Whether a weight is too small for two decimals, so that its cell is left without a number."""
-    visible = map_.values[map_.mask == VISIBLE]
-    return bool(((visible > 0) & (visible < 0.005)).any())

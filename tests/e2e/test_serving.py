@@ -188,6 +188,10 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
     address.fill("https://elsewhere.example/course")
     address.press("Enter")
     expect(dialog.get_by_text("This server does not let pages of")).to_contain_text("elsewhere.example")
+    expect(dialog.get_by_text("iframe")).to_have_count(0)
+    address.fill(course.site)
+    address.press("Enter")
+    expect(dialog.get_by_text("This server lets pages of")).to_be_visible()
     code = dialog.get_by_test_id("stCode").last.inner_text()
     course.body = f"<!doctype html><title>Week 3</title>{code}"
 

@@ -159,9 +159,11 @@ export function gapsFrom(boxes, from, side) {
   return lines.map((line) => {
     const [top, bottom] = [Math.min(...line.map((box) => box.top)), Math.max(...line.map((box) => box.bottom))];
     const wanted = at; // beyond the last word of a line, a curve may pass anywhere
-    const gaps = line.map((box, i) =>
-      i + 1 < line.length ? (box.right + line[i + 1].left) / 2 : Math.max(box.right + PAST, wanted),
-    );
+    const gaps = line.flatMap((box, i) => {
+      const next = line[i + 1];
+      if (!next) return Math.max(box.right + PAST, wanted);
+      return next.left > box.right ? (box.right + next.left) / 2 : []; // pieces of a word have none between them
+    });
     at = gaps.reduce((best, gap) => (Math.abs(gap - at) < Math.abs(best - at) ? gap : best));
     return { x: at, near: up ? bottom : top, far: up ? top : bottom };
   });
