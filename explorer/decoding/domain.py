@@ -77,13 +77,13 @@ def _not_listed(translation: Translation, task: Task | None) -> list[str]:
         return []
     if task.is_source is not None:
         return [] if task.is_source(translation.source.text) else [task.not_a_source]
-    if not task.complete or _normal(translation.source.text) in _sources(task.name):
+    if not task.complete or _normal(translation.source.text) in sources(task.name):
         return []
-    return [f"It is none of the {len(_sources(task.name)):,} sentences of its task."]
+    return [f"It is none of the {len(sources(task.name)):,} sentences of its task."]
 
 
 @functools.cache
-def _sources(name: str) -> frozenset[str]:
+def sources(name: str) -> frozenset[str]:
     """Every source of a task, normalised by :func:`_normal`."""
     return frozenset(_normal(example.source) for split in get_task(name).splits.values() for example in split)
 

@@ -382,10 +382,10 @@ def test_embed_offers_the_file_first_and_says_whether_a_course_may_show_the_fram
         at.session_state["embed_course"] = course
         assert sentence in words(ask(at, "embed"))
         assert ("embed=true" in "".join(element.value for element in at.code)) == ("lets pages" in sentence)
-    at.session_state["embed_course"], at.session_state["embed_field"] = "https://other.example", True
+    at.session_state["embed_course"] = "https://other.example"
     shown = [element.value for element in ask(at, "embed").code]
     assert shown == ['HEADLIGHT_FRAMES="https://courses.example.org https://other.example"']
-    at.session_state["embed_course"] = "https://courses.example.org"
+    at.session_state["embed_course"], at.session_state["embed_field"] = "https://courses.example.org", True
     assert "field=yes" in ask(at, "embed").code[0].value
 
 
