@@ -9,9 +9,10 @@ from typing import Any
 from explorer.decoding.examples import FILES
 from explorer.locale.text import plural, shortened
 from explorer.runs.lifecycle import Entry
+from explorer.runs.progress import range_text
 from explorer.runs.status import age
 from explorer.runs.viewer_mode import REASON
-from model.analysis.run_diagnosis import Verdict, margin
+from model.analysis.run_diagnosis import Verdict
 from model.data import TASKS, get_task
 from model.headline import headline_name, number
 
@@ -47,13 +48,13 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     score, seconds = number(scores, leading), number(results, "seconds")
     apart = None
     if score is not None and isinstance(sentences, int) and sentences > 0:
-        apart = margin(leading, score, sentences) * (1 if leading == "bleu" else 100)
+        apart = range_text(leading, score, sentences)
     return {
         "name": entry.name,
         "verdict": verdict_text(entry, verdict),
         "right (%)": None if exact is None else 100 * exact,
         "BLEU": score if leading == "bleu" else None,
-        "±": apart,
+        "95 %": apart,
         "data": summary.get("own_file") or _task_title(summary.get("task")),
         "when": _moment(entry.date),
         "note": _first_line(entry.note),

@@ -12,7 +12,7 @@ from pathlib import Path
 from explorer.decoding.cache import cached
 from explorer.locale.text import plural
 from model.config import DataConfig, PairFault
-from model.data.checks import Finding, check
+from model.data.checks import LITTLE_SHOWN, Finding, check
 from model.data.files import VALID_FRACTION, Pairs, read_pairs, read_parallel
 from model.data.proposal import Proposal, propose
 from model.data.tables import read_table
@@ -89,9 +89,10 @@ class Division:
     def sentence(self, source: Source, pairs: Overview) -> str:
         """Describe what is used: number of pairs, headings, and split."""
         headings = f", with the headings “{pairs.source_name}” and “{pairs.target_name}”" if source.header else ""
+        little = f" (the score of fewer than {LITTLE_SHOWN} shows little)" if self.n_valid < LITTLE_SHOWN else ""
         return (
             f"{plural(self.n_train + self.n_valid, 'pair')}{headings}: {self.n_train:,} to learn from, "
-            f"{self.n_valid:,} held out to check what was learned. {pairs.notes}"
+            f"{self.n_valid:,} held out to check what was learned{little}. {pairs.notes}"
         ).strip()
 
 

@@ -11,7 +11,7 @@ from explorer.locale.messages import t
 from explorer.locale.text import count, listed, plural
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
-from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, diagnose, margin
+from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, bounds, diagnose
 from model.durations import span
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.headline import HeadlineName
@@ -63,11 +63,16 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
 
 
 def score_text(score: str, value: float, sentences: int) -> str:
-    """A score with the distance to the farther end of its 95 % interval, if it is known of how many sentences it is."""
+    """A score with its 95 % interval, if it is known of how many sentences it is: "98.0 % (89–100)"."""
     name: HeadlineName = "bleu" if score == "bleu" else "exact_match"
     scale, unit = (1, "") if name == "bleu" else (100, " %")
-    apart = f" ± {scale * margin(name, value, sentences):.1f}" if sentences else ""
-    return f"{scale * value:.1f}{apart}{unit}"
+    within = f" ({range_text(name, value, sentences)})" if sentences else ""
+    return f"{scale * value:.1f}{unit}{within}"
+
+
+def range_text(name: HeadlineName, value: float, sentences: int) -> str:
+    """The 95 % interval of a score, on a scale from 0 to 100: "89–100"."""
+    return "–".join(map(str, bounds(name, value, sentences)))
 
 
 def _loss(value: float | None) -> str:

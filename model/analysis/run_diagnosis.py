@@ -9,7 +9,7 @@ from itertools import takewhile
 from statistics import median
 from typing import Literal
 
-from model.data.checks import FEWEST_HELD_OUT
+from model.data.checks import FEWEST_HELD_OUT, LITTLE_SHOWN
 from model.plurals import plural
 
 Verdict = Literal["early", "few", "learning", "learned", "levelled", "memorising", "diverged", "stuck"]
@@ -17,7 +17,6 @@ NextStep = Literal["try", "longer", "more pairs", "dropout", "rate", "larger"]
 Curve = Sequence[tuple[float, float]]
 
 FEWEST_LOGS, FEWEST_EVALS = 8, 3
-LITTLE_SHOWN = 100  # held-out sentences: below this a score shows little, and below FEWEST_HELD_OUT nothing
 NORMAL = 1.96  # standard errors of a 95 % interval
 BLEU_WIDTH = 45.0  # BLEU ± this / √sentences is about a 95 % interval: ± 2.6 with 300 sentences, ± 1.4 with 1,000
 GUESSING = 15.0  # nats; guessing costs less with any vocabulary, since e^15 is 3 million tokens
@@ -94,12 +93,11 @@ def interval(share: float, sentences: int) -> tuple[float, float]:
     return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
 
 
-def margin(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> float:
-    """The distance from a score to the farther end of its 95 % interval, on the score's own scale."""
-    if name == "bleu":
-        return BLEU_WIDTH / math.sqrt(sentences)
-    low, high = interval(score, sentences)
-    return max(score - low, high - score)
+def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> tuple[int, int]:
+    """The 95 % interval of a score in whole percent or points of BLEU, rounded outwards within 0 to 100."""
+    apart = BLEU_WIDTH / math.sqrt(sentences)
+    low, high = (score - apart, score + apart) if name == "bleu" else (100 * end for end in interval(score, sentences))
+    return max(math.floor(low), 0), min(math.ceil(high), 100)
 
 
 def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
@@ -286,17 +284,17 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
     if little or (none_right and best > FAR * first):
         return Diagnosis(
             "stuck",
-            f"Stuck: the validation loss has hardly fallen for a third of the updates ({_nats(lowest)}, at first "
-            f"{_nats(first)}){_with_score(curves)}. Try another learning rate, a longer warm-up or a larger model, and "
-            "look at the data.",
+            f"Stuck: the validation loss has hardly fallen for a third of the updates ({_nats(lowest)} at its lowest, "
+            f"{_nats(first)} at first){_with_score(curves)}. Try another learning rate, a longer warm-up or a larger "
+            f"model, and look at the data.",
             int(since),
             ("rate", "larger"),
         )
     return Diagnosis(
         "levelled",
-        f"Levelled off: for a third of its updates the validation loss has hardly fallen (to {_nats(lowest)})"
-        f"{_with_score(curves)}.{_shows_little(curves)} Longer training of this kind will change little; more pairs or "
-        f"a larger model may.",
+        f"Levelled off: for a third of its updates the validation loss has hardly fallen ({_nats(lowest)} at "
+        f"its lowest){_with_score(curves)}.{_shows_little(curves)} Longer training of this kind will change little; "
+        f"more pairs or a larger model may.",
         int(since),
         ("try", "more pairs", "larger") if max(scores) >= CAPABLE else ("more pairs", "larger"),
     )
@@ -308,7 +306,7 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
     before = [value for step, value in points if step <= from_step] or [points[0][1]]
     lowest = min(value for _, value in points)
     if lowest < min(before):
-        change = f"the validation loss fell from {_nats(min(before))} to {_nats(lowest)}"
+        change = f"the lowest validation loss fell from {_nats(min(before))} to {_nats(lowest)}"
     elif _score_rose_after(curves, from_step):
         change = "the score on validation rose"
     elif curves.score:
@@ -370,19 +368,21 @@ def _shows_little(curves: Curves) -> str:
     """A sentence on a score of few sentences; empty if there are many, or nobody knows."""
     if not 0 < curves.sentences < LITTLE_SHOWN:
         return ""
-    return f" {curves.sentences} held-out pairs show little: hold out more."
+    return f" {curves.sentences} held-out pairs show little: hold out {LITTLE_SHOWN} or more."
 
 
 def _score_text(curves: Curves, value: float) -> str:
     if curves.score_name == "bleu":
-        apart = f" ± {margin('bleu', value, curves.sentences):.1f}" if curves.sentences else ""
-        return f"BLEU {value:.1f}{apart}"
+        if not curves.sentences:
+            return f"BLEU {value:.1f}"
+        low, high = bounds("bleu", value, curves.sentences)
+        return f"BLEU {value:.1f} (95 % interval {low} to {high})"
     if not curves.sentences:
         return f"{100 * value:.1f} % exactly right"
-    low, high = interval(value, curves.sentences)
+    low, high = bounds("exact_match", value, curves.sentences)
     right, most = (round(share * curves.sentences) for share in (value, curves.reachable))
     limit = f"; at most {most:,} can be, since some sources have several answers" if curves.reachable < 1 else ""
     return (
         f"{right:,} of {curves.sentences:,} held-out pairs exactly right ({100 * value:.1f} %, 95 % interval "
-        f"{math.floor(100 * low)} to {math.ceil(100 * high)} %{limit})"
+        f"{low} to {high} %{limit})"
     )
