@@ -103,8 +103,7 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             "BLEU": number(format="%.1f", help=explain("BLEU").explanation),
             "95 %": text(
                 help=t(
-                    "The 95 % interval of the score (BLEU where there is one), which follows from the number of sentences "
-                    "held out."
+                    "The 95 % interval of the score (BLEU where there is one), from the number of sentences held out."
                 ),
             ),
             "when": st.column_config.DatetimeColumn(format="D MMM HH:mm"),
