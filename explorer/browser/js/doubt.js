@@ -10,7 +10,8 @@ const MOST_NAMED = 4;
 const LONGEST_NAMED = 24; // characters
 const TINY = 2 ** -1022;
 const MANY_PIECES = 3;
-const [IN_PIECES, LOW_IN_PIECES] = [0.25, 0.6]; // share of words in pieces, and the confidence that it needs
+// Share of words in pieces, the confidence that it needs, and the number of tokens of a sentence that needs it, too.
+const [IN_PIECES, RATHER_LOW, SHORT] = [0.25, 0.6, 10];
 
 /**
  * A sentence, or "".
@@ -25,7 +26,7 @@ export function doubtOf({ doubt }, { alternatives, source: { tokens, words } }, 
   const first = [
     ...unseen(source.unknown, tokens),
     ...tooLong(doubt, source.length, text),
-    ...unsure(doubt, cut, alternatives.probabilities),
+    ...unsure(doubt, cut, source.length, alternatives.probabilities),
   ];
   const second = first.length ? first : shredded(doubt.most_pieces, cut);
   const reasons = second.length ? second : notListed(doubt.sources, text);
@@ -74,14 +75,19 @@ function wordsOf(tokens, words) {
 /** @param {Words} words @param {number} least */
 const inPieces = (words, least) => [...new Set(words.filter(({ pieces }) => pieces >= least).map(({ name }) => name))];
 
-/** @param {SiteModel["doubt"]} doubt @param {Words} words @param {number[][]} probabilities */
-function unsure({ low, usual, letters, most_pieces }, words, probabilities) {
+/** @param {SiteModel["doubt"]} doubt @param {Words} words @param {number} length in tokens @param {number[][]} probabilities */
+function unsure({ low, usual, letters, most_pieces }, words, length, probabilities) {
   // Rows of a prompt that the model was never trained to predict have none.
   const logs = probabilities.filter((row) => row.length).map((row) => Math.log(Math.max(TINY, ...row)));
   const mean = Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length);
   if (mean >= (usual || low)) {
     const cut = inPieces(words, 2);
-    if (!most_pieces || mean >= LOW_IN_PIECES || cut.length < IN_PIECES * words.length) return [];
+    if (!most_pieces || mean >= RATHER_LOW) return [];
+    if (cut.length < IN_PIECES * words.length) {
+      if (length > SHORT) return [];
+      const little = wholePercent(mean);
+      return [`Although the sentence is short, the model gave only ${little} to its likeliest word (geometric mean).`];
+    }
     const names = listed(cut.slice(0, MOST_NAMED));
     return [
       `It had to spell ${names} in pieces, and gave only ${wholePercent(mean)} to its likeliest word (geometric mean).`,

@@ -49,6 +49,7 @@ SENTENCES = {
         "日本 dog",
         "the " * 60,
         "Antidisestablishmentarianism",
+        "I missed the train.",
         "The committee will consider the proposal next week.",
     ),
     "reverse": ("attention", "ATTENTION 7", "a" * 25),
