@@ -23,8 +23,8 @@ LOW = 0.38
 # on other subjects, on which both numbers were chosen, 48 instead of 32.
 IN_PIECES, RATHER_LOW = 0.25, 0.6
 # So does a short sentence, whose answer is easier. Of 222 test and validation sentences of at most this many tokens,
-# this doubts 5 more (of which 3 have a word that does not exist in the answer); of 15 wrong answers to everyday sentences
-# that were not doubted otherwise and on which no number was chosen, 6. The other 9 have more confidence.
+# this doubts 5 more, of which 3 have an answer with a word that does not exist; of 15 wrong answers to everyday
+# sentences that were not doubted otherwise, and on which no number was chosen, 6. The other 9 have more confidence.
 SHORT = 10
 _BYTE = re.compile("<0x[0-9A-F]{2}>")  # how tokenizers write a byte of a character that is not in their alphabet
 MANY_PIECES = 3  # a word with this many pieces was hardly ever seen in training
@@ -126,7 +126,7 @@ def _unsure(translation: Translation, task: Task | None) -> list[str]:
 
 
 def _rather_unsure(translation: Translation, task: Task | None, mean_probability: float) -> list[str]:
-    """Doubt a sentence that is short or has many words cut into pieces, if the model was not very sure of its answer."""
+    """Doubt a sentence that is short or has many words in pieces, if the model was not very sure of its answer."""
     measured = task is not None and task.most_pieces and translation.model in SHIPPED
     if not measured or mean_probability >= RATHER_LOW:
         return []
