@@ -225,6 +225,15 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
     assert len(watch.taken()) == 1
 
 
+@pytest.mark.parametrize("address", ["/", "/attention?model=reverse&text=abc"])
+def test_a_page_asks_for_nothing_that_does_not_exist(new_page: Page, server: Server, address: str) -> None:
+    refused: list[str] = []
+    new_page.on("response", lambda answer: refused.append(answer.url) if answer.status >= 400 else None)
+    new_page.goto(server.url + address)
+    settle(new_page)
+    assert refused == []
+
+
 def test_the_server_listens_on_this_machine_only(server: Server) -> None:
     connections = psutil.Process(server.process.pid).net_connections(kind="inet")
     listening = {connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN}

@@ -9,7 +9,7 @@ import { SIDES } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { SPECIALS } from "./wording.js";
-import { gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
+import { between, differ, gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
 import { covers, currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { joins, weightsOf } from "./weights.js";
@@ -32,9 +32,11 @@ export function measureStage(S) {
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const list = S.find(`.${side} .chips`);
     const [first, last] = /** @type {(HTMLElement | null)[]} */ ([list.firstElementChild, list.lastElementChild]);
+    const { scrollTop } = list;
     list.classList.remove("broken"); // its wider gaps would break words that fit on one line
     const broken = !!first && !!last && last.offsetTop > first.offsetTop + SAME;
     list.classList.toggle("broken", broken);
+    list.scrollTop = scrollTop;
     over ||= broken;
     const seen = list.getBoundingClientRect();
     S.boxes[side] = [...list.children].map((slot) => {
@@ -75,19 +77,16 @@ export function fitWords(S) {
   const sentences = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => ({
     letters: tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0),
     around: tokens.reduce((sum, _, i) => sum + AROUND + DIGIT * `${i + 1}`.length, 0),
-    gaps: GAP * tokens.length,
+    count: tokens.length,
   }));
   sentences[0].around += NOTE * source.unknown.length;
-  const fitting = (/** @type {number} */ lines) =>
+  const fitting = (/** @type {number} */ lines, /** @type {number} */ gap) =>
     Math.floor(
-      2 *
-        Math.min(
-          ...sentences.map(({ letters, around, gaps }) => (room * lines - around - (lines > 1 ? gaps : 0)) / letters),
-        ),
+      2 * Math.min(...sentences.map((each) => (room * lines - each.around - gap * each.count) / each.letters)),
     ) / 2;
   const [least, most] = presenting(S.box) ? [LEAST_PRESENTED, PRESENTED] : [LEAST, MOST];
   // A presentation has the room for a second line, if the words are then larger.
-  const size = Math.max(fitting(1), most > MOST ? Math.min(fitting(TWO_LINES), MOST) : 0);
+  const size = Math.max(fitting(1, 0), most > MOST ? Math.min(fitting(TWO_LINES, GAP), MOST) : 0);
   stage.style.setProperty("--type", `${size < least ? LEAST : Math.min(size, most)}px`);
 }
 
@@ -218,18 +217,6 @@ function moveTo(S, curves) {
   };
   tick(start);
 }
-
-/** @type {("x0" | "y0" | "x1" | "y1" | "bend" | "weight")[]} */
-const MOVES = ["x0", "y0", "x1", "y1", "bend", "weight"];
-
-/** @param {Curve} a @param {Curve} b */
-const differ = (a, b) => MOVES.some((name) => Math.abs(a[name] - b[name]) > 1e-6);
-
-/** @param {Curve} a @param {Curve} b @param {number} part @returns {Curve} */
-const between = (a, b, part) => ({
-  ...b,
-  ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])),
-});
 
 /** @param {StepperState} S */
 function paint(S) {

@@ -7,7 +7,7 @@ import { looksAt, numbered, tokenName } from "./wording.js";
 import { rowOf } from "./stepper_state.js";
 import { rankedRow } from "./weights.js";
 
-/** @import { Box, Content, Gap, Kind, Look, Side, Span, StageLine, StageMap, StageView } from "./types" */
+/** @import { Box, Content, Curve, Gap, Kind, Look, Side, Span, StageLine, StageMap, StageView } from "./types" */
 /** @import { StepperState } from "./types" */
 
 /**
@@ -183,3 +183,15 @@ export function meeting(box, side, [gap], last) {
   if (last && gap.x > box.right + PAST) return { x: box.right, y: (box.top + box.bottom) / 2 };
   return { x: Math.min(Math.max(gap.x, box.left + 6), box.right - 6), y };
 }
+
+/** @type {("x0" | "y0" | "x1" | "y1" | "bend" | "weight")[]} */
+const MOVES = ["x0", "y0", "x1", "y1", "bend", "weight"];
+
+/** @param {Curve} a @param {Curve} b */
+export const differ = (a, b) => MOVES.some((name) => Math.abs(a[name] - b[name]) > 1e-6);
+
+/** @param {Curve} a @param {Curve} b @param {number} part @returns {Curve} */
+export const between = (a, b, part) => ({
+  ...b,
+  ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])),
+});
